@@ -1,0 +1,70 @@
+// The cluster: racks of machines, machines of GPUs of one kind each. Described in TOML, or by
+// "16x8xV100": 16 machines of 8 V100 each ("4x16x8xV100": in 4 racks of 16).
+//
+//   [[rack]]                      # every table: one rack or `count` alike
+//   count = 4
+//   uplink_gbps = 400             # what its machines share towards other racks; 0: no limit
+//   [[rack.machine]]
+//   count = 16
+//   gpus = 8
+//   kind = "V100"
+//   cpus = 96                     # default 12 for each GPU
+//   memory = "768GiB"             # default 96 GiB for each GPU
+//   nic_gbps = 100                # default 100
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/ids.h"
+#include "base/names.h"
+#include "base/resources.h"
+
+namespace trainyard {
+
+struct Machine {
+  RackId rack{0};
+  KindId kind{0};
+  Resources capacity;
+  double nic_gbps = 100;
+  std::string name;  // "r0m3": the fourth machine of the first rack
+};
+
+struct Rack {
+  double uplink_gbps = 0;  // 0: no limit
+  std::uint32_t first_machine = 0;
+  std::uint32_t machine_count = 0;
+};
+
+/// At most this many GPUs in one machine: the yard keeps a bit for each in one word.
+constexpr std::int32_t kMaxGpusPerMachine = 64;
+constexpr std::size_t kMaxMachines = 1'000'000;
+
+struct Cluster {
+  std::vector<Machine> machines;  // those of a rack stand together
+  std::vector<Rack> racks;
+  Names kinds;
+  std::int32_t total_gpus = 0;
+  std::int32_t largest_machine_gpus = 0;
+
+  [[nodiscard]] const Machine& machine(MachineId id) const { return machines[index(id)]; }
+
+  /// A rack without machines yet; those added next stand in it.
+  void add_rack(double uplink_gbps);
+  /// `count` machines like this one (its rack, kind and name are set here) in the last rack.
+  Expected<void> add_machines(std::int64_t count, Machine machine, std::string_view kind);
+};
+
+/// A file in TOML (its name ends in .toml) or a short description like "16x8xV100".
+Expected<Cluster> read_cluster(const std::string& file_or_shorthand);
+/// The TOML itself; `origin` names it in errors.
+Expected<Cluster> parse_cluster_toml(std::string_view text, std::string_view origin);
+Expected<Cluster> parse_cluster_shorthand(std::string_view text);
+
+/// "2 racks, 32 machines, 256 GPUs (256 V100)".
+std::string describe(const Cluster& cluster);
+
+}  // namespace trainyard

@@ -1,0 +1,56 @@
+// A training job as its user submitted it; nothing here changes while it runs.
+//
+// A job is a gang: `workers` equal workers that start together or not at all. It has `duration`
+// of work: how long it runs when nothing pauses it. Policies never see the duration, only the
+// `estimate` (what the user, or a predictor, says it will take); the engine never sees the
+// estimate. A trace that knows only the truth sets both to it.
+//
+// Kept small (a million of them are common): ids instead of strings, whose texts the Workload has.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/resources.h"
+#include "base/time.h"
+
+namespace trainyard {
+
+/// trial: small, a person waits for it. batch: runs when there is room.
+enum class JobClass : std::uint8_t { trial, batch };
+
+constexpr std::string_view name(JobClass c) { return c == JobClass::trial ? "trial" : "batch"; }
+
+struct Job {
+  Time submit;
+  Duration duration;  // of work, > 0; without pauses, loading and checkpoints
+  Duration estimate;  // of the duration, > 0
+
+  // What a pause costs. The job holds its GPUs through all three and makes no progress.
+  Duration grace;  // between being told to leave and beginning to save
+  Duration save;   // writing the checkpoint before it leaves
+  Duration load;   // from being placed to running: every start, the first included
+
+  // Checkpoints on its own account, so that a failed machine costs at most the work since the last.
+  Duration checkpoint_interval;  // of work between two; 0: none
+  Duration checkpoint_cost;      // time without progress for each
+
+  std::uint64_t iterations = 0;  // 0: not known
+
+  Resources per_worker{.gpus = 1};
+  std::int32_t workers = 1;
+  std::int32_t min_workers = 1;  // how far an elastic policy may shrink or grow the gang;
+  std::int32_t max_workers = 1;  // equal to `workers` for a rigid job
+
+  UserId user{0};
+  ModelId model = kNoModel;
+  KindId kind = kAnyKind;  // the only kind of GPU it takes, numbered by the workload's names
+  JobClass job_class = JobClass::batch;
+
+  [[nodiscard]] constexpr std::int32_t gpus() const { return workers * per_worker.gpus; }
+};
+
+static_assert(sizeof(Job) <= 120, "a million jobs should stay within 256 MB with their state");
+
+}  // namespace trainyard

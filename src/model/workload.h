@@ -1,0 +1,37 @@
+// The jobs of a trace, in order of submission, with the names their ids stand for.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "model/cluster.h"
+#include "model/job.h"
+
+namespace trainyard {
+
+struct Workload {
+  std::vector<Job> jobs;  // by submit time; equal times in the order of the source
+  Names users, models, kinds;
+  std::vector<std::string> names;  // each job's name at its source; empty: they have none
+  std::string source;              // the file or generator it came from
+
+  [[nodiscard]] std::string job_name(JobId id) const {
+    return names.empty() ? std::to_string(index(id)) : names[index(id)];
+  }
+};
+
+/// Why the cluster could never run this job, even when empty ("needs 64 GPUs, the cluster has 16");
+/// empty when it could.
+std::string misfit(const Workload& workload, const Job& job, const Cluster& cluster);
+
+/// The cluster's number for a kind that the workload names (they are numbered apart), kAnyKind for
+/// any, and cluster.kinds.size() for a kind the cluster does not have.
+KindId cluster_kind(const Workload& workload, KindId kind, const Cluster& cluster);
+
+/// Refuses a workload with a job that could never run: names the first, and how many there are.
+Expected<void> check_fits(const Workload& workload, const Cluster& cluster);
+
+}  // namespace trainyard

@@ -1,0 +1,46 @@
+// What a run measured. Times in seconds, as they are printed; see docs/output.md for each field.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/stats.h"
+#include "base/time.h"
+
+namespace trainyard {
+
+/// Over the jobs that finished.
+struct JobTimes {
+  std::size_t jobs = 0;
+  Summary jct_s;     // from submission to completion
+  Summary wait_s;    // in the queue: before the first start and after every pause
+  Summary slowdown;  // JCT over the job's duration: 1 is as if alone, without a pause
+};
+
+/// How many GPUs were held over time, as the mean over equal intervals.
+struct UtilizationSeries {
+  Duration interval;
+  std::vector<double> share;  // of all GPUs, 0 to 1
+};
+
+struct Result {
+  std::string policy;
+  std::uint64_t seed = 0;
+  std::size_t jobs = 0, finished = 0;
+  double makespan_s = 0;  // from the first submission to the last completion
+  JobTimes all, trial, batch;
+  std::uint64_t preemptions = 0;
+  double lost_gpu_s = 0;       // GPU time held without lasting progress: load, grace, save,
+                               // checkpoints, work done again after a failure
+  double gpu_utilization = 0;  // GPU time held by jobs over GPUs x makespan
+  double fairness_jain = 0;    // Jain's index over the jobs' 1 / slowdown
+  std::uint64_t events = 0, decisions = 0;
+  struct {
+    double p50 = 0, p99 = 0, max = 0;
+  } decision_us;
+  double wall_s = 0, events_per_s = 0, jobs_per_s = 0;
+  UtilizationSeries utilization;
+};
+
+}  // namespace trainyard
