@@ -63,7 +63,7 @@ Expected<Duration> parse_duration(std::string_view text) {
 std::string format(Duration d) {
   if (d.us < 0) return fmt::format("-{}", format(Duration{-d.us}));
   if (d.us > 0 && d.us < 1'000) return fmt::format("{}us", d.us);
-  if (d.us > 0 && d.us < 1'000'000) return fmt::format("{:.3g}ms", static_cast<double>(d.us) / 1e3);
+  if (d.us > 0 && d.us < 999'500) return fmt::format("{:.3g}ms", static_cast<double>(d.us) / 1e3);
   if (d < minutes(1)) return fmt::format("{:.3g}s", d.seconds());
   const std::int64_t s = (d.us + 500'000) / 1'000'000;
   const auto two = [](std::int64_t big, char a, std::int64_t small, char b) {

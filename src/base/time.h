@@ -59,7 +59,8 @@ Expected<Duration> parse_duration(std::string_view text);
 
 /// Two units at most, for people: "2d 4h", "1m 30s", "250ms", "0s".
 std::string format(Duration d);
-/// What parse_duration reads back exactly: "2d12h", "1m30s", "0.25s".
+/// What parse_duration reads back exactly: "2d12h", "1m30s", "250000us" (fractions of a second up
+/// to 285 years, whole seconds to any length).
 std::string format_exact(Duration d);
 
 }  // namespace trainyard

@@ -63,12 +63,9 @@ class TableReader {
   std::int32_t amount(std::string_view key, std::int32_t fallback, Parse parse) {
     const toml::node* node = find(key);
     if (node == nullptr) return fallback;
-    std::string written;
-    if (const auto* string = node->as_string()) written = string->get();
-    if (node->is_number()) written = fmt::format("{}", *node->value<double>());
-    const auto parsed = parse(written);
+    const auto parsed = parse(written(*node));
     if (parsed) return *parsed;
-    complain(*node, key, parsed.error().message);
+    if (!error_) error_ = fmt::format("{}: {}: {}", where(*node), key, parsed.error().message);
     return fallback;
   }
 
@@ -98,10 +95,21 @@ class TableReader {
 
   void complain(const toml::node& node, std::string_view key, std::string_view wanted) {
     if (error_) return;
-    std::ostringstream found;
-    node.visit([&](const auto& n) { found << n; });
-    error_ = fmt::format("{}:{}: {} = {}; it must be {}", origin_, node.source().begin.line, key,
-                         quoted(found.str()), wanted);
+    error_ = fmt::format("{}: {} = {}; it must be {}", where(node), key,
+                         trainyard::quoted(written(node)), wanted);
+  }
+
+  [[nodiscard]] std::string where(const toml::node& node) const {
+    return fmt::format("{}:{}", origin_, node.source().begin.line);
+  }
+
+  /// The value as in the file, a text without its quotation marks.
+  static std::string written(const toml::node& node) {
+    if (const auto* text = node.as_string()) return text->get();
+    if (node.is_number()) return fmt::format("{}", *node.value<double>());
+    std::ostringstream out;
+    node.visit([&](const auto& value) { out << value; });
+    return out.str();
   }
 
   const toml::table& table_;

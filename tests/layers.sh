@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The layers of src/: a file may include headers of its own folder and of those before it only.
+#
+#   tests/layers.sh src          prints every include that breaks the order; fails if there is one
+#   tests/layers.sh --self-test  checks that the check finds what it must
+set -euo pipefail
+
+readonly layers="base model perf network yard policy sim workload study live cli"
+
+# Prints "file:line: what is wrong" for every offending file and include below folder $1.
+offences() {
+  find "$1" -name '*.h' -o -name '*.cpp' | sort | xargs -r awk -v root="$1/" -v layers="$layers" '
+    BEGIN { count = split(layers, names, " "); for (i = 1; i <= count; ++i) rank[names[i]] = i }
+    FNR == 1 {
+      folder = substr(FILENAME, length(root) + 1); sub("/.*", "", folder)
+      if (!(folder in rank)) print FILENAME ":1: " folder " is not a layer; known are " layers
+    }
+    /^[ \t]*#[ \t]*include[ \t]*"/ {
+      split($0, quotes, "\""); header = quotes[2]; used = header; sub("/.*", "", used)
+      if (!(used in rank))
+        print FILENAME ":" FNR ": \"" header "\" does not begin with the name of a layer"
+      else if (rank[used] > rank[folder])
+        print FILENAME ":" FNR ": " folder "/ comes before " used "/ and must not include " header
+    }'
+}
+
+check() {
+  local found
+  found=$(offences "$1")
+  [ -z "$found" ] && return 0
+  echo "$found"
+  return 1
+}
+
+self_test() {
+  local root
+  root=$(mktemp -d)
+  # shellcheck disable=SC2064 -- the folder's name is known now and gone later
+  trap "rm -rf '$root'" EXIT
+  mkdir -p "$root"/{base,model,policy/order}
+  echo '#include "base/time.h"' >"$root/model/job.h"
+  echo '#include "model/job.h"' >"$root/policy/order/fifo.cpp"
+  check "$root" || { echo "a proper tree was refused"; return 1; }
+  expect_offence base/time.h '#include "model/job.h"' "base/ comes before model/"
+  expect_offence model/up.h '  #  include "policy/order/fifo.h"' "model/ comes before policy/"
+  expect_offence model/bare.h '#include "job.h"' "does not begin with the name of a layer"
+  expect_offence other/x.h '' "other is not a layer"
+}
+
+# In the tree at $root, file $1 with content $2 must be refused with message $3.
+expect_offence() {
+  mkdir -p "$root/$(dirname "$1")"
+  echo "$2" >"$root/$1"
+  if check "$root" >"$root/output" || ! grep -qF "$root/$1:1: " "$root/output" ||
+    ! grep -qF "$3" "$root/output"; then
+    echo "$1 with '$2' should be refused: $3"
+    cat "$root/output"
+    exit 1
+  fi
+  rm "$root/$1"
+}
+
+if [ "${1:-src}" = --self-test ]; then self_test; else check "${1:-src}"; fi
