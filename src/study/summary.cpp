@@ -24,10 +24,10 @@ std::vector<Column> columns(bool both_classes) {
       {"JCT p95", seconds, false, [](const Result& r) { return r.all.jct_s.p95; }},
       {"wait mean", seconds, false, [](const Result& r) { return r.all.wait_s.mean; }}};
   if (both_classes) {
-    list.push_back({"slowdown p95, trial", ratio, false,
-                    [](const Result& r) { return r.trial.slowdown.p95; }});
-    list.push_back({"slowdown p95, batch", ratio, false,
-                    [](const Result& r) { return r.batch.slowdown.p95; }});
+    list.push_back(
+        {"trial slowdown p95", ratio, false, [](const Result& r) { return r.trial.slowdown.p95; }});
+    list.push_back(
+        {"batch slowdown p95", ratio, false, [](const Result& r) { return r.batch.slowdown.p95; }});
   } else {
     list.push_back(
         {"slowdown p95", ratio, false, [](const Result& r) { return r.all.slowdown.p95; }});

@@ -63,8 +63,8 @@ TEST(Summary, ClassesApartWhenThereAreBoth) {
   const auto header = [](double trial_share) {
     return summarize(sample_comparison({"a", "b"}, {1}, {.trial_share = trial_share})).header;
   };
-  EXPECT_EQ(header(0.3)[5], "slowdown p95, trial");
-  EXPECT_EQ(header(0.3)[6], "slowdown p95, batch");
+  EXPECT_EQ(header(0.3)[5], "trial slowdown p95");
+  EXPECT_EQ(header(0.3)[6], "batch slowdown p95");
   EXPECT_EQ(header(0)[5], "slowdown p95");
 }
 
