@@ -1,6 +1,6 @@
 // Made-up workloads, from a line of text: "GENERATOR:key=value,key=value". The table of generators
 // is the only place that knows them: each has its parameters with defaults and help, which errors,
-// `trainyard workload generate --list` and docs/generators.md all speak from.
+// `trainyard workload generate --help` and docs/generators.md all speak from.
 //
 //   poisson:jobs=20000,load=0.8,mean=2h        philly-like:jobs=1000000,trial=0.3,save=20
 //
