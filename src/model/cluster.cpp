@@ -7,8 +7,8 @@
 #include <optional>
 #include <set>
 #include <sstream>
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
+
+#include "base/toml.h"
 
 namespace trainyard {
 namespace {

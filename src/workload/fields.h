@@ -34,11 +34,12 @@ bool is_missing(std::string_view text);
 /// At most 12 digits and 6 decimals, nothing else: the form that nearly all values have. Inline
 /// and without an Expected, for it runs twice for each of millions of jobs.
 inline bool parse_plain_seconds(std::string_view text, Duration& result) {
+  constexpr std::size_t kDigits = 12;
   std::int64_t whole = 0;
   std::size_t i = 0;
-  for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i)
+  for (; i < text.size() && i <= kDigits && text[i] >= '0' && text[i] <= '9'; ++i)
     whole = whole * 10 + (text[i] - '0');
-  if (i == 0 || i > 12) return false;
+  if (i == 0 || i > kDigits) return false;
   std::int64_t fraction = 0, unit = 1'000'000;
   if (i < text.size()) {
     if (text[i++] != '.' || i == text.size() || text.size() - i > 6) return false;

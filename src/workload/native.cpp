@@ -59,9 +59,9 @@ class NativeReader {
   /// From the first rows' length, how many there will be: growing a vector of gigabytes is slow.
   void reserve() {
     constexpr std::size_t kMost = 20'000'000;
-    const std::size_t rows = size_ / (table_.bytes_read() / kSample) + kSample;
-    workload_.jobs.reserve(std::min(rows, kMost));
-    if (has(NativeColumn::id)) workload_.names.reserve(std::min(rows, kMost));
+    const std::size_t rows = std::min(kMost, size_ / (table_.bytes_read() / kSample) + kSample);
+    workload_.jobs.reserve(rows);
+    if (has(NativeColumn::id)) workload_.names.reserve(rows);
   }
 
   void read_row() {

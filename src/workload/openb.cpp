@@ -49,8 +49,8 @@ Expected<Import> parse_openb(std::string_view text, std::string_view origin) {
   }
   if (table.failed()) return tl::make_unexpected(*table.error());
   if (several_kinds > 0)
-    out.note(
-        fmt::format("{} jobs that name several kinds of GPU take any kind here", several_kinds));
+    out.note(fmt::format("jobs that name several kinds of GPU and take any kind here: {}",
+                         several_kinds));
   return std::move(out).finish();
 }
 
