@@ -1,7 +1,10 @@
 #include "workload/native.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <limits>
 #include <optional>
 
@@ -10,6 +13,16 @@
 
 namespace trainyard {
 namespace {
+
+/// Asks for large pages under the vector's room. Without them a third of the time to read a large
+/// file goes into the faults of small ones.
+template <class T>
+void want_huge_pages(const std::vector<T>& room) {
+  constexpr std::uintptr_t kHuge = 2 << 20;
+  const auto begin = (reinterpret_cast<std::uintptr_t>(room.data()) + kHuge - 1) / kHuge * kHuge;
+  const auto end = reinterpret_cast<std::uintptr_t>(room.data() + room.capacity());
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
 
 /// Reads millions of rows: a cell is a view into the file, a job is filled in place.
 class NativeReader {
@@ -59,9 +72,12 @@ class NativeReader {
   /// From the first rows' length, how many there will be: growing a vector of gigabytes is slow.
   void reserve() {
     constexpr std::size_t kMost = 20'000'000;
-    const std::size_t rows = size_ / (table_.bytes_read() / kSample) + kSample;
-    workload_.jobs.reserve(std::min(rows, kMost));
-    if (has(NativeColumn::id)) workload_.names.reserve(std::min(rows, kMost));
+    const std::size_t rows = std::min(kMost, size_ / (table_.bytes_read() / kSample) + kSample);
+    workload_.jobs.reserve(rows);
+    want_huge_pages(workload_.jobs);
+    if (!has(NativeColumn::id)) return;
+    workload_.names.reserve(rows);
+    want_huge_pages(workload_.names);
   }
 
   void read_row() {

@@ -94,10 +94,7 @@ class PaiTasks {
 }  // namespace
 
 bool recognise_pai2020(std::string_view text) {
-  std::string_view record;
-  Records records(text, {});
-  Cells cells;
-  if (!records.next(record).value_or(false) || !cells.split(record, {})) return false;
+  const std::vector<std::string> cells = first_line(text, {});
   if (cells.size() != kPaiColumns.size()) return false;
   if (cells[0] == kPaiColumns[0]) return cells[1] == kPaiColumns[1];
   for (const std::size_t i : {2, 4, 5, 6, 7, 8})

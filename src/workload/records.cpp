@@ -21,47 +21,42 @@ Records::Records(std::string_view text, LineStyle style) : text_(text), style_(s
 Expected<bool> Records::next(std::string_view& record) {
   while (position_ < text_.size()) {
     line_ = next_line_;
-    const auto size = record_size();
-    if (!size) return tl::make_unexpected(size.error());
-    record = text_.substr(position_, *size);
-    position_ = std::min(position_ + *size + 1, text_.size());
-    ++next_line_;
+    if (auto ok = take_record(record); !ok) return tl::make_unexpected(ok.error());
     if (record.ends_with('\r')) record.remove_suffix(1);
-    if (record.empty() || record.front() == style_.comment) continue;
-    if (style_.quotes && find(record, '"') != std::string_view::npos)
-      next_line_ += static_cast<std::size_t>(std::count(record.begin(), record.end(), '\n'));
-    return true;
+    if (!record.empty() && record.front() != style_.comment) return true;
   }
   return false;
 }
 
-Expected<std::size_t> Records::record_size() const {
+/// The text up to the next line end outside quotes, which is looked for in a bounded window.
+Expected<void> Records::take_record(std::string_view& record) {
   const std::string_view window = text_.substr(position_, kLongestLine + 1);
-  const bool to_the_end = window.size() <= kLongestLine;
-  const auto too_long = [] {
-    return fail("the line is longer than {} bytes; is this a text file with a job a line?",
-                kLongestLine);
-  };
   std::size_t end = std::min(find(window, '\n'), window.size());
-  const bool comment = !window.empty() && window.front() == style_.comment;
-  if (style_.quotes && !comment && find(window.substr(0, end), '"') != std::string_view::npos) {
-    bool open = false;
+  has_quotes_ = style_.quotes && window.front() != style_.comment &&
+                find(window.substr(0, end), '"') != std::string_view::npos;
+  bool open = false;
+  if (has_quotes_)
     for (end = 0; end < window.size() && (open || window[end] != '\n'); ++end)
       open ^= window[end] == '"';
-    if (open && to_the_end) return fail("a quoted field is not closed; is the file cut short?");
-  }
-  if (end == window.size() && !to_the_end) return too_long();
-  return end;
+  if (end > kLongestLine)
+    return fail("the line is longer than {} bytes; is this a text file with a job a line?",
+                kLongestLine);
+  if (open) return fail("a quoted field is not closed; is the file cut short?");
+  record = window.substr(0, end);
+  position_ = std::min(position_ + end + 1, text_.size());
+  ++next_line_;
+  if (has_quotes_)
+    next_line_ += static_cast<std::size_t>(std::count(record.begin(), record.end(), '\n'));
+  return {};
 }
 
-Expected<void> Cells::split(std::string_view record, LineStyle style) {
+Expected<void> Cells::split(std::string_view record, char separator, bool has_quotes) {
   cells_.clear();
-  if (style.separator == ' ') {
+  if (has_quotes) return split_quoted(record, separator);
+  if (separator == ' ') {
     split_blanks(record);
-  } else if (style.quotes && find(record, '"') != std::string_view::npos) {
-    return split_quoted(record, style.separator);
   } else {
-    split_plain(record, style.separator);
+    split_plain(record, separator);
   }
   return {};
 }

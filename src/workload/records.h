@@ -32,22 +32,25 @@ class Records {
 
   /// Where the last record began, counted from 1.
   [[nodiscard]] std::size_t line() const { return line_; }
+  /// Whether quotes of the last record need a look.
+  [[nodiscard]] bool has_quotes() const { return has_quotes_; }
   [[nodiscard]] std::size_t bytes_read() const { return position_; }
 
  private:
-  Expected<std::size_t> record_size() const;
+  Expected<void> take_record(std::string_view& record);
 
   std::string_view text_;
   LineStyle style_;
   std::size_t position_ = 0;
   std::size_t line_ = 0, next_line_ = 1;
+  bool has_quotes_ = false;
 };
 
 /// The cells of one record. Views into it, or into storage of its own for cells with doubled
 /// quotes; valid until the next split.
 class Cells {
  public:
-  Expected<void> split(std::string_view record, LineStyle style);
+  Expected<void> split(std::string_view record, char separator, bool has_quotes);
 
   [[nodiscard]] std::size_t size() const { return cells_.size(); }
   [[nodiscard]] std::string_view operator[](std::size_t i) const { return cells_[i]; }

@@ -20,10 +20,7 @@ constexpr std::array<std::string_view, 18> kSwfColumns{
 }  // namespace
 
 bool recognise_swf(std::string_view text) {
-  std::string_view record;
-  Records records(text, kSwfLine);
-  Cells cells;
-  if (!records.next(record).value_or(false) || !cells.split(record, kSwfLine)) return false;
+  const std::vector<std::string> cells = first_line(text, kSwfLine);
   if (cells.size() != kSwfColumns.size()) return false;
   for (std::size_t i = 0; i < cells.size(); ++i)
     if (!parse_real(cells[i], -1, 1e18)) return false;

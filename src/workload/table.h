@@ -70,12 +70,15 @@ class JobTable {
   bool read_cells();
 
   Records records_;
-  LineStyle style_;
+  char separator_;
   InputFields fields_;
   Cells cells_;
   std::vector<std::string> header_;
   bool header_may_follow_ = false;
 };
+
+/// The cells of the first line; none when it cannot be split.
+std::vector<std::string> first_line(std::string_view text, LineStyle style);
 
 /// Whether the first line names all these columns.
 bool names_columns(std::string_view text, LineStyle style,
