@@ -34,11 +34,8 @@ std::string complaint(const CLI::App& app, const CLI::App& command, const CLI::P
     const std::string word = unknown.front().substr(0, unknown.front().find('='));
     const bool is_option = word.starts_with('-');
     const auto known = is_option ? known_words(command, true) : subcommands;
-    return fmt::format("unknown {} {}{}",
-                       is_option       ? "option"
-                       : known.empty() ? "argument"
-                                       : "command",
-                       trainyard::quoted(word), did_you_mean(word, known));
+    const char* what = is_option ? "option" : known.empty() ? "argument" : "command";
+    return fmt::format("unknown {} {}{}", what, trainyard::quoted(word), did_you_mean(word, known));
   }
   if (!subcommands.empty())
     return fmt::format("which command? One of {}", fmt::join(subcommands, ", "));
