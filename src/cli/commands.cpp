@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
 #include <iostream>
 #include <sstream>
 
@@ -26,6 +28,19 @@ CLI::Validator one_of(std::vector<std::string> words) {
                            did_you_mean(word, words), fmt::join(words, ", "));
       },
       std::move(listed));
+}
+
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
+  return CLI::Validator(
+      [low, high](const std::string& text) -> std::string {
+        std::uint64_t number = 0;
+        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+        const bool whole = status == std::errc{} && end == text.data() + text.size();
+        if (whole && number >= low && number <= high) return {};
+        return fmt::format("{} must be a whole number from {} to {}", trainyard::quoted(text), low,
+                           high);
+      },
+      "");
 }
 
 std::string path_of(const CLI::App& command) {

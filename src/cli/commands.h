@@ -13,6 +13,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ CLI::App* add_command(CLI::App& parent, const std::string& name, const std::stri
 
 /// Allows only these words, and suggests the nearest. Completion offers them.
 CLI::Validator one_of(std::vector<std::string> words);
+
+/// Allows only whole numbers of this range. CLI11 by itself would make 2^64 - 1 of a -1.
+CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 
 /// "trainyard workload info" for a command two below the program.
 std::string path_of(const CLI::App& command);

@@ -28,21 +28,26 @@ std::vector<std::string> known_words(const CLI::App& command, bool options) {
 }
 
 /// What is wrong with the command line, in one line.
-std::string explain(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App& command = given_command(app);
-  const std::string see = "; see " + path_of(command) + " --help";
+std::string complaint(const CLI::App& app, const CLI::App& command, const CLI::ParseError& error) {
+  const auto subcommands = known_words(command, false);
   if (const auto unknown = app.remaining(true); !unknown.empty()) {
     const std::string word = unknown.front().substr(0, unknown.front().find('='));
     const bool is_option = word.starts_with('-');
-    const auto known = known_words(command, is_option);
-    const std::string_view what = is_option ? "option" : known.empty() ? "argument" : "command";
-    return fmt::format("{}: unknown {} {}{}{}", path_of(command), what, trainyard::quoted(word),
-                       did_you_mean(word, known), see);
+    const auto known = is_option ? known_words(command, true) : subcommands;
+    const char* what = is_option ? "option" : known.empty() ? "argument" : "command";
+    return fmt::format("unknown {} {}{}", what, trainyard::quoted(word), did_you_mean(word, known));
   }
-  if (!known_words(command, false).empty())
-    return fmt::format("{}: which command? One of {}{}", path_of(command),
-                       fmt::join(known_words(command, false), ", "), see);
-  return fmt::format("{}: {}{}", path_of(command), error.what(), see);
+  if (!subcommands.empty())
+    return fmt::format("which command? One of {}", fmt::join(subcommands, ", "));
+  return error.what();
+}
+
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = given_command(app);
+  const std::string path = path_of(command);
+  const std::string below = path.substr(std::min(path.size(), app.get_name().size() + 1));
+  return fmt::format("{}{}{} (see {} --help)", below, below.empty() ? "" : ": ",
+                     complaint(app, command, error), path);
 }
 
 void describe_program(CLI::App& app) {

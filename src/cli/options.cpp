@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <limits>
 
 #include "cli/commands.h"
 #include "workload/generate.h"
@@ -65,7 +66,8 @@ void add_cluster_option(CLI::App& command, WorkloadOptions& options) {
 
 void add_seed_option(CLI::App& command, WorkloadOptions& options) {
   command.add_option("--seed", options.seed, "of everything drawn at random (default 1)")
-      ->type_name("NUMBER");
+      ->type_name("NUMBER")
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
 }
 
 void add_drop_larger_option(CLI::App& command, WorkloadOptions& options) {

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "workload/generate.h"
+#include "workload/import.h"
 #include "workload/info.h"
 #include "workload/info_print.h"
 #include "workload/select.h"
@@ -154,7 +155,8 @@ void add_convert(CLI::App& parent, Action& chosen) {
   add_workload_options(*command, "workload", *options);
   add_output_option(*command, *options);
   command->add_option("--limit", options->limit, "only the first so many jobs")
-      ->type_name("NUMBER");
+      ->type_name("NUMBER")
+      ->check(whole_number(1, kMostJobs));
   CLI::Option* below = command
                            ->add_option("--trial-below", options->trial_below,
                                         "small jobs shorter than this are trial, the others batch")
@@ -163,6 +165,7 @@ void add_convert(CLI::App& parent, Action& chosen) {
       ->add_option("--trial-max-gpus", options->trial_max_gpus,
                    "the most GPUs of a small job (default 1)")
       ->type_name("NUMBER")
+      ->check(whole_number(1, 1'000'000'000))
       ->needs(below);
   command->callback([options, &chosen] { chosen = [options] { return convert(*options); }; });
 }

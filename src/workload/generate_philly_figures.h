@@ -1,12 +1,12 @@
 // Figures of the Philly log that philly-like draws from. Source: the public trace of Microsoft's
 // Philly clusters (github.com/msr-fiddle/philly-traces; Jeon et al., "Analysis of Large-Scale
-// Multi-Tenant GPU Clusters for DNN Training Workloads", USENIX ATC 2019), reduced to the 82,247
-// jobs of September to December 2017 that ran on at least one GPU.
+// Multi-Tenant GPU Clusters for DNN Training Workloads", USENIX ATC 2019), as a table of 82,247
+// jobs submitted from 4 September to 22 December 2017.
 //
-// A class of demands has about 28 points of its distribution of durations: `share` of its jobs last
-// at most `seconds`. The points were chosen one by one where log-linear interpolation between those
-// already there was furthest from the log, and the tail was given points of its own, since the few
-// longest jobs have most of the GPU time.
+// A class of demands has 28 points of its distribution of durations: `share` of its jobs last at
+// most `seconds`. The points were chosen one by one where log-linear interpolation between those
+// already there was furthest from the log, and the tail was given points of its own, since two
+// thirds of the GPU time are in 1% of the jobs.
 #pragma once
 
 #include <array>

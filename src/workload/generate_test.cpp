@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
+#include <functional>
 #include <numeric>
-#include <sstream>
+#include <queue>
 
 #include "base/stats.h"
 #include "workload/info.h"
+#include "workload/read.h"
 
 namespace trainyard {
 namespace {
@@ -85,6 +87,34 @@ TEST(Poisson, IsAnMMcQueue) {
   EXPECT_NEAR(moments(gaps).variation, 1, 0.02);
   EXPECT_NEAR(correlation(durations, gaps), 0, 0.01);
   for (const Job& job : workload.jobs) ASSERT_EQ(job.gpus(), 1);
+}
+
+/// Mean wait in seconds of one-GPU jobs on `servers` GPUs, first come, first served.
+double fifo_wait_s(const Workload& workload, std::size_t servers) {
+  std::priority_queue<Time, std::vector<Time>, std::greater<>> free_at;
+  for (std::size_t i = 0; i < servers; ++i) free_at.push(Time{0});
+  double sum = 0;
+  for (const Job& job : workload.jobs) {
+    const Time start = std::max(job.submit, free_at.top());
+    sum += (start - job.submit).seconds();
+    free_at.pop();
+    free_at.push(start + job.duration);
+  }
+  return sum / static_cast<double>(workload.jobs.size());
+}
+
+/// Erlang's formula C(c, a) for the share of jobs that wait, a = load x c; by the recursion of B.
+double erlang_wait_s(std::size_t servers, double load, double mean_s) {
+  const auto c = static_cast<double>(servers);
+  double blocked = 1;
+  for (double k = 1; k <= c; ++k) blocked = load * c * blocked / (k + load * c * blocked);
+  const double waits = blocked / (1 - load * (1 - blocked));
+  return waits * mean_s / (c * (1 - load));
+}
+
+TEST(Poisson, WaitsAsErlangSays) {
+  const Workload workload = make("poisson:jobs=500000,load=0.8,mean=1h", "1x8xV100");
+  EXPECT_NEAR(fifo_wait_s(workload, 8) / erlang_wait_s(8, 0.8, 3600), 1, 0.05);
 }
 
 TEST(Poisson, MixesDemandsByWeight) {
@@ -218,35 +248,17 @@ TEST(Generate, SaysWhatIsWrong) {
   has(error_of("philly-like:daily=2"), "daily='2'; it must be a number from 0 to 1");
 }
 
-/// The jobs of the real log, or nothing without it.
-Workload philly_log() {
-  Workload workload;
-  std::ifstream file("../shared/traces/philly/philly.csv");
-  std::string row, submitted, duration, gpus;
-  std::getline(file, row);
-  while (std::getline(file, row) && !row.empty()) {
-    std::istringstream fields(row);
-    std::getline(fields, submitted, ',');
-    std::getline(fields, duration, ',');
-    std::getline(fields, gpus, ',');
-    Job job;
-    job.duration = duration_from_seconds(std::stod(duration)).value();
-    job.workers = std::stoi(gpus);
-    workload.jobs.push_back(job);
-  }
-  return workload;
-}
-
 TEST(PhillyLike, IsCloseToTheLog) {
-  const Workload log = philly_log();
-  if (log.jobs.empty()) GTEST_SKIP() << "../shared/traces/philly/philly.csv is not here";
+  const std::string path = "../shared/traces/philly/philly.csv";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";
+  const Workload log = read_workload(path).value();
   ASSERT_EQ(log.jobs.size(), 82'247U);
-  // Many more jobs than the log has, to see the fit and not the draw: a sample of n lies about
-  // 1 / sqrt(n) from what it is drawn from, 0.05 for the few jobs of more than 8 GPUs.
+  // Many more jobs than the log has, to see the fit and not the draw. Even so only some 3,500 have
+  // more than 8 GPUs, and a sample of n lies about 1 / sqrt(n) = 0.017 from what it is drawn from.
   for (const Distance& d : distances(make("philly-like:jobs=1000000"), log)) {
     if (d.what == "time between submissions") continue;
     const bool one_class = d.what.starts_with("duration,");
-    EXPECT_LE(d.ks, one_class ? 0.02 : 0.01) << d.what;
+    EXPECT_LE(d.ks, one_class ? 0.03 : 0.01) << d.what;
   }
 }
 

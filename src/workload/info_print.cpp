@@ -64,7 +64,7 @@ void print_totals(const WorkloadInfo& info, std::string& text) {
   line(text, "source     {}", info.source);
   line(text, "jobs       {} ({} trial, {} batch)", grouped(info.jobs), grouped(info.trial),
        grouped(info.batch));
-  line(text, "names      {} users, {} models, {} kinds of GPU asked for", grouped(info.users),
+  line(text, "names      users: {}, models: {}, kinds of GPU asked for: {}", grouped(info.users),
        grouped(info.models), grouped(info.kinds));
   line(text, "submitted  from {} to {}, a span of {}", in_words(info.first), in_words(info.last),
        format(info.last - info.first));
