@@ -48,6 +48,7 @@ bool Simulation::step() {
 
 /// Submissions were known before the run began and come first, then machines, then what jobs do.
 void Simulation::happen(Time at) {
+  (void)yard_.apply({at, EventKind::clock});  // perhaps all that happens: a policy's timer
   while (next_job_ < workload_.jobs.size() && workload_.jobs[next_job_].submit == at)
     tell(EventKind::submitted, JobId{static_cast<std::uint32_t>(next_job_++)});
   for (; next_fault_ < options_.faults.size() && options_.faults[next_fault_].at == at;
@@ -82,7 +83,7 @@ void Simulation::decide() {
   policy_->decide(plan);
   decision_ticks_.add(CycleClock::now() - begin);
   refused_ += plan.refused();
-  wake_ = plan.wake() > now_ ? plan.wake() : Time{now_.us + 1};
+  wake_ = std::max(plan.wake(), Time{now_.us + 1});
 }
 
 /// True when a job left its GPUs in no time, so that there is something to decide again.

@@ -35,6 +35,7 @@ constexpr bool has_ended(Phase p) { return p >= Phase::done; }
 std::string_view name(Phase phase);
 
 enum class EventKind : std::uint8_t {
+  clock,         // time has come this far; nobody in particular
   submitted,     // a job: absent -> queued
   loaded,        // starting -> running
   finished,      // running -> done

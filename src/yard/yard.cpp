@@ -43,6 +43,10 @@ Yard::Yard(const Cluster& cluster, const Workload& workload, YardRules rules)
 
 Verdict Yard::apply(const Event& event) {
   if (event.at < now_) return Verdict::time_went_back;
+  if (event.kind == EventKind::clock) {
+    now_ = event.at;
+    return Verdict::ok;
+  }
   if (event.kind == EventKind::machine_down || event.kind == EventKind::machine_up) {
     if (event.subject >= cluster_.machines.size()) return Verdict::no_such_subject;
     now_ = event.at;
