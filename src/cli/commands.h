@@ -1,0 +1,42 @@
+// The commands, one file each. To add one: define add_x_command in x.cpp, declare it below, call it
+// in main.cpp. It describes its options to CLI11 and, when the command is the one given, sets
+// `chosen` to what it does:
+//
+//   void add_hello_command(CLI::App& app, Action& chosen) {
+//     auto options = std::make_shared<HelloOptions>();
+//     CLI::App* command = add_command(app, "hello", "Greets.", "trainyard hello --name Ada");
+//     command->add_option("--name", options->name, "whom");
+//     command->callback([options, &chosen] { chosen = [options] { return hello(*options); }; });
+//   }
+//
+// An action that fails returns what is wrong: main prints it and ends with status 2.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace trainyard::cli {
+
+using Action = std::function<Expected<void>()>;
+
+void add_workload_command(CLI::App& app, Action& chosen);
+void add_completion_command(CLI::App& app, Action& chosen);
+
+/// A subcommand whose help ends with examples, given as lines.
+CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
+                      const std::string& examples);
+
+/// Allows only these words, and suggests the nearest. Completion offers them.
+CLI::Validator one_of(std::vector<std::string> words);
+
+/// "trainyard workload info" for a command two below the program.
+std::string path_of(const CLI::App& command);
+
+/// To standard output, which may be a full disk.
+Expected<void> print(std::string_view text);
+
+}  // namespace trainyard::cli

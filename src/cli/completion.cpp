@@ -1,0 +1,207 @@
+// Completion scripts for shells, written from the commands as CLI11 knows them: they cannot go
+// stale. Each follows the words typed so far down the tree of commands, then offers what the
+// command it ends at takes; where it has nothing to offer, the shell completes file names.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "cli/commands.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct Entry {
+  std::string word;  // a subcommand, an option with its dashes, or an allowed argument
+  std::string description;
+  bool takes_value = false;
+  std::vector<std::string> values;  // those allowed, where they are known
+};
+
+struct Node {
+  std::string path;
+  std::vector<Entry> entries;
+};
+
+/// The words of "{a,b}" in a type name, where one_of put them.
+std::vector<std::string> allowed_words(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t open = type.find('{'), close = type.find('}');
+  if (open == std::string::npos || close == std::string::npos || close < open) return {};
+  return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
+}
+
+void walk(const CLI::App& command, std::vector<Node>& nodes) {
+  Node node{path_of(command), {}};
+  const auto subcommands = command.get_subcommands([](const CLI::App*) { return true; });
+  for (const CLI::App* sub : subcommands)
+    node.entries.push_back({sub->get_name(), sub->get_description(), false, {}});
+  for (const CLI::Option* option : command.get_options()) {
+    const bool takes_value = option->get_items_expected_max() > 0;
+    for (const std::string& name : option->get_lnames())
+      node.entries.push_back(
+          {"--" + name, option->get_description(), takes_value, allowed_words(*option)});
+    if (option->get_positional())
+      for (const std::string& word : allowed_words(*option))
+        node.entries.push_back({word, option->get_description(), false, {}});
+  }
+  nodes.push_back(std::move(node));
+  for (const CLI::App* sub : subcommands) walk(*sub, nodes);
+}
+
+/// In single quotes, for a POSIX shell.
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string words_of(const Node& node) {
+  std::string words;
+  for (const Entry& entry : node.entries) words += (words.empty() ? "" : " ") + entry.word;
+  return words;
+}
+
+/// The `case` branch, for bash and zsh, that recognises a path one word longer.
+std::string branches_down(const std::vector<Node>& nodes) {
+  std::string patterns;
+  for (const Node& node : nodes)
+    if (node.path.find(' ') != std::string::npos)
+      patterns += (patterns.empty() ? "" : "|") + shell_quoted(node.path);
+  return patterns;
+}
+
+template <class... Args>
+void add(std::string& text, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(text), format, std::forward<Args>(args)...);
+}
+
+std::string bash_script(const std::vector<Node>& nodes) {
+  std::string text =
+      "# Completion of trainyard for bash; load it with: source <(trainyard completion bash)\n"
+      "_trainyard() {\n"
+      "  local word words='' at=trainyard\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+      "    case \"$at $word\" in\n";
+  add(text, "      {}) at=\"$at $word\" ;;\n    esac\n  done\n", branches_down(nodes));
+  text += "  case \"$at $before\" in\n";
+  for (const Node& node : nodes)
+    for (const Entry& entry : node.entries)
+      if (entry.takes_value)
+        add(text, "    {}) COMPREPLY=($(compgen -W {} -- \"$current\")); return ;;\n",
+            shell_quoted(node.path + " " + entry.word),
+            shell_quoted(fmt::format("{}", fmt::join(entry.values, " "))));
+  text += "  esac\n  case \"$at\" in\n";
+  for (const Node& node : nodes)
+    add(text, "    {}) words={} ;;\n", shell_quoted(node.path), shell_quoted(words_of(node)));
+  text +=
+      "  esac\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "}\n"
+      "complete -o default -F _trainyard trainyard\n";
+  return text;
+}
+
+/// "word:description" as zsh's _describe takes it.
+std::string zsh_entry(const Entry& entry) {
+  std::string word;
+  for (const char c : entry.word) word += c == ':' ? std::string("\\:") : std::string(1, c);
+  return shell_quoted(word + ":" + entry.description);
+}
+
+std::string zsh_script(const std::vector<Node>& nodes) {
+  std::string text =
+      "#compdef trainyard\n"
+      "# Completion of trainyard for zsh; load it with: source <(trainyard completion zsh)\n"
+      "_trainyard() {\n"
+      "  local word at=trainyard\n"
+      "  local -a entries\n"
+      "  for word in ${words[2,CURRENT-1]}; do\n"
+      "    case \"$at $word\" in\n";
+  add(text, "      ({}) at=\"$at $word\" ;;\n    esac\n  done\n", branches_down(nodes));
+  text += "  case \"$at ${words[CURRENT-1]}\" in\n";
+  for (const Node& node : nodes)
+    for (const Entry& entry : node.entries)
+      if (entry.takes_value)
+        add(text, "    ({}) {}; return ;;\n", shell_quoted(node.path + " " + entry.word),
+            entry.values.empty() ? "_files"
+                                 : fmt::format("compadd -- {}", fmt::join(entry.values, " ")));
+  text += "  esac\n  case \"$at\" in\n";
+  for (const Node& node : nodes) {
+    add(text, "    ({}) entries=(", shell_quoted(node.path));
+    for (const Entry& entry : node.entries) add(text, "\n      {}", zsh_entry(entry));
+    text += ") ;;\n";
+  }
+  text +=
+      "  esac\n"
+      "  _describe trainyard entries\n"
+      "  _files\n"
+      "}\n"
+      "compdef _trainyard trainyard\n";
+  return text;
+}
+
+/// In single quotes, for fish, where a backslash escapes within them too.
+std::string fish_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "'";
+}
+
+std::string fish_entry(const Node& node, const Entry& entry) {
+  const bool option = entry.word.starts_with("--");
+  std::string text =
+      fmt::format("complete -c trainyard -n \"__trainyard_at '{}'\" {} {} -d {}", node.path,
+                  option ? "-l" : "-a", option ? entry.word.substr(2) : entry.word,
+                  fish_quoted(entry.description));
+  if (!entry.values.empty())
+    text += " -x -a " + fish_quoted(fmt::format("{}", fmt::join(entry.values, " ")));
+  else if (entry.takes_value)
+    text += " -r";
+  return text + '\n';
+}
+
+std::string fish_script(const std::vector<Node>& nodes) {
+  std::string paths;
+  for (const Node& node : nodes) paths += " " + fish_quoted(node.path);
+  std::string text =
+      "# Completion of trainyard for fish; load it with: trainyard completion fish | source\n"
+      "function __trainyard_at\n"
+      "  set -l at trainyard\n"
+      "  for word in (commandline -opc)[2..-1]\n";
+  add(text, "    contains -- \"$at $word\"{}; and set at \"$at $word\"\n  end\n", paths);
+  text += "  test \"$at\" = \"$argv[1]\"\nend\n";
+  for (const Node& node : nodes)
+    for (const Entry& entry : node.entries) text += fish_entry(node, entry);
+  return text;
+}
+
+Expected<void> print_completion(const CLI::App& app, const std::string& shell) {
+  std::vector<Node> nodes;
+  walk(app, nodes);
+  if (shell == "bash") return print(bash_script(nodes));
+  if (shell == "zsh") return print(zsh_script(nodes));
+  return print(fish_script(nodes));
+}
+
+}  // namespace
+
+void add_completion_command(CLI::App& app, Action& chosen) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App* command =
+      add_command(app, "completion", "Prints a script that completes commands in your shell.",
+                  "source <(trainyard completion bash)\n"
+                  "trainyard completion zsh > ~/.zfunc/_trainyard\n"
+                  "trainyard completion fish > ~/.config/fish/completions/trainyard.fish");
+  command->add_option("shell", *shell, "which shell")
+      ->required()
+      ->check(one_of({"bash", "zsh", "fish"}));
+  command->callback(
+      [shell, &app, &chosen] { chosen = [shell, &app] { return print_completion(app, *shell); }; });
+}
+
+}  // namespace trainyard::cli

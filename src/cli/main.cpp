@@ -1,0 +1,91 @@
+// The program: finds the command, runs it. Status 0: done; 2: the input or the command line is
+// wrong, and stderr says how; 1: Trainyard itself failed.
+#include <fmt/ranges.h>
+
+#include <iostream>
+
+#include "cli/commands.h"
+
+namespace trainyard::cli {
+namespace {
+
+/// The innermost command that was given.
+const CLI::App& given_command(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  return given.empty() ? app : given_command(*given.back());
+}
+
+std::vector<std::string> known_words(const CLI::App& command, bool options) {
+  std::vector<std::string> words;
+  if (options) {
+    for (const CLI::Option* option : command.get_options())
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  } else {
+    for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+      words.push_back(sub->get_name());
+  }
+  return words;
+}
+
+/// What is wrong with the command line, in one line.
+std::string explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = given_command(app);
+  const std::string see = "; see " + path_of(command) + " --help";
+  if (const auto unknown = app.remaining(true); !unknown.empty()) {
+    const std::string word = unknown.front().substr(0, unknown.front().find('='));
+    const bool is_option = word.starts_with('-');
+    const auto known = known_words(command, is_option);
+    const std::string_view what = is_option ? "option" : known.empty() ? "argument" : "command";
+    return fmt::format("{}: unknown {} {}{}{}", path_of(command), what, trainyard::quoted(word),
+                       did_you_mean(word, known), see);
+  }
+  if (!known_words(command, false).empty())
+    return fmt::format("{}: which command? One of {}{}", path_of(command),
+                       fmt::join(known_words(command, false), ", "), see);
+  return fmt::format("{}: {}{}", path_of(command), error.what(), see);
+}
+
+void describe_program(CLI::App& app) {
+  app.description(
+      "Trainyard schedules deep-learning jobs on GPU clusters, and rehearses it first.");
+  app.set_version_flag("--version", "trainyard " TRAINYARD_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  trainyard workload info philly-like:jobs=10000 --cluster 16x8xV100\n"
+      "  trainyard COMMAND --help");
+}
+
+int fail_with(int status, std::string_view message) {
+  std::cerr << "trainyard: " << message << '\n';
+  return status;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("", "trainyard");
+  Action chosen;
+  describe_program(app);
+  add_workload_command(app, chosen);
+  add_completion_command(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version
+    return fail_with(2, explain(app, error));
+  }
+  const Expected<void> done = chosen();
+  return done ? 0 : fail_with(2, done.error().message);
+}
+
+}  // namespace
+}  // namespace trainyard::cli
+
+int main(int argc, char** argv) {
+  try {
+    return trainyard::cli::run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return trainyard::cli::fail_with(1, "out of memory");
+  } catch (const std::exception& error) {
+    return trainyard::cli::fail_with(1, fmt::format("internal failure: {}", error.what()));
+  }
+}

@@ -1,0 +1,94 @@
+#include "cli/options.h"
+
+#include <filesystem>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "workload/generate.h"
+#include "workload/read.h"
+#include "workload/select.h"
+
+namespace trainyard::cli {
+namespace {
+
+/// A generator by its name, or something with a colon that is no file: then a misspelt generator.
+bool is_generated(const std::string& workload) {
+  if (names_generator(workload)) return true;
+  std::error_code ignored;
+  return workload.find(':') != std::string::npos && !std::filesystem::exists(workload, ignored);
+}
+
+Expected<Workload> read_or_generate(const WorkloadOptions& options, const Cluster& cluster) {
+  if (is_generated(options.workload)) return generate(options.workload, cluster, options.seed);
+  std::optional<Format> format;
+  if (!options.format.empty()) {
+    const auto parsed = parse_format(options.format);
+    if (!parsed) return tl::make_unexpected(parsed.error());
+    format = *parsed;
+  }
+  std::vector<std::string> notes;
+  auto workload = read_workload(options.workload, format, &notes);
+  for (const std::string& text : notes) note(fmt::format("{}: {}", options.workload, text));
+  return workload;
+}
+
+}  // namespace
+
+void add_workload_options(CLI::App& command, const std::string& workload_name,
+                          WorkloadOptions& options) {
+  command
+      .add_option(workload_name, options.workload,
+                  "a trace file, or GENERATOR:key=value,... (see workload generate --help)")
+      ->type_name("FILE|GENERATOR")
+      ->required();
+  add_format_option(command, options);
+  add_cluster_option(command, options);
+  add_seed_option(command, options);
+  add_drop_larger_option(command, options);
+}
+
+void add_format_option(CLI::App& command, WorkloadOptions& options) {
+  std::vector<std::string> names;
+  for (const FormatEntry& entry : formats()) names.emplace_back(entry.name);
+  command.add_option("--format", options.format, "of the file; found out when not given")
+      ->type_name("FORMAT")
+      ->check(one_of(std::move(names)));
+}
+
+void add_cluster_option(CLI::App& command, WorkloadOptions& options) {
+  command
+      .add_option(
+          "--cluster", options.cluster,
+          fmt::format("a .toml file, or machines x GPUs x kind (default {})", kDefaultCluster))
+      ->type_name("FILE|SHAPE");
+}
+
+void add_seed_option(CLI::App& command, WorkloadOptions& options) {
+  command.add_option("--seed", options.seed, "of everything drawn at random (default 1)")
+      ->type_name("NUMBER");
+}
+
+void add_drop_larger_option(CLI::App& command, WorkloadOptions& options) {
+  command.add_flag("--drop-larger", options.drop_larger,
+                   "leave out jobs that could never run on the cluster");
+}
+
+Expected<Cluster> load_cluster(const WorkloadOptions& options) {
+  return read_cluster(options.cluster.empty() ? std::string(kDefaultCluster) : options.cluster);
+}
+
+Expected<Workload> load_workload(const WorkloadOptions& options, const Cluster& cluster) {
+  auto workload = read_or_generate(options, cluster);
+  if (!workload || !options.drop_larger) return workload;
+  const std::size_t all = workload->jobs.size();
+  if (const std::size_t dropped = drop_larger(cluster, *workload); dropped > 0)
+    note(fmt::format("{}: {} of {} jobs left out: too large for the cluster ({})", options.workload,
+                     dropped, all, describe(cluster)));
+  return workload;
+}
+
+void note(std::string_view text) {
+  std::cerr << "trainyard: note: " << text << '\n';
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,14 @@
+// Which models suffer when their workers are spread over machines: those with one tensor that is
+// more than half of the model, so that its transfer cannot be balanced or overlapped. The criterion
+// "largest tensor over half" is ours; Tiresias (NSDI'19) profiles messages and calls a model skewed
+// by its largest tensor. Tensor sizes in MB from the models of its public simulator.
+#pragma once
+
+#include <string_view>
+
+namespace trainyard {
+
+/// False for a model that is not in the list. Case, '-' and '_' do not matter.
+bool is_skewed(std::string_view model);
+
+}  // namespace trainyard

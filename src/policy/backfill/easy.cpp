@@ -1,0 +1,89 @@
+// EASY backfilling: the first in the queue gets a reservation, at the earliest time when by the
+// estimates of what runs its gang will fit. Others may go before it if they do not delay that: they
+// end before it by their own estimate, or keep off the machines it then needs.
+//
+// The reservation names machines, not a mere number of GPUs, so a gang that needs whole machines
+// is not fooled by GPUs that are free here and there. It stands until the head starts or cannot
+// start by it; it is looked for anew when someone left earlier than expected (it may come earlier).
+#include <algorithm>
+
+#include "policy/members.h"
+#include "policy/running.h"
+
+namespace trainyard {
+namespace {
+
+class Easy final : public BackfillStage {
+ public:
+  explicit Easy(const Params& params) : depth_(static_cast<std::size_t>(params.whole("depth"))) {}
+
+  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
+    running_.on_phase(yard, job, from, to);
+    const bool left = holds_gpus(from) && !holds_gpus(to);
+    if (left && (from != Phase::running || yard.now() < running_.end_of(job))) head_ = kNoJob;
+  }
+
+  void run(Dispatcher& dispatcher, JobId blocked) override {
+    const Yard& yard = dispatcher.yard();
+    if (blocked != head_ || yard.now() >= start_) reserve(dispatcher, blocked);
+    candidates_.clear();
+    hopeless_.clear();
+    dispatcher.queue().collect(
+        depth_ + 1, [&](ShapeId lane) { return dispatcher.is_closed(lane); }, candidates_);
+    for (const Queue::Entry& entry : candidates_) {
+      if (entry.job == blocked || dispatcher.is_closed(entry.lane)) continue;
+      const Job& job = yard.job(entry.job);
+      const bool ends_before =
+          yard.now() + job.load + yard.expected_remaining(entry.job) <= start_;
+      if (ends_before) {
+        dispatcher.try_start(entry.job);
+      } else if (std::find(hopeless_.begin(), hopeless_.end(), entry.lane) == hopeless_.end() &&
+                 !dispatcher.try_start_avoiding(entry.job, needed_)) {
+        hopeless_.push_back(entry.lane);
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<Time> reserved_start(JobId head) const override {
+    if (head != head_ || start_ == Time::never()) return {};
+    return start_;
+  }
+
+ private:
+  void reserve(Dispatcher& dispatcher, JobId head) {
+    const Yard& yard = dispatcher.yard();
+    RoomFinder& finder = dispatcher.finder();
+    head_ = head;
+    start_ = Time::never();
+    needed_.assign(yard.cluster().machines.size(), false);
+    finder.begin(head, dispatcher.place().max_machines(yard, yard.shape(head)));
+    const bool never_fits =
+        running_.ends().each([&](const auto& entry) { return !finder.offer(entry.job); });
+    if (never_fits) return;  // machines are down, or being emptied for others
+    start_ = yard.now();
+    for (const JobId job : finder.victims()) start_ = std::max(start_, running_.end_of(job));
+    for (const Share& share : finder.room()) needed_[index(share.machine)] = true;
+  }
+
+  std::size_t depth_;
+  RunningByEnd running_;
+  JobId head_ = kNoJob;
+  Time start_ = Time::never();
+  Avoid needed_;  // the machines of the reservation
+  std::vector<Queue::Entry> candidates_;
+  std::vector<ShapeId> hopeless_;  // found no room beside the reservation in this round
+};
+
+}  // namespace
+
+Member<BackfillStage> backfill_easy() {
+  return {{"easy",
+           "whoever does not delay the start that is reserved for the first in the queue",
+           "EASY: Lifka, JSSPP 1995; reservations of machines instead of counts are ours",
+           {{"depth", ParamType::whole, "1000", "jobs looked at behind the first"}}},
+          [](const Params& params) -> std::unique_ptr<BackfillStage> {
+            return std::make_unique<Easy>(params);
+          }};
+}
+
+}  // namespace trainyard

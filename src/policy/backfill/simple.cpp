@@ -1,0 +1,39 @@
+// Without reservations: nobody passes (none), or whoever fits goes (greedy).
+#include "policy/members.h"
+
+namespace trainyard {
+namespace {
+
+class None final : public BackfillStage {
+ public:
+  void run(Dispatcher& /*dispatcher*/, JobId /*blocked*/) override {}
+};
+
+class Greedy final : public BackfillStage {
+ public:
+  void run(Dispatcher& dispatcher, JobId /*blocked*/) override {
+    while (true) {
+      const JobId next = dispatcher.queue().first_not(
+          [&](ShapeId lane) { return dispatcher.is_closed(lane); });
+      if (next == kNoJob) return;
+      dispatcher.try_start(next);
+    }
+  }
+
+  [[nodiscard]] bool can_starve() const override { return true; }
+};
+
+}  // namespace
+
+Member<BackfillStage> backfill_none() {
+  return {{"none", "nobody passes the first in the queue", "standard"},
+          [](const Params&) -> std::unique_ptr<BackfillStage> { return std::make_unique<None>(); }};
+}
+
+Member<BackfillStage> backfill_greedy() {
+  return {{"greedy", "whoever fits goes, in order; queue.patience bounds how long one is passed",
+           "standard"},
+          [](const Params&) -> std::unique_ptr<BackfillStage> { return std::make_unique<Greedy>(); }};
+}
+
+}  // namespace trainyard

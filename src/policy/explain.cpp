@@ -1,0 +1,135 @@
+// Why a job waits, in words: what it lacks, who is ahead of it, and what is known of when.
+#include <algorithm>
+
+#include "policy/staged_policy.h"
+
+namespace trainyard {
+namespace {
+
+std::string plural(std::int64_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+/// "2 workers of 4 GPUs", or "8 GPUs" where a worker is one GPU.
+std::string demand(const Shape& shape) {
+  if (shape.per_worker.gpus == 1) return plural(shape.workers, "GPU");
+  if (shape.workers == 1) return plural(shape.per_worker.gpus, "GPU") + " on one machine";
+  return fmt::format("{} of {}", plural(shape.workers, "worker"),
+                     plural(shape.per_worker.gpus, "GPU"));
+}
+
+std::string kind_name(const Yard& yard, const Shape& shape) {
+  return shape.kind == kAnyKind ? "" : " of kind " + yard.cluster().kinds[index(shape.kind)];
+}
+
+/// How many of its workers would find room on what is free, on so many machines at most.
+std::int32_t workers_with_room(const Yard& yard, const Shape& shape, std::int32_t max_machines) {
+  std::vector<std::int32_t> slots;
+  const CountIndex& machines = yard.free().of(shape.kind).machines;
+  const auto gpus = static_cast<std::size_t>(shape.per_worker.gpus);
+  for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone; m = machines.next(m + 1, gpus))
+    slots.push_back(workers_that_fit(shape.per_worker,
+                                     yard.free().on(MachineId{static_cast<std::uint32_t>(m)}),
+                                     shape.workers));
+  const auto most = std::min<std::size_t>(slots.size(), static_cast<std::size_t>(max_machines));
+  std::partial_sort(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(most), slots.end(),
+                    std::greater<>());
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < most; ++i) sum += slots[i];
+  return static_cast<std::int32_t>(std::min<std::int64_t>(sum, shape.workers));
+}
+
+std::string shortage(const Yard& yard, const Shape& shape, std::int32_t max_machines) {
+  const FreeIndex::OfKind& of = yard.free().of(shape.kind);
+  const std::string need = fmt::format("needs {}{}", demand(shape), kind_name(yard, shape));
+  if (of.free_gpus < shape.gpus()) return fmt::format("{}; {} free", need, of.free_gpus);
+  if (shape.workers == 1) {
+    const std::size_t most = of.machines.largest_count();
+    if (most != CountIndex::kNone && static_cast<std::int32_t>(most) < shape.per_worker.gpus) {
+      const std::size_t where = of.machines.first_with(most);
+      return fmt::format("{}; the most free is {} on {}", need, most,
+                         yard.cluster().machines[where].name);
+    }
+  }
+  const std::int32_t room = workers_with_room(yard, shape, max_machines);
+  if (max_machines < shape.workers && room < shape.workers)
+    return fmt::format("{} on at most {}; there is room for {} there", need,
+                       plural(max_machines, "machine"), plural(room, "worker"));
+  if (room < shape.workers)
+    return fmt::format("{}, with {:g} CPUs and {} each; there is room for {}", need,
+                       shape.per_worker.milli_cpus / 1000.0,
+                       format_memory(shape.per_worker.memory_mib), plural(room, "worker"));
+  return {};
+}
+
+/// By the estimates of all that runs; none when machines that are down or being emptied are needed.
+std::optional<Time> earliest_fit(const Yard& yard, JobId job, std::int32_t max_machines) {
+  std::vector<JobId> leaving;
+  for (std::size_t m = 0; m < yard.cluster().machines.size(); ++m)
+    for (const JobId other : yard.jobs_on(MachineId{static_cast<std::uint32_t>(m)}))
+      if (yard.state(other).phase == Phase::running || yard.state(other).phase == Phase::starting)
+        leaving.push_back(other);
+  const auto sooner = [&](JobId a, JobId b) {
+    const Time end_a = yard.expected_end(a), end_b = yard.expected_end(b);
+    return end_a != end_b ? end_a < end_b : a < b;
+  };
+  std::sort(leaving.begin(), leaving.end(), sooner);
+  leaving.erase(std::unique(leaving.begin(), leaving.end()), leaving.end());
+  RoomFinder finder(yard);
+  finder.begin(job, max_machines);
+  for (const JobId other : leaving)
+    if (finder.offer(other)) return std::max(yard.now(), yard.expected_end(other));
+  return {};
+}
+
+}  // namespace
+
+WaitReason StagedPolicy::explain(JobId job) const {
+  const JobState& state = yard_.state(job);
+  const std::string who = yard_.workload().job_name(job);
+  if (state.phase == Phase::reserved) return explain_reserved(job);
+  if (state.phase != Phase::queued)
+    return {"", fmt::format("job {} does not wait: it is {}", who, name(state.phase)), 0, {}};
+
+  const Shape& shape = yard_.shape(job);
+  const std::int32_t max_machines = stages_.place->max_machines(yard_, shape);
+  const JobId late = overdue();
+  const JobId head = late != kNoJob ? late : queue_.front().job;
+  const std::size_t place = queue_.place(job);
+  std::string lacks = shortage(yard_, shape, max_machines);
+  if (job == head) {
+    std::optional<Time> start = stages_.backfill->reserved_start(job);
+    if (!start) start = earliest_fit(yard_, job, max_machines);
+    if (lacks.empty()) lacks = "is next, and waits for the decision";
+    return {"resources", lacks, place, start};
+  }
+  const std::string behind = fmt::format("behind job {} ({})", yard_.workload().job_name(head),
+                                         shortage(yard_, yard_.shape(head), max_machines));
+  if (!lacks.empty()) return {"resources", fmt::format("{}; {}", lacks, behind), place, {}};
+  if (const auto start = stages_.backfill->reserved_start(head))
+    return {"reservation",
+            fmt::format("would delay job {}, which is to start in {} at the latest",
+                        yard_.workload().job_name(head), format(*start - yard_.now())),
+            place,
+            {}};
+  return {"priority", behind, place, {}};
+}
+
+WaitReason StagedPolicy::explain_reserved(JobId job) const {
+  std::size_t leaving = 0;
+  Time last = yard_.now();
+  for (const Share& share : yard_.placement(job))
+    for (const JobId other : yard_.jobs_on(share.machine))
+      if (yard_.making_room_for(other) == job) {
+        ++leaving;
+        last = std::max(last, yard_.expected_end(other));
+      }
+  return {"room-being-made",
+          fmt::format("its room on {} is being made: {} to save and leave",
+                      plural(static_cast<std::int64_t>(yard_.placement(job).size()), "machine"),
+                      plural(static_cast<std::int64_t>(leaving), "job") +
+                          (leaving == 1 ? " has" : " have")),
+          0, last};
+}
+
+}  // namespace trainyard

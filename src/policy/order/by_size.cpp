@@ -1,0 +1,57 @@
+// Smallest first, by what is known of a job's size: its whole estimate (sjf), what is left of it
+// (srtf), or what is left times the GPUs that it takes (srsf). With exact estimates srtf has the
+// least mean completion time on one machine when pausing is free; srsf is the same idea in GPU time.
+#include <limits>
+
+#include "policy/members.h"
+
+namespace trainyard {
+namespace {
+
+class ShortestJob final : public OrderStage {
+ public:
+  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
+    return yard.job(job).estimate.us;
+  }
+};
+
+class ShortestRemainingTime final : public OrderStage {
+ public:
+  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
+    return yard.expected_remaining(job).us;
+  }
+};
+
+class ShortestRemainingService final : public OrderStage {
+ public:
+  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
+    const std::int64_t left = yard.expected_remaining(job).us;
+    const std::int64_t gpus = yard.job(job).gpus();
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    return gpus > 0 && left > kMost / gpus ? kMost : left * gpus;
+  }
+};
+
+template <class Stage>
+std::unique_ptr<OrderStage> make(const Params&) {
+  return std::make_unique<Stage>();
+}
+
+}  // namespace
+
+Member<OrderStage> order_sjf() {
+  return {{"sjf", "shortest job first, by the whole estimate", "standard"}, make<ShortestJob>};
+}
+
+Member<OrderStage> order_srtf() {
+  return {{"srtf", "shortest remaining time first, by the estimate", "standard"},
+          make<ShortestRemainingTime>};
+}
+
+Member<OrderStage> order_srsf() {
+  return {{"srsf", "shortest remaining service (time x GPUs) first, by the estimate",
+           "Gu et al., Tiresias, NSDI 2019, as a baseline"},
+          make<ShortestRemainingService>};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,29 @@
+// The boundary between deciding and doing. A policy reads the yard and writes a plan; it has no
+// clock but the yard's, no I/O, and no randomness but a generator with a given seed, so the same
+// events give the same plan, in simulation and live.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "yard/plan.h"
+#include "yard/yard.h"
+
+namespace trainyard {
+
+/// Why a job waits, for the person who waits for it.
+struct WaitReason {
+  std::string token;     // "resources", "priority", "reservation", "room-being-made"
+  std::string sentence;  // "needs 8 GPUs on one machine; the most free is 6 on r2m3"
+  std::size_t place = 0;  // in the queue, 1 is next; 0 when it has left the queue
+  std::optional<Time> expected_start;  // by the estimates of what runs, where the policy can tell
+};
+
+class Policy : public YardListener {
+ public:
+  virtual void decide(Plan& plan) = 0;
+  /// Of a job that is queued or reserved, as things stand after the last decision.
+  [[nodiscard]] virtual WaitReason explain(JobId job) const = 0;
+};
+
+}  // namespace trainyard

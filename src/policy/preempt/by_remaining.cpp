@@ -1,0 +1,76 @@
+// Preemption by remaining time, whoever would stay longest leaves first.
+//   srtf-blind         a job with less time left pauses those with more, whatever that costs: the
+//                      preemption that SRTF's optimality assumes to be free.
+//   longest-remaining  a trial job pauses batch jobs (the LRTP baseline of FitGpp's study).
+#include "policy/members.h"
+#include "policy/preempt/offers.h"
+#include "policy/running.h"
+
+namespace trainyard {
+namespace {
+
+class ByRemaining : public PreemptStage {
+ public:
+  bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
+                 Time& retry) override {
+    if (!may_preempt(yard, waiter)) return false;
+    Offers offers(yard, waiter, max_machines, finder, retry);
+    const Time shortest = yard.now() + least_remaining(yard, waiter);
+    running_.ends().each_reverse([&](const RunningByEnd::Entry& entry) {
+      if (entry.end <= shortest) return false;
+      return !is_victim(yard, entry.job) || !offers.make(entry.job);
+    });
+    return offers.accepted();
+  }
+
+  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
+    running_.on_phase(yard, job, from, to);
+  }
+
+ protected:
+  [[nodiscard]] virtual bool may_preempt(const Yard& yard, JobId waiter) const = 0;
+  [[nodiscard]] virtual bool is_victim(const Yard& yard, JobId job) const = 0;
+  /// A victim must have more than this left.
+  [[nodiscard]] virtual Duration least_remaining(const Yard& yard, JobId waiter) const = 0;
+
+ private:
+  RunningByEnd running_;
+};
+
+class SrtfBlind final : public ByRemaining {
+  [[nodiscard]] bool may_preempt(const Yard&, JobId) const override { return true; }
+  [[nodiscard]] bool is_victim(const Yard&, JobId) const override { return true; }
+  [[nodiscard]] Duration least_remaining(const Yard& yard, JobId waiter) const override {
+    return yard.expected_remaining(waiter);
+  }
+};
+
+class LongestRemaining final : public ByRemaining {
+  [[nodiscard]] bool may_preempt(const Yard& yard, JobId waiter) const override {
+    return yard.job(waiter).job_class == JobClass::trial;
+  }
+  [[nodiscard]] bool is_victim(const Yard& yard, JobId job) const override {
+    return yard.job(job).job_class == JobClass::batch;
+  }
+  [[nodiscard]] Duration least_remaining(const Yard&, JobId) const override { return {}; }
+};
+
+}  // namespace
+
+Member<PreemptStage> preempt_srtf_blind() {
+  return {{"srtf-blind", "a job pauses those with more time left, most first, blind to the cost",
+           "standard; the strawman of Xion (Go et al. 2023)"},
+          [](const Params&) -> std::unique_ptr<PreemptStage> {
+            return std::make_unique<SrtfBlind>();
+          }};
+}
+
+Member<PreemptStage> preempt_longest_remaining() {
+  return {{"longest-remaining", "a trial job pauses the batch jobs with the most time left",
+           "LRTP, a baseline of FitGpp (Yabuuchi et al. 2019)"},
+          [](const Params&) -> std::unique_ptr<PreemptStage> {
+            return std::make_unique<LongestRemaining>();
+          }};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,40 @@
+// What every preemption shares: offering victims to the room finder, leaving out those that the
+// yard protects, and remembering when the first of those could be had.
+#pragma once
+
+#include <algorithm>
+
+#include "yard/room.h"
+#include "yard/yard.h"
+
+namespace trainyard {
+
+class Offers {
+ public:
+  Offers(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder, Time& retry)
+      : yard_(yard), waiter_(waiter), max_machines_(max_machines), finder_(finder), retry_(retry) {}
+
+  /// True: the waiter's gang fits with this one, and no more are needed.
+  bool make(JobId victim) {
+    const Time from = yard_.pausable_from(victim, waiter_);
+    if (from > yard_.now()) {
+      retry_ = std::min(retry_, from);
+      return false;
+    }
+    if (!begun_) finder_.begin(waiter_, max_machines_);
+    begun_ = true;
+    return accepted_ = finder_.offer(victim);
+  }
+
+  [[nodiscard]] bool accepted() const { return accepted_; }
+
+ private:
+  const Yard& yard_;
+  JobId waiter_;
+  std::int32_t max_machines_;
+  RoomFinder& finder_;
+  Time& retry_;
+  bool begun_ = false, accepted_ = false;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,94 @@
+// The queue of waiting jobs, in the order that the order stage gives: by key, ties by number, which
+// is the order of submission.
+//
+// Jobs of one shape stand in a lane of their own. Where the first of a lane finds no room nobody
+// behind it in that lane does, so a decision looks at the heads of the lanes and costs the number
+// of different shapes, not of waiting jobs. A lane whose shape found no room is closed until
+// something is freed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/grow.h"
+#include "base/ids.h"
+#include "base/sorted_list.h"
+#include "base/time.h"
+#include "yard/shape.h"
+
+namespace trainyard {
+
+class Queue {
+ public:
+  struct Entry {
+    std::int64_t key = 0;
+    JobId job = kNoJob;
+    ShapeId lane{0};
+
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return a.key != b.key ? a.key < b.key : a.job < b.job;
+    }
+  };
+
+  /// Room for so many jobs at once, where the number is known beforehand.
+  void reserve(std::size_t jobs) { grow_to(places_, 0, jobs); }
+
+  void insert(JobId job, ShapeId lane, std::int64_t key);
+  void erase(JobId job);
+  void rekey(JobId job, std::int64_t key);
+
+  [[nodiscard]] bool empty() const { return heads_.empty(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const Entry& front() const { return heads_.front(); }
+  /// 1 for the next.
+  [[nodiscard]] std::size_t place(JobId job) const;
+
+  /// The first job, in order, of a lane for which skip(lane) is false; kNoJob when there is none.
+  template <class Skip>
+  [[nodiscard]] JobId first_not(Skip skip) const {
+    JobId found = kNoJob;
+    heads_.each([&](const Entry& head) {
+      if (!skip(head.lane)) found = head.job;
+      return found == kNoJob;
+    });
+    return found;
+  }
+
+  /// Appends the first `limit` entries, in order, of the lanes for which skip(lane) is false.
+  template <class Skip>
+  void collect(std::size_t limit, Skip skip, std::vector<Entry>& out) const;
+
+ private:
+  [[nodiscard]] Entry entry(JobId job) const {
+    return {places_[index(job)].key, job, places_[index(job)].lane};
+  }
+
+  struct Place {
+    std::int64_t key = 0;
+    ShapeId lane{0};
+  };
+  std::vector<SortedList<Entry>> lanes_;  // by shape
+  SortedList<Entry> heads_;               // the first of every lane
+  std::vector<Place> places_;             // by job, for those that wait
+  std::size_t size_ = 0;
+};
+
+template <class Skip>
+void Queue::collect(std::size_t limit, Skip skip, std::vector<Entry>& out) const {
+  const auto first = static_cast<std::ptrdiff_t>(out.size());
+  heads_.each([&](const Entry& head) {
+    if (skip(head.lane)) return true;
+    std::size_t taken = 0;
+    return lanes_[index(head.lane)].each([&](const Entry& e) {
+      out.push_back(e);
+      return ++taken < limit;
+    }) || true;
+  });
+  const auto all = static_cast<std::ptrdiff_t>(out.size()) - first;
+  const auto kept = std::min(all, static_cast<std::ptrdiff_t>(limit));
+  std::partial_sort(out.begin() + first, out.begin() + first + kept, out.end());
+  out.resize(static_cast<std::size_t>(first + kept));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,212 @@
+#include "policy/registry.h"
+
+#include <algorithm>
+
+namespace trainyard {
+namespace {
+
+const std::vector<Member<OrderStage>>& orders() {
+  static const std::vector<Member<OrderStage>> all{order_fifo(), order_sjf(), order_srtf(),
+                                                   order_srsf(), order_las()};
+  return all;
+}
+
+const std::vector<Member<BackfillStage>>& backfills() {
+  static const std::vector<Member<BackfillStage>> all{backfill_none(), backfill_greedy(),
+                                                      backfill_easy()};
+  return all;
+}
+
+const std::vector<Member<PlaceStage>>& places() {
+  static const std::vector<Member<PlaceStage>> all{place_first_fit(), place_best_fit(),
+                                                   place_consolidate(), place_spread()};
+  return all;
+}
+
+const std::vector<Member<PreemptStage>>& preempts() {
+  static const std::vector<Member<PreemptStage>> all{
+      preempt_none(), preempt_random(), preempt_longest_remaining(), preempt_srtf_blind(),
+      preempt_by_level()};
+  return all;
+}
+
+const MemberInfo kFair{"fair", "all flows share the network alike; the simulated network has no "
+                               "contention yet", "standard"};
+
+const MemberInfo kQueue{"queue",
+                        "shared by all policies: how long one may be passed by others",
+                        "ours; Slurm's PriorityMaxAge has the same default",
+                        {{"patience", ParamType::duration, "7d",
+                          "who waited longer goes first and is passed by nobody; never: no bound"}}};
+
+const MemberInfo kYard{
+    "yard",
+    "shared by all policies: what the yard itself does not allow",
+    "ours",
+    {{"min_run", ParamType::duration, "1m", "nothing is paused before it ran so long"},
+     {"max_pauses", ParamType::whole, "64", "nothing is paused more often"}}};
+
+template <class Stage>
+std::vector<MemberInfo> infos(const std::vector<Member<Stage>>& members) {
+  std::vector<MemberInfo> all;
+  for (const Member<Stage>& member : members) all.push_back(member.info);
+  return all;
+}
+
+template <class Stage>
+std::unique_ptr<Stage> make(const std::vector<Member<Stage>>& members, const std::string& name,
+                            const Params& params) {
+  const auto found = std::find_if(members.begin(), members.end(),
+                                  [&](const auto& member) { return member.info.name == name; });
+  return found->make(params);
+}
+
+template <class Item>
+std::vector<std::string> names_of(const std::vector<Item>& items) {
+  std::vector<std::string> names;
+  for (const Item& item : items) names.push_back(item.name);
+  return names;
+}
+
+template <class Item>
+const Item* find_named(const std::vector<Item>& items, std::string_view name) {
+  const auto found =
+      std::find_if(items.begin(), items.end(), [&](const Item& item) { return item.name == name; });
+  return found == items.end() ? nullptr : &*found;
+}
+
+/// "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, ...)"
+template <class Item>
+tl::unexpected<Error> unknown(std::string_view what, std::string_view name,
+                              const std::vector<Item>& known) {
+  const std::vector<std::string> names = names_of(known);
+  return fail("unknown {} {}{} (known: {})", what, quoted(name), did_you_mean(name, names),
+              fmt::join(names, ", "));
+}
+
+}  // namespace
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all{
+      {"fifo", "order=fifo", "first come, first served; nobody passes", "standard"},
+      {"fifo-easy", "order=fifo backfill=easy", "fifo, with backfilling behind a reservation",
+       "Lifka, JSSPP 1995"},
+      {"sjf", "order=sjf backfill=greedy", "shortest job first, never pausing", "standard"},
+      {"srtf", "order=srtf backfill=greedy preempt=srtf-blind",
+       "shortest remaining time first, pausing whoever has more left, whatever it costs", "standard"},
+      {"las", "order=las backfill=greedy preempt=by-level",
+       "least attained service first, in levels; needs no estimate",
+       "2D-LAS: Gu et al., Tiresias, NSDI 2019"},
+      {"tiresias",
+       "order=las backfill=greedy place=consolidate place.wait_for=skewed preempt=by-level",
+       "las, and models with skewed tensors wait for the fewest machines",
+       "Gu et al., Tiresias, NSDI 2019; which models are skewed: see perf/skew.h"},
+  };
+  return all;
+}
+
+const std::vector<StageInfo>& stage_infos() {
+  static const std::vector<StageInfo> all{
+      {"order", "who is next?", infos(orders())},
+      {"backfill", "who may go while the first in the queue cannot?", infos(backfills())},
+      {"place", "where?", infos(places())},
+      {"preempt", "who gives way?", infos(preempts())},
+      {"flow", "whose bytes go first?", {kFair}},
+      {"queue", "what bounds a wait?", {kQueue}},
+      {"yard", "what is never allowed?", {kYard}}};
+  return all;
+}
+
+Expected<PolicySpec> PolicySpec::parse(std::string_view text,
+                                       const std::vector<std::string>& settings) {
+  PolicySpec spec;
+  spec.name_ = text;
+  for (const StageInfo& stage : stage_infos())
+    spec.members_[stage.name] = stage.members.front().name;
+  const Preset* preset = find_named(presets(), text);
+  if (preset == nullptr && text.find('=') == std::string_view::npos)
+    return unknown("policy", text, presets());
+  if (auto ok = spec.read_line(preset != nullptr ? preset->line : text); !ok)
+    return tl::make_unexpected(ok.error());
+  for (const std::string& setting : settings) {
+    if (auto ok = spec.read_setting(setting); !ok) return tl::make_unexpected(ok.error());
+    spec.name_ += " " + setting;
+  }
+  if (auto ok = spec.check_settings(); !ok) return tl::make_unexpected(ok.error());
+  return spec;
+}
+
+Expected<void> PolicySpec::read_line(std::string_view line) {
+  while (!line.empty()) {
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::string_view word = line.substr(0, space);
+    line.remove_prefix(std::min(space + 1, line.size()));
+    if (word.empty()) continue;
+    if (auto ok = read_setting(word); !ok) return ok;
+  }
+  return {};
+}
+
+Expected<void> PolicySpec::read_setting(std::string_view setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string_view::npos)
+    return fail("{} is not a setting; write stage=member or stage.parameter=value", quoted(setting));
+  const std::string_view name = setting.substr(0, equals), value = setting.substr(equals + 1);
+  const std::size_t dot = name.find('.');
+  const std::string_view stage_name = name.substr(0, dot);
+  const StageInfo* stage = find_named(stage_infos(), stage_name);
+  if (stage == nullptr) return unknown("stage", stage_name, stage_infos());
+  if (dot != std::string_view::npos) {
+    settings_[std::string(name)] = value;
+    return {};
+  }
+  if (find_named(stage->members, value) == nullptr)
+    return unknown(stage->name + " stage", value, stage->members);
+  members_[stage->name] = value;
+  return {};
+}
+
+/// Once all is read, because a parameter may be named before the member that has it.
+Expected<void> PolicySpec::check_settings() const {
+  for (const auto& [name, value] : settings_) {
+    const std::size_t dot = name.find('.');
+    const StageInfo* stage = find_named(stage_infos(), name.substr(0, dot));
+    const MemberInfo* member = find_named(stage->members, members_.at(stage->name));
+    const ParamSpec* param = find_named(member->params, name.substr(dot + 1));
+    if (param == nullptr && member->params.empty())
+      return fail("{}: {}={} has no parameters", name, stage->name, member->name);
+    if (param == nullptr)
+      return unknown(fmt::format("parameter of {}={},", stage->name, member->name),
+                     name.substr(dot + 1), member->params);
+    if (auto ok = check_param(*param, value); !ok) return fail_at(name, ok.error());
+  }
+  return {};
+}
+
+Params PolicySpec::params(const std::string& stage, std::uint64_t seed) const {
+  Params params;
+  params.seed = seed;
+  const StageInfo* info = find_named(stage_infos(), stage);
+  for (const ParamSpec& spec : find_named(info->members, member(stage))->params) {
+    const auto given = settings_.find(stage + "." + spec.name);
+    params.set(spec.name, given == settings_.end() ? spec.default_value : given->second);
+  }
+  return params;
+}
+
+YardRules PolicySpec::rules() const {
+  const Params yard = params("yard", 0);
+  return {yard.duration("min_run"), static_cast<std::int32_t>(yard.whole("max_pauses"))};
+}
+
+std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const {
+  Stages stages;
+  stages.order = make(orders(), member("order"), params("order", seed));
+  stages.backfill = make(backfills(), member("backfill"), params("backfill", seed));
+  stages.place = make(places(), member("place"), params("place", seed));
+  stages.preempt = make(preempts(), member("preempt"), params("preempt", seed));
+  stages.patience = params("queue", seed).duration("patience");
+  return std::make_unique<StagedPolicy>(yard, std::move(stages));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,62 @@
+// All policies by name. A policy is a line of text, "order=srtf place=best-fit preempt=none", with
+// parameters as "place.wait_for=skewed"; a preset is such a line with a name. What a line leaves out
+// is filled in: order=fifo backfill=none place=first-fit preempt=none flow=fair.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "policy/members.h"
+#include "policy/policy.h"
+#include "policy/staged_policy.h"
+
+namespace trainyard {
+
+struct Preset {
+  std::string name, line, summary, source;
+};
+
+/// One stage as `trainyard policies` lists it. "queue" and "yard" are no stages: they hold the
+/// parameters that all policies share, and have one member each.
+struct StageInfo {
+  std::string name, question;
+  std::vector<MemberInfo> members;  // the first is the default
+};
+
+const std::vector<Preset>& presets();
+const std::vector<StageInfo>& stage_infos();
+
+/// A policy that has been checked: every name is known and every parameter parses.
+class PolicySpec {
+ public:
+  /// `text` is a preset or a line; each of `settings` is "stage.param=value" and overrides it.
+  static Expected<PolicySpec> parse(std::string_view text,
+                                    const std::vector<std::string>& settings = {});
+
+  /// The preset's name, or the line as it was written; with the settings that were given.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& member(const std::string& stage) const {
+    return members_.at(stage);
+  }
+  /// All parameters of a stage, defaults included.
+  [[nodiscard]] Params params(const std::string& stage, std::uint64_t seed) const;
+
+  [[nodiscard]] YardRules rules() const;
+  /// The policy at work on this yard. `seed` is for the stages that draw lots.
+  [[nodiscard]] std::unique_ptr<Policy> build(Yard& yard, std::uint64_t seed) const;
+
+ private:
+  Expected<void> read_line(std::string_view line);
+  Expected<void> read_setting(std::string_view setting);
+  Expected<void> check_settings() const;
+
+  std::string name_;
+  std::map<std::string, std::string> members_;   // by stage
+  std::map<std::string, std::string> settings_;  // by "stage.param"
+};
+
+}  // namespace trainyard

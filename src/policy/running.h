@@ -1,0 +1,45 @@
+// The jobs that start or run, by when they are expected to end: shared by the stages that ask who leaves
+// first (reservations) or who would stay longest (preemption by remaining time).
+#pragma once
+
+#include "base/grow.h"
+#include "base/sorted_list.h"
+#include "yard/yard.h"
+
+namespace trainyard {
+
+class RunningByEnd {
+ public:
+  struct Entry {
+    Time end;
+    JobId job = kNoJob;
+
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return a.end != b.end ? a.end < b.end : a.job < b.job;
+    }
+  };
+
+  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) {
+    const bool was = is_listed(from), is = is_listed(to);
+    if (!was && !is) return;
+    grow_to(ends_of_, index(job), yard.workload().jobs.size());
+    Time& end = ends_of_[index(job)];
+    const Time new_end = is ? yard.expected_end(job) : end;
+    if (was && is && new_end == end) return;
+    if (was) ends_.erase({end, job});
+    end = new_end;
+    if (is) ends_.insert({end, job});
+  }
+
+  /// Of a job that is listed, or was until now.
+  [[nodiscard]] Time end_of(JobId job) const { return ends_of_[index(job)]; }
+  [[nodiscard]] const SortedList<Entry>& ends() const { return ends_; }
+
+ private:
+  static bool is_listed(Phase phase) { return phase == Phase::starting || phase == Phase::running; }
+
+  SortedList<Entry> ends_;
+  std::vector<Time> ends_of_;  // by job
+};
+
+}  // namespace trainyard

@@ -1,0 +1,121 @@
+#include "policy/staged_policy.h"
+
+#include <algorithm>
+
+#include "base/grow.h"
+
+namespace trainyard {
+
+StagedPolicy::StagedPolicy(Yard& yard, Stages stages)
+    : yard_(yard),
+      stages_(std::move(stages)),
+      bounded_(stages_.patience != Duration::max() &&
+               (stages_.order->can_starve() || stages_.backfill->can_starve())),
+      finder_(yard) {
+  if (stages_.preempt) stages_.preempt->use_levels_of(*stages_.order);
+  queue_.reserve(yard.workload().jobs.size());
+  yard.listen(*this);
+}
+
+// --- Keeping up with the yard --------------------------------------------------------------------
+
+void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
+  stages_.order->on_phase(yard_, job, from, to);
+  stages_.backfill->on_phase(yard_, job, from, to);
+  if (stages_.preempt) stages_.preempt->on_phase(yard_, job, from, to);
+  if (from == Phase::queued) {
+    queue_.erase(job);
+    if (bounded_) by_wait_.erase({waiting_since_[index(job)], job});
+  }
+  if (to == Phase::queued) {
+    queue_.insert(job, yard_.state(job).shape, stages_.order->key(yard_, job));
+    if (bounded_) begin_wait(job);
+  }
+  const bool held = holds_gpus(from) || from == Phase::reserved;
+  if (held && !holds_gpus(to)) ++releases_;
+}
+
+void StagedPolicy::begin_wait(JobId job) {
+  grow_to(waiting_since_, index(job), yard_.workload().jobs.size());
+  waiting_since_[index(job)] = yard_.now();
+  by_wait_.insert({yard_.now(), job});
+}
+
+void StagedPolicy::on_machine(MachineId /*machine*/, bool up) {
+  if (up) ++releases_;
+}
+
+StagedPolicy::LaneMemory& StagedPolicy::memory(ShapeId lane) {
+  if (lanes_.size() <= index(lane)) lanes_.resize(yard_.shapes().size());
+  return lanes_[index(lane)];
+}
+
+// --- Deciding ------------------------------------------------------------------------------------
+
+void StagedPolicy::decide(Plan& plan) {
+  plan_ = &plan;
+  ++round_;
+  refresh_order(plan);
+  while (!queue_.empty()) {
+    const JobId late = overdue();
+    const JobId head = late != kNoJob ? late : queue_.front().job;
+    if (try_start(head)) continue;
+    if (late == kNoJob) stages_.backfill->run(*this, head);
+    break;
+  }
+  plan_ = nullptr;
+}
+
+void StagedPolicy::refresh_order(Plan& plan) {
+  stages_.order->refresh(yard_, changed_);
+  for (const JobId job : changed_) {
+    const Phase phase = yard_.state(job).phase;
+    if (phase == Phase::queued) queue_.rekey(job, stages_.order->key(yard_, job));
+    if (phase == Phase::running && stages_.preempt) stages_.preempt->on_level(yard_, job);
+  }
+  changed_.clear();
+  plan.wake_at(stages_.order->next_change());
+}
+
+JobId StagedPolicy::overdue() const {
+  if (!bounded_ || by_wait_.empty()) return kNoJob;
+  const Waiting& longest = by_wait_.front();
+  return yard_.now() - longest.since > stages_.patience ? longest.job : kNoJob;
+}
+
+bool StagedPolicy::is_closed(ShapeId lane) const {
+  if (lanes_.size() <= index(lane)) return false;
+  const LaneMemory& known = lanes_[index(lane)];
+  if (known.closed_in_round == round_) return true;
+  return !stages_.preempt && known.no_room_since_release == releases_;
+}
+
+bool StagedPolicy::try_start(JobId job) {
+  const ShapeId lane = yard_.state(job).shape;
+  LaneMemory& known = memory(lane);
+  if (known.closed_in_round == round_) return false;
+  const Shape& shape = yard_.shapes()[lane];
+  if (known.no_room_since_release != releases_) {
+    if (stages_.place->find(yard_, shape, nullptr, scratch_) &&
+        plan_->start(job, scratch_) == Verdict::ok)
+      return true;
+    known.no_room_since_release = releases_;
+  }
+  if (stages_.preempt) {
+    Time retry = Time::never();
+    const std::int32_t max_machines = stages_.place->max_machines(yard_, shape);
+    if (stages_.preempt->make_room(yard_, job, max_machines, finder_, retry) &&
+        plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok)
+      return true;
+    plan_->wake_at(retry);
+  }
+  known.closed_in_round = round_;
+  return false;
+}
+
+bool StagedPolicy::try_start_avoiding(JobId job, const Avoid& avoid) {
+  return stages_.place->find(yard_, yard_.shape(job), &avoid, scratch_) &&
+         plan_->start(job, scratch_) == Verdict::ok;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,85 @@
+// A policy made of stages. One round of deciding:
+//
+//  1. Whoever has waited longer than `patience` goes first, longest wait first, and nobody passes
+//     it: this is what bounds the wait of a large gang among small jobs, or a long job among short
+//     ones. (An order that nobody can be overtaken in needs no such bound.)
+//  2. In the order of the order stage: place the job on what is free; else let the preempt stage
+//     make room for it. Stop at the first that gets neither.
+//  3. The backfill stage decides who may go behind it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "policy/policy.h"
+#include "policy/queue.h"
+#include "policy/stages.h"
+
+namespace trainyard {
+
+struct Stages {
+  std::unique_ptr<OrderStage> order;
+  std::unique_ptr<BackfillStage> backfill;
+  std::unique_ptr<PlaceStage> place;
+  std::unique_ptr<PreemptStage> preempt;  // null: nothing is ever paused
+  Duration patience = days(7);            // Duration::max(): no bound
+};
+
+class StagedPolicy final : public Policy, private Dispatcher {
+ public:
+  /// Registers itself with the yard, and sees all that happens in it from then on.
+  StagedPolicy(Yard& yard, Stages stages);
+
+  void decide(Plan& plan) override;
+  [[nodiscard]] WaitReason explain(JobId job) const override;
+
+  void on_phase(JobId job, Phase from, Phase to) override;
+  void on_machine(MachineId machine, bool up) override;
+
+ private:
+  [[nodiscard]] const Yard& yard() const override { return yard_; }
+  [[nodiscard]] const Queue& queue() const override { return queue_; }
+  [[nodiscard]] RoomFinder& finder() override { return finder_; }
+  [[nodiscard]] PlaceStage& place() override { return *stages_.place; }
+  [[nodiscard]] bool is_closed(ShapeId lane) const override;
+  bool try_start(JobId job) override;
+  bool try_start_avoiding(JobId job, const Avoid& avoid) override;
+
+  void begin_wait(JobId job);
+  void refresh_order(Plan& plan);
+  [[nodiscard]] JobId overdue() const;
+  [[nodiscard]] WaitReason explain_reserved(JobId job) const;
+
+  /// What is known of a lane: when it last found no room, counted in rounds and in releases.
+  struct LaneMemory {
+    std::uint64_t closed_in_round = 0;
+    std::uint64_t no_room_since_release = 0;
+  };
+  LaneMemory& memory(ShapeId lane);
+
+  struct Waiting {
+    Time since;
+    JobId job = kNoJob;
+
+    friend bool operator<(const Waiting& a, const Waiting& b) {
+      return a.since != b.since ? a.since < b.since : a.job < b.job;
+    }
+  };
+
+  const Yard& yard_;
+  Stages stages_;
+  Queue queue_;
+  bool bounded_;                      // whether patience matters; if not, these stay empty:
+  SortedList<Waiting> by_wait_;       // the longest wait first
+  std::vector<Time> waiting_since_;   // by job
+  RoomFinder finder_;
+
+  Plan* plan_ = nullptr;  // during decide
+  std::vector<LaneMemory> lanes_;
+  std::uint64_t round_ = 0;
+  std::uint64_t releases_ = 1;
+  Placement scratch_;
+  std::vector<JobId> changed_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,102 @@
+// The stages a policy is composed of. Each answers one question, is chosen by name from the
+// registry, and is useful with any choice of the others.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "policy/queue.h"
+#include "yard/plan.h"
+#include "yard/room.h"
+#include "yard/yard.h"
+
+namespace trainyard {
+
+/// Who is next?
+class OrderStage {
+ public:
+  virtual ~OrderStage() = default;
+
+  /// The job's place among those that wait: smaller goes first, ties by submission.
+  [[nodiscard]] virtual std::int64_t key(const Yard& yard, JobId job) const = 0;
+
+  /// Coarse priority, for preemption by level: 0 is best.
+  [[nodiscard]] virtual int level(JobId /*job*/) const { return 0; }
+
+  /// Whether ever new jobs can overtake a waiting one. If so the policy's patience bounds it.
+  [[nodiscard]] virtual bool can_starve() const { return true; }
+
+  /// Brings time-dependent keys and levels up to now; lists the jobs whose key or level changed.
+  virtual void refresh(const Yard& /*yard*/, std::vector<JobId>& /*changed*/) {}
+  /// When refresh will next have something to change.
+  [[nodiscard]] virtual Time next_change() const { return Time::never(); }
+
+  /// Called before the queue takes note of the change.
+  virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
+};
+
+/// Machines that a search must leave alone.
+using Avoid = std::vector<bool>;
+
+/// Where?
+class PlaceStage {
+ public:
+  virtual ~PlaceStage() = default;
+
+  /// Room for a gang of this shape on what is free now. False when there is none it accepts.
+  virtual bool find(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) = 0;
+
+  /// On how many machines it would accept the gang at most, wherever they are.
+  [[nodiscard]] virtual std::int32_t max_machines(const Yard& /*yard*/, const Shape& shape) const {
+    return shape.workers;
+  }
+};
+
+/// Who gives way?
+class PreemptStage {
+ public:
+  virtual ~PreemptStage() = default;
+
+  /// Looks for jobs whose leaving makes room for the waiter, and leaves room and victims in the
+  /// finder. When it finds none it may lower `retry` to a time when it could succeed.
+  virtual bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines,
+                         RoomFinder& finder, Time& retry) = 0;
+
+  virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
+  /// Called once, before anything else: the order stage that it works with.
+  virtual void use_levels_of(const OrderStage& /*order*/) {}
+  /// The order stage moved a running job to another level.
+  virtual void on_level(const Yard& /*yard*/, JobId /*job*/) {}
+};
+
+/// What a backfill stage works with: the queue behind a job that cannot start, and the means to
+/// start others.
+class Dispatcher {
+ public:
+  virtual ~Dispatcher() = default;
+  [[nodiscard]] virtual const Yard& yard() const = 0;
+  [[nodiscard]] virtual const Queue& queue() const = 0;
+  [[nodiscard]] virtual RoomFinder& finder() = 0;
+  [[nodiscard]] virtual PlaceStage& place() = 0;
+  /// True when jobs of this shape are known to find no room, by placement or preemption.
+  [[nodiscard]] virtual bool is_closed(ShapeId lane) const = 0;
+  /// Starts the job or begins to make room for it; else closes its lane.
+  virtual bool try_start(JobId job) = 0;
+  /// The same without preemption and without those machines; closes no lane.
+  virtual bool try_start_avoiding(JobId job, const Avoid& avoid) = 0;
+};
+
+/// Who may go while the first in the queue cannot?
+class BackfillStage {
+ public:
+  virtual ~BackfillStage() = default;
+  virtual void run(Dispatcher& dispatcher, JobId blocked) = 0;
+  virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
+  /// Whether ever new jobs can keep the first in the queue from starting.
+  [[nodiscard]] virtual bool can_starve() const { return false; }
+  /// When the blocked head is to start at the latest, if a place is being kept for it.
+  [[nodiscard]] virtual std::optional<Time> reserved_start(JobId /*head*/) const { return {}; }
+};
+
+}  // namespace trainyard

@@ -1,0 +1,94 @@
+// From the yard's books to the result of a run.
+#include <algorithm>
+
+#include "base/cycle_clock.h"
+#include "sim/simulation.h"
+
+namespace trainyard {
+namespace {
+
+double slowdown(const Job& job, const JobState& state) {
+  return (state.end - job.submit).seconds() / job.duration.seconds();
+}
+
+/// One metric after the other over the same scratch, so that a million jobs need 8 MB, not 72.
+template <class Wanted>
+JobTimes times_of(const Yard& yard, Wanted wanted, std::vector<double>& scratch) {
+  const auto over_jobs = [&](auto metric) {
+    scratch.clear();
+    for (std::size_t i = 0; i < yard.jobs(); ++i) {
+      const JobId id{static_cast<std::uint32_t>(i)};
+      if (yard.state(id).phase == Phase::done && wanted(yard.job(id)))
+        scratch.push_back(metric(yard.job(id), yard.state(id)));
+    }
+    return summarize(scratch);
+  };
+  JobTimes times;
+  times.jct_s = over_jobs([](const Job& job, const JobState& state) {
+    return (state.end - job.submit).seconds();
+  });
+  times.jobs = scratch.size();
+  times.wait_s = over_jobs([](const Job&, const JobState& state) { return state.waited.seconds(); });
+  times.slowdown = over_jobs(slowdown);
+  return times;
+}
+
+}  // namespace
+
+Result Simulation::result() const {
+  Result result;
+  result.policy = policy_name_;
+  result.seed = options_.seed;
+  result.jobs = workload_.jobs.size();
+  Time last;
+  double lost_gpu_us = 0, speeds = 0, squares = 0;
+  for (std::size_t i = 0; i < yard_.jobs(); ++i) {
+    const JobId id{static_cast<std::uint32_t>(i)};
+    const JobState& state = yard_.state(id);
+    result.preemptions += state.pauses;
+    lost_gpu_us += static_cast<double>(state.lost.us) * yard_.job(id).gpus();
+    if (state.phase != Phase::done) continue;
+    ++result.finished;
+    last = std::max(last, state.end);
+    const double speed = 1 / slowdown(yard_.job(id), state);
+    speeds += speed;
+    squares += speed * speed;
+  }
+  result.lost_gpu_s = lost_gpu_us / 1e6;
+  if (result.finished > 0) {
+    result.makespan_s = (last - workload_.jobs.front().submit).seconds();
+    result.fairness_jain = speeds * speeds / (static_cast<double>(result.finished) * squares);
+  }
+  std::vector<double> scratch;
+  scratch.reserve(result.finished);
+  result.trial =
+      times_of(yard_, [](const Job& job) { return job.job_class == JobClass::trial; }, scratch);
+  result.batch =
+      times_of(yard_, [](const Job& job) { return job.job_class == JobClass::batch; }, scratch);
+  // Most workloads have one class only; then its figures are those of all.
+  if (result.trial.jobs == 0) {
+    result.all = result.batch;
+  } else if (result.batch.jobs == 0) {
+    result.all = result.trial;
+  } else {
+    result.all = times_of(yard_, [](const Job&) { return true; }, scratch);
+  }
+  const double gpus = yard_.cluster().total_gpus;
+  if (result.makespan_s > 0 && gpus > 0)
+    result.gpu_utilization = utilization_.gpu_us() / 1e6 / gpus / result.makespan_s;
+  result.utilization = utilization_.series(yard_.cluster().total_gpus);
+  result.events = events_;
+  result.decisions = decision_ticks_.count();
+  const double rate = CycleClock::ticks_per_us();
+  result.decision_us.p50 = decision_ticks_.percentile(0.50) / rate;
+  result.decision_us.p99 = decision_ticks_.percentile(0.99) / rate;
+  result.decision_us.max = static_cast<double>(decision_ticks_.max()) / rate;
+  result.wall_s = wall_s_;
+  if (wall_s_ > 0) {
+    result.events_per_s = static_cast<double>(events_) / wall_s_;
+    result.jobs_per_s = static_cast<double>(result.jobs) / wall_s_;
+  }
+  return result;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,82 @@
+// Virtual time: replays a workload on a cluster under a policy. The yard and the policy are the ones
+// that run live; this engine only pretends to run the jobs.
+//
+// Time jumps from one instant at which something happens to the next. At an instant everything
+// that happens is told to the yard first, by (time, sequence); then the policy decides once; what
+// takes no time (loading, or saving in zero seconds) happens at once, and if a job left its GPUs
+// by that, the policy decides again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/stats.h"
+#include "model/cluster.h"
+#include "model/workload.h"
+#include "policy/policy.h"
+#include "policy/registry.h"
+#include "sim/faults.h"
+#include "sim/pending.h"
+#include "sim/result.h"
+#include "sim/utilization.h"
+#include "yard/yard.h"
+
+namespace trainyard {
+
+struct SimOptions {
+  std::uint64_t seed = 1;
+  std::vector<Fault> faults = {};
+};
+
+class Simulation {
+ public:
+  /// The workload must fit the cluster (check_fits). Cluster and workload must outlive this.
+  Simulation(const Cluster& cluster, const Workload& workload, const PolicySpec& policy,
+             SimOptions options);
+
+  /// Sees every change of the yard, after the policy.
+  void listen(YardListener& listener) { yard_.listen(listener); }
+
+  /// The next instant at which something happens; Time::never() when all is over.
+  [[nodiscard]] Time next() const;
+  /// Goes to that instant. False when there is none.
+  bool step();
+  void run();
+
+  [[nodiscard]] const Yard& yard() const { return yard_; }
+  [[nodiscard]] const Policy& policy() const { return *policy_; }
+  /// Plans that the yard refused: 0 unless a policy is at fault.
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  /// When the policy asked to be woken.
+  [[nodiscard]] Time wake() const { return wake_; }
+
+  /// Of what has happened so far.
+  [[nodiscard]] Result result() const;
+
+ private:
+  void happen(Time at);
+  void tell(EventKind kind, JobId job);
+  void decide();
+  bool carry_out();
+  void begin_running(JobId job);
+
+  const Workload& workload_;
+  SimOptions options_;
+  std::string policy_name_;
+  Yard yard_;
+  std::unique_ptr<Policy> policy_;
+
+  PendingEvents pending_;
+  std::size_t next_job_ = 0, next_fault_ = 0;
+  Time wake_ = Time::never();
+  Time now_;
+  std::vector<Order> carrying_;
+
+  UtilizationRecorder utilization_;
+  Histogram decision_ticks_;
+  std::uint64_t events_ = 0, refused_ = 0;
+  double wall_s_ = 0;
+};
+
+}  // namespace trainyard

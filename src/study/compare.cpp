@@ -1,0 +1,86 @@
+#include "study/compare.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <set>
+
+namespace trainyard {
+namespace {
+
+Expected<void> check(const CompareOptions& options) {
+  if (options.policies.empty()) return fail("no policy to compare; name at least one");
+  if (options.seeds.empty()) return fail("no seed to run with; give at least one");
+  if (options.threads < 0)
+    return fail("{} threads; give 1 or more, or 0 for one a core", options.threads);
+  std::set<std::string> policies;
+  for (const std::string& policy : options.policies)
+    if (!policies.insert(policy).second)
+      return fail("policy {} is named twice; name each once", quoted(policy));
+  std::set<std::uint64_t> seeds;
+  for (const std::uint64_t seed : options.seeds)
+    if (!seeds.insert(seed).second) return fail("seed {} is given twice; give each once", seed);
+  return {};
+}
+
+void lower_to(std::atomic<std::size_t>& least, std::size_t value) {
+  std::size_t seen = least.load();
+  while (value < seen && !least.compare_exchange_weak(seen, value)) {
+  }
+}
+
+}  // namespace
+
+Expected<std::vector<PolicyRuns>> run_all(const CompareOptions& options, const Simulate& simulate) {
+  if (const auto valid = check(options); !valid) return tl::make_unexpected(valid.error());
+  const std::size_t seeds = options.seeds.size();
+  const std::size_t count = options.policies.size() * seeds;
+  std::vector<std::optional<Expected<Run>>> done(count);
+  // A run is left out only when one before it failed, so the first failure is always found.
+  std::atomic<std::size_t> first_failed = count;
+
+  const auto run_one = [&](std::size_t i) {
+    if (i > first_failed.load()) return;
+    done[i] = simulate(options.policies[i / seeds], options.seeds[i % seeds]);
+    if (!done[i]->has_value()) lower_to(first_failed, i);
+    options.on_run_done();
+  };
+  const int cores = tbb::this_task_arena::max_concurrency();
+  tbb::task_arena arena(options.threads == 0 ? cores : std::min(options.threads, cores));
+  arena.execute(
+      [&] { tbb::parallel_for(std::size_t{0}, count, run_one, tbb::simple_partitioner{}); });
+  if (first_failed < count) return tl::make_unexpected(done[first_failed]->error());
+
+  std::vector<PolicyRuns> result;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& policy = options.policies[i / seeds];
+    if (i % seeds == 0) result.push_back({policy, {}});
+    Run& run = **done[i];
+    run.result.policy = policy;
+    run.result.seed = options.seeds[i % seeds];
+    result.back().runs.push_back(std::move(run));
+  }
+  return result;
+}
+
+Interval over_seeds(const PolicyRuns& policy, const std::function<double(const Result&)>& metric) {
+  std::vector<double> values;
+  for (const Run& run : policy.runs) values.push_back(metric(run.result));
+  return mean_interval(values);
+}
+
+bool has_both_classes(const Comparison& comparison) {
+  const auto any = [&](JobTimes Result::*times) {
+    return std::ranges::any_of(comparison.policies, [&](const PolicyRuns& policy) {
+      return std::ranges::any_of(policy.runs,
+                                 [&](const Run& run) { return (run.result.*times).jobs > 0; });
+    });
+  };
+  return any(&Result::trial) && any(&Result::batch);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,58 @@
+// The same workload under several policies, over several seeds, in parallel. What comes out depends
+// on the policies and seeds alone, never on the number of threads or on which run ended first.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "sim/result.h"
+#include "study/distribution.h"
+
+namespace trainyard {
+
+/// Over the jobs that finished; as in JobTimes.
+struct JobDistributions {
+  Distribution jct_s, wait_s, slowdown;
+};
+
+struct Run {
+  Result result;
+  JobDistributions all, trial, batch;
+};
+
+struct PolicyRuns {
+  std::string policy;
+  std::vector<Run> runs;  // one a seed, in the order of the seeds
+};
+
+struct Comparison {
+  std::string workload, cluster;  // what was run, for people
+  std::string command;            // that repeats it; empty: none is shown
+  std::vector<std::uint64_t> seeds;
+  std::vector<PolicyRuns> policies;  // in the order asked for
+};
+
+/// Simulates one policy with one seed. Called from several threads at once.
+using Simulate = std::function<Expected<Run>(const std::string& policy, std::uint64_t seed)>;
+
+struct CompareOptions {
+  std::vector<std::string> policies;  // no two the same
+  std::vector<std::uint64_t> seeds;   // likewise
+  int threads = 0;                    // runs at once, up to the number of cores; 0: that many
+  std::function<void()> on_run_done = [] {};  // called from several threads at once
+};
+
+/// Runs every policy with every seed. When runs fail, the error is that of the first of them in
+/// order (policies, then seeds), and runs after it are not begun.
+Expected<std::vector<PolicyRuns>> run_all(const CompareOptions& options, const Simulate& simulate);
+
+/// The policy's value of one metric over the seeds, as mean and 95% confidence interval.
+Interval over_seeds(const PolicyRuns& policy, const std::function<double(const Result&)>& metric);
+
+/// Whether there were both trial and batch jobs, so that to tell them apart says something.
+bool has_both_classes(const Comparison& comparison);
+
+}  // namespace trainyard

@@ -1,0 +1,101 @@
+#include "study/json.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+namespace trainyard {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json summary_json(const Summary& s) {
+  return {{"mean", s.mean}, {"p50", s.p50}, {"p95", s.p95}, {"p99", s.p99}, {"max", s.max}};
+}
+
+ordered_json class_json(const JobTimes& times) {
+  return {{"jobs", times.jobs},
+          {"jct_s", summary_json(times.jct_s)},
+          {"wait_s", summary_json(times.wait_s)},
+          {"slowdown", summary_json(times.slowdown)}};
+}
+
+struct Metric {
+  std::string path;  // "jct_s.mean"
+  std::vector<double> values;
+};
+
+/// Appends every number within `json`, in order, to the metric of its path.
+void collect(const ordered_json& json, const std::string& path, std::vector<Metric>& metrics,
+             std::size_t& next) {
+  for (const auto& [key, value] : json.items()) {
+    const std::string here = path.empty() ? key : path + "." + key;
+    if (here == "seed") continue;
+    if (value.is_object()) collect(value, here, metrics, next);
+    if (!value.is_number()) continue;
+    if (next == metrics.size()) metrics.push_back({here, {}});
+    metrics[next++].values.push_back(value.get<double>());
+  }
+}
+
+ordered_json intervals_json(const std::vector<ordered_json>& runs) {
+  std::vector<Metric> metrics;  // all runs have the same numbers in the same order
+  for (const ordered_json& run : runs) {
+    std::size_t next = 0;
+    collect(run, "", metrics, next);
+  }
+  ordered_json intervals = ordered_json::object();
+  for (const Metric& metric : metrics) {
+    const auto [mean, half_width] = mean_interval(metric.values);
+    intervals[metric.path] = {
+        {"mean", mean}, {"low", mean - half_width}, {"high", mean + half_width}};
+  }
+  return intervals;
+}
+
+}  // namespace
+
+ordered_json to_json(const Result& r) {
+  return {{"policy", r.policy},
+          {"jobs", r.jobs},
+          {"finished", r.finished},
+          {"makespan_s", r.makespan_s},
+          {"jct_s", summary_json(r.all.jct_s)},
+          {"wait_s", summary_json(r.all.wait_s)},
+          {"slowdown", summary_json(r.all.slowdown)},
+          {"by_class", {{"trial", class_json(r.trial)}, {"batch", class_json(r.batch)}}},
+          {"preemptions", r.preemptions},
+          {"lost_gpu_s", r.lost_gpu_s},
+          {"gpu_utilization", r.gpu_utilization},
+          {"fairness_jain", r.fairness_jain},
+          {"events", r.events},
+          {"decisions", r.decisions},
+          {"decision_us",
+           {{"p50", r.decision_us.p50}, {"p99", r.decision_us.p99}, {"max", r.decision_us.max}}},
+          {"wall_s", r.wall_s},
+          {"events_per_s", r.events_per_s},
+          {"jobs_per_s", r.jobs_per_s},
+          {"seed", r.seed}};
+}
+
+ordered_json to_json(const Comparison& comparison) {
+  ordered_json results = ordered_json::array();
+  ordered_json intervals = ordered_json::object();
+  for (const PolicyRuns& policy : comparison.policies) {
+    std::vector<ordered_json> runs;
+    for (const Run& run : policy.runs) runs.push_back(to_json(run.result));
+    intervals[policy.policy] = intervals_json(runs);
+    for (ordered_json& run : runs) results.push_back(std::move(run));
+  }
+  return {{"workload", comparison.workload},
+          {"cluster", comparison.cluster},
+          {"seeds", comparison.seeds},
+          {"results", std::move(results)},
+          {"intervals", std::move(intervals)}};
+}
+
+std::string to_text(const ordered_json& json) {
+  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace trainyard

@@ -1,0 +1,21 @@
+// Results as JSON, for scripts. docs/output.md tells each field; docs/schema/ has the shape, which
+// the unit test holds this to.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "sim/result.h"
+#include "study/compare.h"
+
+namespace trainyard {
+
+nlohmann::ordered_json to_json(const Result& result);
+
+/// {workload, cluster, seeds, results: one object a run, intervals: by policy and metric}.
+nlohmann::ordered_json to_json(const Comparison& comparison);
+
+/// Indented, with a newline at the end; bytes that are not UTF-8 (from a trace's names) replaced.
+std::string to_text(const nlohmann::ordered_json& json);
+
+}  // namespace trainyard

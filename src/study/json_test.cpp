@@ -1,0 +1,212 @@
+#include "study/json.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "study/testing.h"
+
+namespace trainyard {
+namespace {
+
+using nlohmann::ordered_json;
+
+const std::filesystem::path kDocs = std::filesystem::path(__FILE__) / "../../../docs";
+
+std::string read(const std::filesystem::path& file) {
+  std::ifstream in(file.lexically_normal());
+  EXPECT_TRUE(in) << file;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// As much of JSON Schema as docs/schema uses: an unknown keyword is a failure, so that none is
+/// taken for checked which is not.
+class SchemaChecker {
+ public:
+  explicit SchemaChecker(const std::string& file)
+      : root_(ordered_json::parse(read(kDocs / "schema" / file))) {}
+
+  /// What is wrong with `value`, a line each.
+  std::vector<std::string> operator()(const ordered_json& value) {
+    problems_.clear();
+    check(value, root_, "$");
+    return problems_;
+  }
+
+ private:
+  void report(const std::string& where, const std::string& what) {
+    problems_.push_back(where + ": " + what);
+  }
+
+  void check(const ordered_json& value, const ordered_json& schema, const std::string& where) {
+    for (const auto& [keyword, rule] : schema.items()) {
+      if (keyword == "$ref") {
+        check_reference(value, rule.get<std::string>(), where);
+      } else if (keyword == "type") {
+        if (!has_type(value, rule.get<std::string>())) report(where, "is no " + rule.dump());
+      } else if (keyword == "required") {
+        for (const auto& key : rule)
+          if (!value.contains(key.get<std::string>())) report(where, "has no " + key.dump());
+      } else if (keyword == "minimum") {
+        if (value.get<double>() < rule.get<double>()) report(where, "is too small");
+      } else if (keyword == "maximum") {
+        if (value.get<double>() > rule.get<double>()) report(where, "is too large");
+      } else if (keyword == "items") {
+        for (const auto& item : value) check(item, rule, where + "[]");
+      } else if (keyword == "properties" || keyword == "additionalProperties") {
+        continue;  // together, below
+      } else if (keyword != "$schema" && keyword != "title" && keyword != "$defs") {
+        report(where, "unknown keyword " + keyword);
+      }
+    }
+    if (value.is_object()) check_members(value, schema, where);
+  }
+
+  void check_members(const ordered_json& value, const ordered_json& schema,
+                     const std::string& where) {
+    const ordered_json properties = schema.value("properties", ordered_json::object());
+    const ordered_json others = schema.value("additionalProperties", ordered_json(true));
+    for (const auto& [key, member] : value.items()) {
+      const std::string here = where + "." + key;
+      if (properties.contains(key)) {
+        check(member, properties[key], here);
+      } else if (others.is_object()) {
+        check(member, others, here);
+      } else if (others == false) {
+        report(here, "is not in the schema");
+      }
+    }
+  }
+
+  void check_reference(const ordered_json& value, const std::string& target,
+                       const std::string& where) {
+    if (target.starts_with("#")) {
+      check(value, root_.at(ordered_json::json_pointer(target.substr(1))), where);
+      return;
+    }
+    for (const std::string& problem : SchemaChecker(target)(value)) report(where, problem);
+  }
+
+  static bool has_type(const ordered_json& value, const std::string& type) {
+    if (type == "integer") return value.is_number_integer();
+    if (type == "number") return value.is_number();
+    if (type == "string") return value.is_string();
+    if (type == "array") return value.is_array();
+    return type == "object" && value.is_object();
+  }
+
+  ordered_json root_;
+  std::vector<std::string> problems_;
+};
+
+using Problems = std::vector<std::string>;
+
+/// Every name of a property in a schema, at any depth.
+void property_names(const ordered_json& schema, std::set<std::string>& names) {
+  if (!schema.is_structured()) return;
+  for (const auto& [keyword, inner] : schema.items()) {
+    if (keyword == "properties")
+      for (const auto& property : inner.items()) names.insert(property.key());
+    property_names(inner, names);
+  }
+}
+
+std::size_t count_numbers(const ordered_json& json) {
+  if (json.is_number()) return 1;
+  std::size_t sum = 0;
+  if (json.is_structured())
+    for (const auto& inner : json) sum += count_numbers(inner);
+  return sum;
+}
+
+TEST(Json, ARunFollowsTheSchema) {
+  SchemaChecker check("sim.json");
+  EXPECT_EQ(check(to_json(sample_run("fifo", 1).result)), Problems{});
+  EXPECT_EQ(check(to_json(Result{})), Problems{}) << "a run without jobs";
+}
+
+TEST(Json, TheCheckerSeesAMissingAWrongAndAnUnknownField) {
+  SchemaChecker check("sim.json");
+  ordered_json json = to_json(Result{});
+  json.erase("seed");
+  json["jobs"] = 1.5;
+  json["by_class"]["trial"]["extra"] = 1;
+  json["gpu_utilization"] = 1.01;
+  EXPECT_EQ(check(json).size(), 4U);
+}
+
+TEST(Json, AComparisonFollowsTheSchema) {
+  SchemaChecker check("compare.json");
+  EXPECT_EQ(check(to_json(sample_comparison({"fifo", "fitgpp"}, {1, 2, 3}))), Problems{});
+  EXPECT_EQ(check(to_json(Comparison{})), Problems{});
+}
+
+TEST(Json, ThePageOnOutputNamesEveryField) {
+  const std::string page = read(kDocs / "output.md");
+  std::set<std::string> names;
+  for (const char* file : {"sim.json", "compare.json"})
+    property_names(ordered_json::parse(read(kDocs / "schema" / file)), names);
+  EXPECT_GT(names.size(), 25U);
+  for (const std::string& name : names)
+    EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name;
+}
+
+TEST(Json, FieldsKeepTheirOrder) {
+  std::string keys;
+  const ordered_json json = to_json(Result{});
+  for (const auto& field : json.items()) keys += field.key() + " ";
+  EXPECT_EQ(keys,
+            "policy jobs finished makespan_s jct_s wait_s slowdown by_class preemptions "
+            "lost_gpu_s gpu_utilization fairness_jain events decisions decision_us wall_s "
+            "events_per_s jobs_per_s seed ");
+}
+
+TEST(Json, EveryNumberOfARunHasAnInterval) {
+  const ordered_json json = to_json(sample_comparison({"fifo"}, {1, 2}));
+  EXPECT_EQ(json["intervals"]["fifo"].size(), count_numbers(json["results"][0]) - 1)
+      << "all but the seed";
+}
+
+TEST(Json, IntervalsAreStudents) {
+  Comparison comparison = sample_comparison({"fifo"}, {1, 2, 3});
+  for (std::size_t i = 0; i < 3; ++i)
+    comparison.policies[0].runs[i].result.all.jct_s.mean = 10 + static_cast<double>(i);
+  const ordered_json interval = to_json(comparison)["intervals"]["fifo"]["jct_s.mean"];
+  // Mean 11, deviation 1, t = 4.303 with two degrees of freedom: 4.303 / sqrt(3) = 2.4843.
+  EXPECT_DOUBLE_EQ(interval["mean"], 11);
+  EXPECT_NEAR(interval["low"], 11 - 2.4843, 1e-4);
+  EXPECT_NEAR(interval["high"], 11 + 2.4843, 1e-4);
+}
+
+TEST(Json, OneSeedHasAnIntervalOfNoWidth) {
+  const ordered_json json = to_json(sample_comparison({"fifo"}, {7}));
+  const ordered_json interval = json["intervals"]["fifo"]["makespan_s"];
+  EXPECT_EQ(interval["low"], interval["mean"]);
+  EXPECT_EQ(interval["high"], interval["mean"]);
+  EXPECT_EQ(interval["mean"], json["results"][0]["makespan_s"]);
+}
+
+TEST(Json, TheLargestSeedIsExact) {
+  Result result;
+  result.seed = ~0ULL;
+  EXPECT_NE(to_text(to_json(result)).find("\"seed\": 18446744073709551615"), std::string::npos);
+}
+
+TEST(Json, BytesThatAreNotUtf8AreReplaced) {
+  Result result;
+  result.policy =
+      "a\xff"
+      "b";
+  EXPECT_TRUE(to_text(to_json(result))
+                  .find("a\xEF\xBF\xBD"
+                        "b") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace trainyard

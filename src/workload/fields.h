@@ -1,0 +1,100 @@
+// Values as they stand in trace files, turned into ours. The functions parse one value; InputFields
+// adds where it stood and keeps the first error, so that an importer reads a row field by field and
+// asks once, at the end, whether all was well.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/time.h"
+
+namespace trainyard {
+
+/// No cluster we can describe has more GPUs (a million machines of 64); no job may ask for more.
+constexpr std::int64_t kMostGpus = 64'000'000;
+
+/// "17"; also "17.0", as some tables write their counts.
+Expected<std::int64_t> parse_whole(std::string_view text, std::int64_t low, std::int64_t high);
+/// A finite number in [low, high].
+Expected<double> parse_real(std::string_view text, double low, double high);
+/// Plain seconds, exact to the microsecond ("3600", "0.25"), or whatever parse_duration reads.
+Expected<Duration> parse_seconds(std::string_view text);
+/// "2020-06-09 18:41:01" or with a T between; since the Unix epoch. Zones do not matter: only
+/// differences within one trace are used.
+Expected<Time> parse_date_time(std::string_view text);
+/// Slurm's [D-]HH:MM:SS, with an optional fraction.
+Expected<Duration> parse_slurm_duration(std::string_view text);
+
+/// The words by which traces say that there is no value: "", None, Unknown, NaN, NaT, N/A, null.
+bool is_missing(std::string_view text);
+
+/// At most 12 digits and 6 decimals, nothing else: the form that nearly all values have. Inline
+/// and without an Expected, for it runs twice for each of millions of jobs.
+inline bool parse_plain_seconds(std::string_view text, Duration& result) {
+  std::int64_t whole = 0;
+  std::size_t i = 0;
+  for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i)
+    whole = whole * 10 + (text[i] - '0');
+  if (i == 0 || i > 12) return false;
+  std::int64_t fraction = 0, unit = 1'000'000;
+  if (i < text.size()) {
+    if (text[i++] != '.' || i == text.size() || text.size() - i > 6) return false;
+    for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
+      unit /= 10;
+      fraction += (text[i] - '0') * unit;
+    }
+  }
+  result = {whole * 1'000'000 + fraction};
+  return i == text.size() && result <= kLongestDuration;
+}
+
+class InputFields {
+ public:
+  explicit InputFields(std::string_view origin) : origin_(origin) {}
+
+  void at_line(std::size_t line) { line_ = line; }
+  [[nodiscard]] std::size_t line() const { return line_; }
+
+  std::int64_t whole(std::string_view field, std::string_view text, std::int64_t low,
+                     std::int64_t high) {
+    return take(field, parse_whole(text, low, high));
+  }
+  double real(std::string_view field, std::string_view text, double low, double high) {
+    return take(field, parse_real(text, low, high));
+  }
+  Duration seconds(std::string_view field, std::string_view text) {
+    Duration result;
+    if (parse_plain_seconds(text, result)) return result;
+    return take(field, parse_seconds(text));
+  }
+  Time date_time(std::string_view field, std::string_view text) {
+    return take(field, parse_date_time(text));
+  }
+
+  /// The value, or a zero one and the first error kept with file, line and field before it.
+  template <class T>
+  T take(std::string_view field, const Expected<T>& value) {
+    if (value) return *value;
+    complain(field, value.error().message);
+    return T{};
+  }
+  /// end - start, which must not be negative.
+  Duration between(std::string_view end_field, Time start, Time end);
+
+  void complain(std::string_view field, std::string_view what);
+  /// About the row as a whole.
+  void complain(std::string_view what);
+
+  [[nodiscard]] bool failed() const { return error_.has_value(); }
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  std::string origin_;
+  std::size_t line_ = 0;
+  std::optional<Error> error_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,53 @@
+// What every generator has: how many jobs, how loaded the cluster shall be, who submits, and what a
+// pause costs. Draws of one kind come from one stream of the seed, so that asking for other
+// durations, say, leaves the arrivals and demands as they were.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+#include "model/job.h"
+#include "model/workload.h"
+#include "workload/generate_settings.h"
+
+namespace trainyard {
+
+enum class Stream : std::uint64_t { arrivals = 1, demands, durations, classes, users };
+
+inline Random stream(std::uint64_t seed, Stream which) {
+  return Random(seed, static_cast<std::uint64_t>(which));
+}
+
+/// The parameters of every generator, to stand before its own.
+std::vector<Parameter> with_common_parameters(std::vector<Parameter> own);
+
+struct Basics {
+  std::size_t jobs = 0;
+  double load = 0;         // GPU time arriving over GPU time there is
+  double trial_share = 0;  // of the jobs
+  std::uint64_t users = 1;
+  Job costs;  // only what a pause and a checkpoint cost is set
+
+  /// A rigid gang of one worker for each GPU, as costly to pause as every other.
+  [[nodiscard]] Job gang(std::int32_t gpus, Duration duration) const;
+};
+
+Basics read_basics(Settings& settings);
+
+/// Names the users and gives every job one of them, all alike.
+void draw_users(std::uint64_t users, std::uint64_t seed, Workload& workload);
+
+/// Seconds to a duration that a job may have: at least a microsecond, at most the longest.
+Duration job_duration(double s);
+
+/// Refuses arrivals that lie further away than any clock reaches.
+Expected<void> check_span(double last_arrival_s);
+
+Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+
+std::vector<Parameter> poisson_parameters();
+std::vector<Parameter> philly_like_parameters();
+
+}  // namespace trainyard

@@ -1,0 +1,254 @@
+#include "workload/generate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+#include "base/stats.h"
+#include "workload/info.h"
+
+namespace trainyard {
+namespace {
+
+Cluster cluster(const char* text) {
+  return parse_cluster_shorthand(text).value();
+}
+
+Workload make(std::string_view spec, const char* where = "16x8xV100", std::uint64_t seed = 1) {
+  auto workload = generate(spec, cluster(where), seed);
+  EXPECT_TRUE(workload) << workload.error().message;
+  return workload ? *std::move(workload) : Workload{};
+}
+
+std::string error_of(std::string_view spec, const char* where = "16x8xV100") {
+  const auto workload = generate(spec, cluster(where), 1);
+  return workload ? "no error" : workload.error().message;
+}
+
+struct Moments {
+  double mean = 0, variation = 0;  // deviation over mean
+};
+
+Moments moments(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double v : values) squares += (v - mean) * (v - mean);
+  return {mean, std::sqrt(squares / n) / mean};
+}
+
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const double mean_a = moments(a).mean, mean_b = moments(b).mean;
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+std::vector<double> durations_s(const Workload& workload) {
+  std::vector<double> values;
+  for (const Job& job : workload.jobs) values.push_back(job.duration.seconds());
+  return values;
+}
+
+std::vector<double> gaps_s(const Workload& workload) {
+  std::vector<double> values;
+  Time last{0};
+  for (const Job& job : workload.jobs) {
+    values.push_back((job.submit - last).seconds());
+    last = job.submit;
+  }
+  return values;
+}
+
+bool sorted(const Workload& workload) {
+  return std::ranges::is_sorted(workload.jobs, {}, &Job::submit);
+}
+
+TEST(Poisson, IsAnMMcQueue) {
+  const Workload workload = make("poisson:jobs=200000,load=0.8,mean=1h", "1x8xV100");
+  ASSERT_EQ(workload.jobs.size(), 200'000U);
+  EXPECT_TRUE(sorted(workload));
+  const auto durations = durations_s(workload), gaps = gaps_s(workload);
+  // An exponential variable's deviation is its mean; standard errors here are about 0.2%.
+  EXPECT_NEAR(moments(durations).mean / 3600, 1, 0.01);
+  EXPECT_NEAR(moments(durations).variation, 1, 0.02);
+  EXPECT_NEAR(moments(gaps).mean / (3600 / (0.8 * 8)), 1, 0.01);
+  EXPECT_NEAR(moments(gaps).variation, 1, 0.02);
+  EXPECT_NEAR(correlation(durations, gaps), 0, 0.01);
+  for (const Job& job : workload.jobs) ASSERT_EQ(job.gpus(), 1);
+}
+
+TEST(Poisson, MixesDemandsByWeight) {
+  const Workload workload = make("poisson:jobs=100000,gpus=1:7/2:1/4:1/8:1,duration=fixed,mean=90");
+  const WorkloadInfo info = inspect(workload, nullptr);
+  ASSERT_EQ(info.demands.size(), 4U);
+  EXPECT_NEAR(static_cast<double>(info.demands[0].jobs), 70'000, 700);
+  EXPECT_NEAR(static_cast<double>(info.demands[3].jobs), 10'000, 400);
+  EXPECT_EQ(info.duration.max_s, 90);
+  EXPECT_EQ(info.duration.p50_s, 90);
+}
+
+TEST(Poisson, LognormalKeepsTheMean) {
+  const auto values = durations_s(make("poisson:jobs=300000,duration=lognormal,mean=600,sigma=1"));
+  EXPECT_NEAR(moments(values).mean / 600, 1, 0.02);
+  EXPECT_NEAR(moments(values).variation, std::sqrt(std::exp(1.0) - 1), 0.1);
+}
+
+TEST(Poisson, MeetsTheLoadInExpectation) {
+  const Cluster place = cluster("16x8xV100");
+  const Workload workload = make("poisson:jobs=200000,load=1.2,gpus=1:1/8:1");
+  EXPECT_NEAR(inspect(workload, &place).fit->offered_load.value(), 1.2, 0.02);
+}
+
+TEST(PhillyLike, MeetsTheLoadExactly) {
+  const Cluster place = cluster("16x8xV100");
+  struct Case {
+    const char* spec;
+    double load;
+  };
+  for (const auto& [spec, load] :
+       {Case{"philly-like:jobs=2,load=0.5", 0.5}, Case{"philly-like:jobs=1000,load=0.9", 0.9},
+        Case{"philly-like:jobs=50000,load=1.5,daily=1", 1.5}}) {
+    const Workload workload = make(spec);
+    EXPECT_TRUE(sorted(workload)) << spec;
+    EXPECT_NEAR(inspect(workload, &place).fit->offered_load.value(), load, 1e-6) << spec;
+  }
+}
+
+TEST(PhillyLike, LeavesOutWhatTheClusterCannotHold) {
+  const auto largest = [](const Workload& workload) {
+    return inspect(workload, nullptr).demands.back().gpus;
+  };
+  EXPECT_EQ(largest(make("philly-like:jobs=50000", "2x8xV100")), 16);
+  EXPECT_EQ(largest(make("philly-like:jobs=50000,max_gpus=4")), 4);
+  EXPECT_EQ(largest(make("philly-like:jobs=100", "1x1xV100")), 1);
+}
+
+TEST(PhillyLike, TrialsAreTheSmallestAndShortest) {
+  const Workload workload = make("philly-like:jobs=1000,trial=0.3");
+  Duration longest_trial{0}, shortest_batch = Duration::max();
+  std::size_t trials = 0;
+  for (const Job& job : workload.jobs) {
+    if (job.job_class == JobClass::trial) {
+      ++trials;
+      EXPECT_EQ(job.gpus(), 1);
+      longest_trial = std::max(longest_trial, job.duration);
+    } else if (job.gpus() == 1) {
+      shortest_batch = std::min(shortest_batch, job.duration);
+    }
+  }
+  EXPECT_EQ(trials, 300U);
+  EXPECT_LE(longest_trial, shortest_batch);
+}
+
+TEST(PhillyLike, RhythmOfTheDayMovesArrivalsToNoon) {
+  const auto by_half = [](const Workload& workload) {
+    std::array<int, 2> counts{};  // 18h to 6h, and 6h to 18h
+    for (const Job& job : workload.jobs) {
+      const Duration hour = (job.submit - Time{}) % days(1);
+      ++counts[hour >= hours(6) && hour < hours(18) ? 1 : 0];
+    }
+    return counts[1] / double(counts[0] + counts[1]);
+  };
+  EXPECT_NEAR(by_half(make("philly-like:jobs=100000")), 0.5, 0.02);
+  // The integral of 1 - cos over the day's middle half is 1/2 + 1/pi of the whole.
+  EXPECT_NEAR(by_half(make("philly-like:jobs=100000,daily=1")), 0.5 + 1 / std::numbers::pi, 0.02);
+}
+
+TEST(Generate, SameSeedSameJobs) {
+  for (const char* spec : {"poisson:jobs=500,trial=0.5,users=9", "philly-like:jobs=500,users=9"}) {
+    const Workload a = make(spec), b = make(spec), other = make(spec, "16x8xV100", 2);
+    ASSERT_EQ(a.jobs.size(), b.jobs.size());
+    const auto same = [](const Job& x, const Job& y) {
+      return x.submit == y.submit && x.duration == y.duration && x.gpus() == y.gpus() &&
+             x.user == y.user && x.job_class == y.job_class;
+    };
+    EXPECT_TRUE(std::ranges::equal(a.jobs, b.jobs, same)) << spec;
+    EXPECT_FALSE(std::ranges::equal(a.jobs, other.jobs, same)) << spec;
+  }
+}
+
+TEST(Generate, OneKindOfDrawLeavesTheOthersAlone) {
+  const Workload a = make("poisson:jobs=100"), b = make("poisson:jobs=100,gpus=1:1/2:1,load=1.35");
+  for (std::size_t i = 0; i < a.jobs.size(); ++i)
+    EXPECT_EQ(a.jobs[i].duration, b.jobs[i].duration) << i;
+}
+
+TEST(Generate, SetsCostsOfPausesAndUsers) {
+  const Workload workload = make(
+      "poisson:jobs=10000,grace=3,save=1m,load_time=30,checkpoint_interval=1h,checkpoint_cost=5,"
+      "trial=0.25,users=3");
+  const Job& job = workload.jobs.front();
+  EXPECT_EQ(job.grace, seconds(3));
+  EXPECT_EQ(job.save, minutes(1));
+  EXPECT_EQ(job.load, seconds(30));
+  EXPECT_EQ(job.checkpoint_interval, hours(1));
+  EXPECT_EQ(job.checkpoint_cost, seconds(5));
+  EXPECT_EQ(job.estimate, job.duration);
+  const WorkloadInfo info = inspect(workload, nullptr);
+  EXPECT_EQ(info.users, 3U);
+  EXPECT_NEAR(static_cast<double>(info.trial), 2500, 200);
+}
+
+TEST(Generate, SaysWhatIsWrong) {
+  const auto has = [](const std::string& message, std::string_view part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  has(error_of("poison:jobs=3"), "unknown generator 'poison', did you mean 'poisson'?");
+  has(error_of("poison:jobs=3"), "(known: poisson, philly-like)");
+  has(error_of("poisson:lod=3"), "unknown parameter 'lod', did you mean 'load'?");
+  has(error_of("poisson:jobs"), "'jobs' has no value");
+  has(error_of("poisson:jobs=3,jobs=4"), "jobs is given twice");
+  has(error_of("poisson:jobs=0"), "jobs='0'; it must be a whole number from 1 to");
+  has(error_of("poisson:load=nan"), "load='nan'; it must be a number from");
+  has(error_of("poisson:mean=1x"), "mean='1x'; it must be a duration");
+  has(error_of("poisson:gpus=256"), "gpus='256'; it must be a number of GPUs from 1 to 128");
+  has(error_of("poisson:gpus=1:0"), "gpus='1:0'");
+  has(error_of("poisson:duration=gamma"), "one of exponential, lognormal, fixed");
+  has(error_of("poisson:load=0.000001,mean=520000w"), "10,000 are the most");
+  has(error_of("philly-like:daily=2"), "daily='2'; it must be a number from 0 to 1");
+}
+
+/// The jobs of the real log, or nothing without it.
+Workload philly_log() {
+  Workload workload;
+  std::ifstream file("../shared/traces/philly/philly.csv");
+  std::string row, submitted, duration, gpus;
+  std::getline(file, row);
+  while (std::getline(file, row) && !row.empty()) {
+    std::istringstream fields(row);
+    std::getline(fields, submitted, ',');
+    std::getline(fields, duration, ',');
+    std::getline(fields, gpus, ',');
+    Job job;
+    job.duration = duration_from_seconds(std::stod(duration)).value();
+    job.workers = std::stoi(gpus);
+    workload.jobs.push_back(job);
+  }
+  return workload;
+}
+
+TEST(PhillyLike, IsCloseToTheLog) {
+  const Workload log = philly_log();
+  if (log.jobs.empty()) GTEST_SKIP() << "../shared/traces/philly/philly.csv is not here";
+  ASSERT_EQ(log.jobs.size(), 82'247U);
+  // Many more jobs than the log has, to see the fit and not the draw: a sample of n lies about
+  // 1 / sqrt(n) from what it is drawn from, 0.05 for the few jobs of more than 8 GPUs.
+  for (const Distance& d : distances(make("philly-like:jobs=1000000"), log)) {
+    if (d.what == "time between submissions") continue;
+    const bool one_class = d.what.starts_with("duration,");
+    EXPECT_LE(d.ks, one_class ? 0.02 : 0.01) << d.what;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard

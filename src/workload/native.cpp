@@ -1,0 +1,231 @@
+#include "workload/native.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+
+#include "workload/importers.h"
+#include "workload/table.h"
+
+namespace trainyard {
+namespace {
+
+/// Reads millions of rows: a cell is a view into the file, a job is filled in place.
+class NativeReader {
+ public:
+  NativeReader(std::string_view text, std::string_view origin)
+      : table_(text, origin), size_(text.size()) {
+    workload_.source = origin;
+    for (const std::string& name : table_.header()) add_column(name);
+    const bool has_duration = has(NativeColumn::duration);
+    const bool has_iterations = has(NativeColumn::iterations) && has(NativeColumn::iteration_time);
+    if (!has(NativeColumn::submit)) table_.need("submit");
+    if (!has_duration && !has_iterations)
+      table_.fields().complain(
+          "the column 'duration' is missing; name it, or iterations and iteration_time");
+  }
+
+  Expected<Import> read() {
+    while (table_.next()) {
+      if (workload_.jobs.size() == kSample) reserve();
+      if (workload_.jobs.size() >= kMostJobs)
+        table_.fields().complain(fmt::format("there are more than {} jobs", kMostJobs));
+      read_row();
+    }
+    if (table_.failed()) return tl::make_unexpected(*table_.error());
+    sort_by_submission(workload_);
+    return Import{std::move(workload_), {}};
+  }
+
+ private:
+  static constexpr std::size_t kSample = 1000;
+
+  void add_column(const std::string& name) {
+    const auto found = std::find(kNativeColumns.begin(), kNativeColumns.end(), name);
+    if (found == kNativeColumns.end()) {
+      table_.fields().complain(
+          fmt::format("unknown column {}{}", quoted(name),
+                      did_you_mean(std::string_view(name).substr(0, 40), kNativeColumns)));
+      return;
+    }
+    columns_.push_back(static_cast<NativeColumn>(found - kNativeColumns.begin()));
+  }
+
+  [[nodiscard]] bool has(NativeColumn column) const {
+    return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
+  }
+
+  /// From the first rows' length, how many there will be: growing a vector of gigabytes is slow.
+  void reserve() {
+    constexpr std::size_t kMost = 20'000'000;
+    const std::size_t rows = size_ / (table_.bytes_read() / kSample) + kSample;
+    workload_.jobs.reserve(std::min(rows, kMost));
+    if (has(NativeColumn::id)) workload_.names.reserve(std::min(rows, kMost));
+  }
+
+  void read_row() {
+    Job& job = workload_.jobs.emplace_back();
+    job.min_workers = job.max_workers = 0;
+    iteration_time_.reset();
+    for (std::size_t i = 0; i < columns_.size(); ++i) read_cell(job, columns_[i], table_.cell(i));
+    if (!table_.failed()) complete(job);
+  }
+
+  void read_cell(Job& job, NativeColumn column, std::string_view cell) {
+    const auto name = kNativeColumns[static_cast<std::size_t>(column)];
+    InputFields& in = table_.fields();
+    if (column == NativeColumn::id) return void(workload_.names.emplace_back(cell));
+    if (column == NativeColumn::user) {
+      job.user = UserId{workload_.users.add(cell)};
+      return;
+    }
+    if (cell.empty()) return;
+    switch (column) {
+      case NativeColumn::job_class:
+        return read_class(job, cell);
+      case NativeColumn::submit:
+        job.submit = Time{} + in.seconds(name, cell);
+        return;
+      case NativeColumn::duration:
+        job.duration = positive(name, cell);
+        return;
+      case NativeColumn::estimate:
+        job.estimate = positive(name, cell);
+        return;
+      case NativeColumn::workers:
+        job.workers = count(name, cell);
+        return;
+      case NativeColumn::gpus:
+        job.per_worker.gpus = count(name, cell);
+        return;
+      case NativeColumn::min_workers:
+        job.min_workers = count(name, cell);
+        return;
+      case NativeColumn::max_workers:
+        job.max_workers = count(name, cell);
+        return;
+      case NativeColumn::cpus:
+        job.per_worker.milli_cpus = amount(name, parse_cpus(cell));
+        return;
+      case NativeColumn::memory:
+        job.per_worker.memory_mib = amount(name, parse_memory(cell));
+        return;
+      case NativeColumn::model:
+        job.model = in.take(name, add_model(workload_, cell));
+        return;
+      case NativeColumn::kind:
+        job.kind = in.take(name, add_kind(workload_, cell));
+        return;
+      case NativeColumn::iterations:
+        return read_iterations(job, cell);
+      case NativeColumn::iteration_time:
+        iteration_time_ = exact_seconds(name, cell);
+        return;
+      case NativeColumn::grace:
+        job.grace = in.seconds(name, cell);
+        return;
+      case NativeColumn::save:
+        job.save = in.seconds(name, cell);
+        return;
+      case NativeColumn::load:
+        job.load = in.seconds(name, cell);
+        return;
+      case NativeColumn::checkpoint_interval:
+        job.checkpoint_interval = in.seconds(name, cell);
+        return;
+      case NativeColumn::checkpoint_cost:
+        job.checkpoint_cost = in.seconds(name, cell);
+        return;
+      case NativeColumn::id:
+      case NativeColumn::user:
+        return;
+    }
+  }
+
+  void read_class(Job& job, std::string_view cell) {
+    if (cell == name(JobClass::trial)) {
+      job.job_class = JobClass::trial;
+    } else if (cell != name(JobClass::batch)) {
+      table_.fields().complain("class",
+                               fmt::format("value {} is neither trial nor batch", quoted(cell)));
+    }
+  }
+
+  void read_iterations(Job& job, std::string_view cell) {
+    const char* const stop = cell.data() + cell.size();
+    const auto [end, status] = std::from_chars(cell.data(), stop, job.iterations);
+    if (status != std::errc{} || end != stop)
+      table_.fields().complain(
+          "iterations",
+          fmt::format("value {} is not a whole number of at most 64 bits", quoted(cell)));
+  }
+
+  Duration positive(std::string_view field, std::string_view cell) {
+    const Duration value = table_.fields().seconds(field, cell);
+    if (value.us == 0 && !table_.failed())
+      table_.fields().complain(field, fmt::format("value {} is not longer than 0", quoted(cell)));
+    return value;
+  }
+
+  /// Iterations take less than a microsecond's rounding allows, so plain numbers stay as they are.
+  double exact_seconds(std::string_view field, std::string_view cell) {
+    if (const auto plain = parse_real(cell, 0, kLongestDuration.seconds())) return *plain;
+    return table_.fields().seconds(field, cell).seconds();
+  }
+
+  std::int32_t count(std::string_view field, std::string_view cell) {
+    std::int32_t value = 0;
+    const char* const stop = cell.data() + cell.size();
+    const auto [end, status] = std::from_chars(cell.data(), stop, value);
+    if (status == std::errc{} && end == stop && value >= 1 && value <= kMostGpus) return value;
+    return static_cast<std::int32_t>(table_.fields().whole(field, cell, 1, kMostGpus));
+  }
+
+  std::int32_t amount(std::string_view field, const Expected<std::int32_t>& value) {
+    if (!value) table_.fields().complain(field, fmt::format("value {}", value.error().message));
+    return value.value_or(0);
+  }
+
+  /// What the row left out, and what its fields must be to each other.
+  void complete(Job& job) {
+    InputFields& in = table_.fields();
+    if (iteration_time_) {
+      if (job.duration.us != 0)
+        in.complain("iteration_time", "is given beside a duration; leave one of them empty");
+      job.duration =
+          in.take("iteration_time",
+                  duration_from_seconds(static_cast<double>(job.iterations) * *iteration_time_));
+    }
+    if (job.duration.us == 0)
+      in.complain("duration",
+                  "value '' is missing or 0; give it, or iterations and iteration_time");
+    if (job.estimate.us == 0) job.estimate = job.duration;
+    if (job.min_workers == 0) job.min_workers = job.workers;
+    if (job.max_workers == 0) job.max_workers = job.workers;
+    if (job.min_workers > job.workers || job.max_workers < job.workers)
+      in.complain("workers", fmt::format("value '{}' does not lie between min_workers {} and "
+                                         "max_workers {}",
+                                         job.workers, job.min_workers, job.max_workers));
+    table_.check(check_demand(job));
+  }
+
+  JobTable table_;
+  std::size_t size_;
+  std::vector<NativeColumn> columns_;
+  Workload workload_;
+  std::optional<double> iteration_time_;
+};
+
+}  // namespace
+
+bool recognise_native(std::string_view text) {
+  return names_columns(text, {}, {"submit", "duration"}) ||
+         names_columns(text, {}, {"submit", "iterations"});
+}
+
+Expected<Import> parse_native(std::string_view text, std::string_view origin) {
+  return NativeReader(text, origin).read();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,94 @@
+#include "workload/read.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "workload/importers.h"
+#include "workload/mapped_file.h"
+#include "workload/records.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::array kFormats{
+    FormatEntry{Format::native, "native", "Trainyard's own CSV",
+                "a first line that names the columns submit and duration", recognise_native,
+                parse_native},
+    FormatEntry{Format::philly_json, "philly-json", "Microsoft Philly, cluster_job_log",
+                "a JSON array of jobs with attempts", recognise_philly_json, parse_philly_json},
+    FormatEntry{Format::philly_csv, "philly-csv", "Microsoft Philly as a table",
+                "columns timestamp, duration and num_gpus", recognise_philly_csv, parse_philly_csv},
+    FormatEntry{Format::helios, "helios", "SenseTime Helios, cluster_log.csv",
+                "columns gpu_num, submit_time and duration", recognise_helios, parse_helios},
+    FormatEntry{Format::pai2020, "pai2020", "Alibaba PAI 2020, pai_task_table.csv",
+                "10 columns without a header, numbers in the right places", recognise_pai2020,
+                parse_pai2020},
+    FormatEntry{Format::openb, "openb", "Alibaba PAI 2023, openb_pod_list_*.csv",
+                "columns num_gpu, creation_time, deletion_time and scheduled_time", recognise_openb,
+                parse_openb},
+    FormatEntry{Format::tiresias, "tiresias", "the Tiresias simulator's jobs",
+                "columns num_gpu, submit_time and duration", recognise_tiresias, parse_tiresias},
+    FormatEntry{Format::swf, "swf", "Standard Workload Format 2.2", "18 numbers a line",
+                recognise_swf, parse_swf},
+    FormatEntry{Format::sacct, "sacct", "Slurm accounting, sacct --parsable2",
+                "columns JobID and Submit between '|'", recognise_sacct, parse_sacct},
+    FormatEntry{Format::dally_json, "dally-json", "the Dally author's simulator",
+                "a JSON array of jobs with time_per_iteration", recognise_dally_json,
+                parse_dally_json}};
+
+tl::unexpected<Error> unrecognised(std::string_view text, std::string_view origin) {
+  std::string_view record;
+  if (const auto line = Records(text, {}).next(record); !line && !text.starts_with('['))
+    return fail("{}:1: {}", origin, line.error().message);
+  std::string known;
+  for (const FormatEntry& entry : kFormats)
+    known += fmt::format("\n  {:<12} {}: {}", entry.name, entry.description, entry.mark);
+  return fail(
+      "{}:1: no format is recognised from the beginning {}; name the format if it is one "
+      "of\n  (name, what it is: what is looked for){}",
+      origin, quoted(record.substr(0, 60)), known);
+}
+
+}  // namespace
+
+std::span<const FormatEntry> formats() {
+  return kFormats;
+}
+
+std::string_view name(Format format) {
+  return kFormats[static_cast<std::size_t>(format)].name;
+}
+
+Expected<Format> parse_format(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const FormatEntry& entry : kFormats) {
+    if (entry.name == name) return entry.format;
+    names.push_back(entry.name);
+  }
+  return fail("{} is not a workload format{}; known are {}", quoted(name),
+              did_you_mean(name.substr(0, 40), names), fmt::join(names, ", "));
+}
+
+Expected<Workload> parse_workload(std::string_view text, std::string_view origin,
+                                  std::optional<Format> format, std::vector<std::string>* notes) {
+  if (text.empty()) return fail("{}: the file is empty; a workload has a job a line", origin);
+  const auto entry = format ? kFormats.begin() + static_cast<std::ptrdiff_t>(*format)
+                            : std::find_if(kFormats.begin(), kFormats.end(),
+                                           [&](const FormatEntry& e) { return e.recognise(text); });
+  if (entry == kFormats.end()) return unrecognised(text, origin);
+  auto import = entry->parse(text, origin);
+  if (!import) return tl::make_unexpected(import.error());
+  if (notes != nullptr)
+    std::move(import->notes.begin(), import->notes.end(), std::back_inserter(*notes));
+  return std::move(import->workload);
+}
+
+Expected<Workload> read_workload(const std::string& path, std::optional<Format> format,
+                                 std::vector<std::string>* notes) {
+  const auto file = MappedFile::open(path);
+  if (!file) return tl::make_unexpected(file.error());
+  return parse_workload(file->text(), path, format, notes);
+}
+
+}  // namespace trainyard

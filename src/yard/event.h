@@ -1,0 +1,87 @@
+// What the yard is told, and what it tells: facts come in as events, and orders go out to the
+// engine. Both are plain values, so that a journal can keep them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/time.h"
+
+namespace trainyard {
+
+/// A job's life:
+///   absent -> queued -> [reserved ->] starting -> running -> done | failed
+///                ^                                   |
+///                +---------- draining <--------------+         and cancelled from anywhere
+/// reserved: its room is being made; it holds what was free of it. starting: it loads. draining: it
+/// has been told to leave and saves. The last three before `done` hold the job's GPUs.
+enum class Phase : std::uint8_t {
+  absent,
+  queued,
+  reserved,
+  starting,
+  running,
+  draining,
+  done,
+  failed,
+  cancelled,
+};
+
+constexpr bool holds_gpus(Phase p) {
+  return p == Phase::starting || p == Phase::running || p == Phase::draining;
+}
+constexpr bool has_ended(Phase p) { return p >= Phase::done; }
+std::string_view name(Phase phase);
+
+enum class EventKind : std::uint8_t {
+  submitted,     // a job: absent -> queued
+  loaded,        // starting -> running
+  finished,      // running -> done
+  drained,       // draining -> queued
+  crashed,       // starting, running or draining -> failed: its own fault, it is not run again
+  cancelled,     // by its user, from any phase before its end
+  machine_down,  // its jobs go back to the queue and to their last checkpoint
+  machine_up,
+};
+
+struct Event {
+  Time at;
+  EventKind kind{};
+  std::uint32_t subject = 0;  // the number of a job or machine
+
+  static Event of(Time at, EventKind kind, JobId job) {
+    return {at, kind, static_cast<std::uint32_t>(job)};
+  }
+  static Event of(Time at, EventKind kind, MachineId machine) {
+    return {at, kind, static_cast<std::uint32_t>(machine)};
+  }
+};
+
+/// For the engine to carry out, and to report on.
+struct Order {
+  enum class Kind : std::uint8_t {
+    start,  // report `loaded` when it runs, then `finished`
+    pause,  // report `drained` when it has left
+    stop,   // it is over, wherever it stands (cancelled, or its machine is gone): report nothing
+  };
+  Kind kind{};
+  JobId job = kNoJob;
+};
+
+/// Why the yard refuses an event or a plan's action. Nothing was changed then.
+enum class Verdict : std::uint8_t {
+  ok,
+  time_went_back,
+  no_such_subject,
+  wrong_phase,
+  wrong_gang,         // not exactly the job's workers, or a machine named twice
+  no_room,            // a machine has not that much free
+  wrong_kind,         // of GPU
+  machine_is_down,
+  victim_protected,   // it runs too short a time, was paused too often, or would take turns
+  victim_unneeded,    // the room is there without it
+};
+std::string_view describe(Verdict verdict);
+
+}  // namespace trainyard

@@ -1,0 +1,42 @@
+// A plan: what a policy wants done. Every action is checked against the yard as it is written, and
+// the yard moves on at once, so that the next action sees what the last one left. A refused action
+// changes nothing; the engine finds what was accepted in the yard's orders.
+#pragma once
+
+#include <algorithm>
+#include <span>
+
+#include "yard/yard.h"
+
+namespace trainyard {
+
+class Plan {
+ public:
+  explicit Plan(Yard& yard) : yard_(yard) {}
+
+  Verdict start(JobId job, const Placement& placement) { return note(yard_.start(job, placement)); }
+
+  /// Pauses the victims and gives their room, with what is free of it now, to the job.
+  Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims) {
+    return note(yard_.make_room(job, room, victims));
+  }
+
+  /// The policy wants to decide again then, whether or not anything happens until then.
+  void wake_at(Time time) { wake_ = std::min(wake_, time); }
+
+  [[nodiscard]] Time wake() const { return wake_; }
+  /// Actions that the yard refused: a fault of the policy.
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+
+ private:
+  Verdict note(Verdict verdict) {
+    if (verdict != Verdict::ok) ++refused_;
+    return verdict;
+  }
+
+  Yard& yard_;
+  Time wake_ = Time::never();
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace trainyard

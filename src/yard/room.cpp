@@ -1,0 +1,116 @@
+#include "yard/room.h"
+
+#include <algorithm>
+
+namespace trainyard {
+
+RoomFinder::RoomFinder(const Yard& yard)
+    : yard_(yard),
+      freed_(yard.cluster().machines.size()),
+      candidate_of_(yard.cluster().machines.size(), -1) {}
+
+void RoomFinder::begin(JobId waiter, std::int32_t max_machines) {
+  for (const MachineId machine : touched_) freed_[index(machine)] = {};
+  for (const Candidate& candidate : candidates_) candidate_of_[index(candidate.machine)] = -1;
+  touched_.clear();
+  candidates_.clear();
+  victims_.clear();
+  room_.clear();
+  slots_ = 0;
+  waiter_ = waiter;
+  shape_ = &yard_.shape(waiter);
+  max_machines_ = max_machines;
+  // What is free already. The gang did not fit, so unless it is bound to few machines there are
+  // fewer of these than it has workers.
+  const CountIndex& machines = yard_.free().of(shape_->kind).machines;
+  const auto gpus = static_cast<std::size_t>(shape_->per_worker.gpus);
+  for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone; m = machines.next(m + 1, gpus))
+    consider(MachineId{static_cast<std::uint32_t>(m)});
+}
+
+bool RoomFinder::usable(MachineId machine) const {
+  return yard_.free().is_up(machine) &&
+         (shape_->kind == kAnyKind || yard_.cluster().machine(machine).kind == shape_->kind);
+}
+
+void RoomFinder::consider(MachineId machine) {
+  const Resources room = yard_.free().on(machine) + freed_[index(machine)];
+  const std::int32_t slots = workers_that_fit(shape_->per_worker, room, shape_->workers);
+  if (slots == 0) return;
+  std::int32_t& place = candidate_of_[index(machine)];
+  if (place < 0) {
+    place = static_cast<std::int32_t>(candidates_.size());
+    candidates_.push_back({machine, 0});
+  }
+  Candidate& candidate = candidates_[static_cast<std::size_t>(place)];
+  slots_ += slots - candidate.slots;
+  candidate.slots = slots;
+}
+
+bool RoomFinder::offer(JobId victim) {
+  victims_.push_back(victim);
+  const Resources& each = yard_.shape(victim).per_worker;
+  for (const Share& share : yard_.placement(victim)) {
+    if (!usable(share.machine)) continue;
+    Resources& freed = freed_[index(share.machine)];
+    if (freed == Resources{}) touched_.push_back(share.machine);
+    freed += each * share.workers;
+    consider(share.machine);
+  }
+  if (!fits()) return false;
+  choose();
+  spare_the_unneeded();
+  return true;
+}
+
+/// Most slots first, ties by number.
+bool RoomFinder::fits() {
+  if (slots_ < shape_->workers) return false;
+  const auto count = static_cast<std::int32_t>(candidates_.size());
+  if (count <= max_machines_) return true;
+  const auto most_slots = [](const Candidate& a, const Candidate& b) {
+    return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
+  };
+  std::vector<Candidate> best(static_cast<std::size_t>(max_machines_));
+  std::partial_sort_copy(candidates_.begin(), candidates_.end(), best.begin(), best.end(), most_slots);
+  std::int64_t sum = 0;
+  for (const Candidate& candidate : best) sum += candidate.slots;
+  return sum >= shape_->workers;
+}
+
+void RoomFinder::choose() {
+  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+    return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
+  });
+  std::int32_t left = shape_->workers;
+  for (const Candidate& candidate : candidates_) {
+    const std::int32_t here = std::min(left, candidate.slots);
+    room_.push_back({candidate.machine, here});
+    left -= here;
+    if (left == 0) return;
+  }
+}
+
+/// Those offered last are spared first.
+void RoomFinder::spare_the_unneeded() {
+  const auto needed_on = [&](MachineId machine) {
+    for (const Share& share : room_)
+      if (share.machine == machine) return shape_->per_worker * share.workers;
+    return Resources{};
+  };
+  for (std::size_t i = victims_.size(); i-- > 0;) {
+    const Resources& each = yard_.shape(victims_[i]).per_worker;
+    const Placement& shares = yard_.placement(victims_[i]);
+    const bool needed = std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
+      const Resources rest = yard_.free().on(share.machine) + freed_[index(share.machine)] -
+                             each * share.workers;
+      return usable(share.machine) && !needed_on(share.machine).fits_in(rest);
+    });
+    if (needed) continue;
+    for (const Share& share : shares)
+      if (usable(share.machine)) freed_[index(share.machine)] -= each * share.workers;
+    victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+}  // namespace trainyard

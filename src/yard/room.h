@@ -1,0 +1,59 @@
+// Room for a gang: the loop that every preemption and every reservation shares. Jobs that could
+// leave are offered one by one, in the order in which the caller would rather see them go; as soon
+// as the whole gang fits into what is free and what they would free, the room is chosen and
+// everyone who need not leave is spared. Nothing is changed; the caller puts it into its plan.
+//
+// Example: 8-GPU machines m0 (A holds 6, 2 free) and m1 (B and C hold 4 each). A gang of 4 workers
+// of 1 GPU is offered B: 2 + 4 >= 4, it fits. m1 has the most slots (4) and takes all four workers;
+// only B leaves. Offered A first: 2 + 6 on m0, and only A leaves.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "yard/yard.h"
+
+namespace trainyard {
+
+class RoomFinder {
+ public:
+  explicit RoomFinder(const Yard& yard);
+
+  /// Begins anew for this job, on at most `max_machines` machines.
+  void begin(JobId waiter, std::int32_t max_machines);
+
+  /// Adds what this job holds to what could be had. True: the gang fits now, and room() and
+  /// victims() are valid until the next begin().
+  bool offer(JobId victim);
+
+  [[nodiscard]] const Placement& room() const { return room_; }
+  [[nodiscard]] std::span<const JobId> victims() const { return victims_; }
+
+ private:
+  struct Candidate {
+    MachineId machine;
+    std::int32_t slots;  // workers that would fit
+  };
+
+  void consider(MachineId machine);
+  [[nodiscard]] bool usable(MachineId machine) const;
+  bool fits();
+  void choose();
+  void spare_the_unneeded();
+
+  const Yard& yard_;
+  JobId waiter_ = kNoJob;
+  const Shape* shape_ = nullptr;
+  std::int32_t max_machines_ = 0;
+
+  std::vector<Resources> freed_;            // by machine; zero but for those in touched_
+  std::vector<MachineId> touched_;
+  std::vector<std::int32_t> candidate_of_;  // by machine: its place in candidates_, or -1
+  std::vector<Candidate> candidates_;
+  std::int64_t slots_ = 0;  // of all candidates
+
+  Placement room_;
+  std::vector<JobId> victims_;
+};
+
+}  // namespace trainyard

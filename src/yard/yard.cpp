@@ -1,0 +1,382 @@
+#include "yard/yard.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "perf/checkpoint.h"
+
+namespace trainyard {
+namespace {
+
+std::uint64_t lowest_bits(std::uint64_t mask, std::int32_t count) {
+  std::uint64_t rest = mask;
+  for (std::int32_t i = 0; i < count; ++i) rest &= rest - 1;
+  return mask ^ rest;
+}
+
+std::uint64_t all_gpus(const Machine& machine) {
+  return machine.capacity.gpus == 64 ? ~0ULL : (1ULL << machine.capacity.gpus) - 1;
+}
+
+std::uint64_t pair_key(JobId paused, JobId waiter) {
+  return (static_cast<std::uint64_t>(paused) << 32) | static_cast<std::uint64_t>(waiter);
+}
+
+Resources smaller(const Resources& a, const Resources& b) {
+  return {std::min(a.gpus, b.gpus), std::min(a.milli_cpus, b.milli_cpus),
+          std::min(a.memory_mib, b.memory_mib)};
+}
+
+}  // namespace
+
+Yard::Yard(const Cluster& cluster, const Workload& workload, YardRules rules)
+    : cluster_(cluster),
+      workload_(workload),
+      rules_(rules),
+      free_(cluster),
+      jobs_on_(cluster.machines.size()) {
+  for (const Machine& machine : cluster.machines) free_gpus_.push_back(all_gpus(machine));
+  states_.reserve(workload.jobs.size());
+}
+
+// --- Events ------------------------------------------------------------------------------------
+
+Verdict Yard::apply(const Event& event) {
+  if (event.at < now_) return Verdict::time_went_back;
+  if (event.kind == EventKind::machine_down || event.kind == EventKind::machine_up) {
+    if (event.subject >= cluster_.machines.size()) return Verdict::no_such_subject;
+    now_ = event.at;
+    const MachineId machine{event.subject};
+    return event.kind == EventKind::machine_down ? take_down(machine) : bring_up(machine);
+  }
+  const JobId job{event.subject};
+  if (event.kind == EventKind::submitted) {
+    // Jobs are numbered in the order of their submission.
+    if (event.subject >= workload_.jobs.size()) return Verdict::no_such_subject;
+    if (event.subject != states_.size()) return Verdict::wrong_phase;
+    now_ = event.at;
+    return submit(job);
+  }
+  if (event.subject >= states_.size()) return Verdict::no_such_subject;
+  now_ = event.at;
+  switch (event.kind) {
+    case EventKind::loaded:
+      if (state(job).phase != Phase::starting) return Verdict::wrong_phase;
+      states_[index(job)].lost += now_ - state(job).since;
+      enter(job, Phase::running);
+      return Verdict::ok;
+    case EventKind::finished: return finish(job);
+    case EventKind::drained: return drain(job);
+    case EventKind::crashed:
+      return holds_gpus(state(job).phase) ? end_early(job, Phase::failed) : Verdict::wrong_phase;
+    default: return end_early(job, Phase::cancelled);
+  }
+}
+
+Verdict Yard::submit(JobId job) {
+  JobState& state = states_.emplace_back();
+  state.shape = shapes_.of(workload_.jobs[index(job)], workload_, cluster_);
+  ++unfinished_;
+  enter(job, Phase::queued);
+  return Verdict::ok;
+}
+
+Verdict Yard::finish(JobId job) {
+  JobState& state = states_[index(job)];
+  if (state.phase != Phase::running) return Verdict::wrong_phase;
+  const Duration left = this->job(job).duration - state.done;
+  state.lost += now_ - state.since - left;
+  state.done += left;
+  release(job);
+  state.end = now_;
+  --unfinished_;
+  enter(job, Phase::done);
+  return Verdict::ok;
+}
+
+Verdict Yard::drain(JobId job) {
+  JobState& state = states_[index(job)];
+  if (state.phase != Phase::draining) return Verdict::wrong_phase;
+  state.lost += now_ - state.since;
+  release(job);
+  enter(job, Phase::queued);
+  return Verdict::ok;
+}
+
+Verdict Yard::end_early(JobId job, Phase end) {
+  JobState& state = states_[index(job)];
+  if (has_ended(state.phase)) return Verdict::wrong_phase;
+  if (state.phase == Phase::reserved) void_reservation(job);
+  if (holds_gpus(state.phase)) {
+    orders_.push_back({Order::Kind::stop, job});
+    const Duration elapsed = now_ - state.since;
+    const Duration done =
+        state.phase == Phase::running ? work_done(this->job(job), elapsed) : Duration{};
+    state.done += done;
+    state.lost += elapsed - done;
+    release(job);
+  }
+  state.end = now_;
+  --unfinished_;
+  enter(job, end);
+  return Verdict::ok;
+}
+
+Verdict Yard::take_down(MachineId machine) {
+  if (!free_.is_up(machine)) return Verdict::machine_is_down;
+  free_.set_up(machine, false);
+  const std::vector<JobId> jobs = jobs_on_[index(machine)];
+  for (const JobId job : jobs)
+    if (state(job).phase == Phase::reserved) void_reservation(job);
+  for (const JobId job : jobs)
+    if (holds_gpus(state(job).phase)) fall_back(job);
+  for (YardListener* listener : listeners_) listener->on_machine(machine, false);
+  return Verdict::ok;
+}
+
+Verdict Yard::bring_up(MachineId machine) {
+  if (free_.is_up(machine)) return Verdict::wrong_phase;
+  free_.set_up(machine, true);
+  for (YardListener* listener : listeners_) listener->on_machine(machine, true);
+  return Verdict::ok;
+}
+
+/// Its machine is gone: what it did since its last checkpoint has to be done again.
+void Yard::fall_back(JobId job) {
+  JobState& state = states_[index(job)];
+  const Duration elapsed = now_ - state.since;
+  if (state.phase == Phase::running) {
+    const Duration kept = work_saved(this->job(job), elapsed);
+    state.done += kept;
+    state.lost += elapsed - kept;
+  } else {
+    const Duration unsaved = state.phase == Phase::draining ? runs_[state.run].unsaved : Duration{};
+    state.done -= unsaved;
+    state.lost += elapsed + unsaved;
+  }
+  orders_.push_back({Order::Kind::stop, job});
+  release(job);
+  enter(job, Phase::queued);
+}
+
+// --- What a plan asks for ----------------------------------------------------------------------
+
+Verdict Yard::check_gang(JobId job, const Placement& placement) const {
+  if (index(job) >= states_.size()) return Verdict::no_such_subject;
+  if (state(job).phase != Phase::queued) return Verdict::wrong_phase;
+  const Shape& shape = this->shape(job);
+  if (workers(placement) != shape.workers) return Verdict::wrong_gang;
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    const Share& share = placement[i];
+    if (index(share.machine) >= cluster_.machines.size()) return Verdict::no_such_subject;
+    if (share.workers <= 0) return Verdict::wrong_gang;
+    for (std::size_t other = 0; other < i; ++other)
+      if (placement[other].machine == share.machine) return Verdict::wrong_gang;
+    if (!free_.is_up(share.machine)) return Verdict::machine_is_down;
+    if (shape.kind != kAnyKind && cluster_.machine(share.machine).kind != shape.kind)
+      return Verdict::wrong_kind;
+  }
+  return Verdict::ok;
+}
+
+Verdict Yard::start(JobId job, const Placement& placement) {
+  if (const Verdict verdict = check_gang(job, placement); verdict != Verdict::ok) return verdict;
+  const Resources& each = shape(job).per_worker;
+  for (const Share& share : placement)
+    if (!(each * share.workers).fits_in(free_.on(share.machine))) return Verdict::no_room;
+  Run& run = open_run(job, placement);
+  for (std::size_t i = 0; i < placement.size(); ++i) take(run, i, each * placement[i].workers);
+  begin_start(job);
+  return Verdict::ok;
+}
+
+Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId> victims) const {
+  const Resources& each = shape(job).per_worker;
+  // What is free on a machine of the room, with what all victims but `spared` would free.
+  const auto room_on = [&](MachineId machine, JobId spared) {
+    Resources sum = free_.on(machine);
+    for (const JobId victim : victims)
+      if (victim != spared)
+        for (const Share& share : placement(victim))
+          if (share.machine == machine) sum += shape(victim).per_worker * share.workers;
+    return sum;
+  };
+  const auto fits_without = [&](JobId spared) {
+    return std::all_of(room.begin(), room.end(), [&](const Share& share) {
+      return (each * share.workers).fits_in(room_on(share.machine, spared));
+    });
+  };
+  for (const JobId victim : victims) {
+    if (index(victim) >= states_.size()) return Verdict::no_such_subject;
+    if (state(victim).phase != Phase::running) return Verdict::wrong_phase;
+    if (pausable_from(victim, job) > now_) return Verdict::victim_protected;
+  }
+  if (!fits_without(kNoJob)) return Verdict::no_room;
+  for (const JobId victim : victims)
+    if (fits_without(victim)) return Verdict::victim_unneeded;
+  return Verdict::ok;
+}
+
+Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId> victims) {
+  if (victims.empty()) return start(job, room);
+  if (const Verdict verdict = check_gang(job, room); verdict != Verdict::ok) return verdict;
+  if (const Verdict verdict = check_room(job, room, victims); verdict != Verdict::ok)
+    return verdict;
+  const Resources& each = shape(job).per_worker;
+  Run& run = open_run(job, room);
+  for (std::size_t i = 0; i < room.size(); ++i) {
+    const Resources need = each * room[i].workers;
+    const Resources now = smaller(need, free_.on(room[i].machine));
+    run.missing.push_back(need - now);
+    take(run, i, now);
+  }
+  run.leaving = static_cast<std::uint32_t>(victims.size());
+  enter(job, Phase::reserved);
+  for (const JobId victim : victims) begin_pause(victim, job);
+  return Verdict::ok;
+}
+
+void Yard::begin_start(JobId job) {
+  JobState& state = states_[index(job)];
+  if (state.first_start == Time::never()) state.first_start = now_;
+  orders_.push_back({Order::Kind::start, job});
+  enter(job, Phase::starting);
+}
+
+void Yard::begin_pause(JobId job, JobId room_for) {
+  JobState& state = states_[index(job)];
+  Run& run = runs_[state.run];
+  const Duration elapsed = now_ - state.since;
+  const Duration done = work_done(this->job(job), elapsed);
+  run.unsaved = done - work_saved(this->job(job), elapsed);
+  run.room_for = room_for;
+  state.done += done;
+  state.lost += elapsed - done;
+  ++state.pauses;
+  yielded_.insert(pair_key(job, room_for));
+  orders_.push_back({Order::Kind::pause, job});
+  enter(job, Phase::draining);
+}
+
+// --- Rooms -------------------------------------------------------------------------------------
+
+Yard::Run& Yard::open_run(JobId job, const Placement& placement) {
+  if (spare_runs_.empty()) {
+    spare_runs_.push_back(static_cast<std::uint32_t>(runs_.size()));
+    runs_.emplace_back();
+  }
+  const std::uint32_t id = spare_runs_.back();
+  spare_runs_.pop_back();
+  states_[index(job)].run = id;
+  Run& run = runs_[id];
+  run.job = job;
+  run.shares = placement;
+  run.gpu_masks.assign(placement.size(), 0);
+  run.missing.clear();
+  run.leaving = 0;
+  run.room_for = kNoJob;
+  run.unsaved = {};
+  for (const Share& share : placement) jobs_on_[index(share.machine)].push_back(job);
+  return run;
+}
+
+void Yard::close_run(JobId job) {
+  const Run& run = runs_[state(job).run];
+  for (const Share& share : run.shares) {
+    std::vector<JobId>& jobs = jobs_on_[index(share.machine)];
+    jobs.erase(std::find(jobs.begin(), jobs.end(), job));
+  }
+  spare_runs_.push_back(state(job).run);
+}
+
+void Yard::take(Run& run, std::size_t share, const Resources& amount) {
+  const MachineId machine = run.shares[share].machine;
+  std::uint64_t& free_gpus = free_gpus_[index(machine)];
+  const std::uint64_t gpus = lowest_bits(free_gpus, amount.gpus);
+  free_gpus &= ~gpus;
+  run.gpu_masks[share] |= gpus;
+  free_.take(machine, amount);
+}
+
+/// Gives back all that the job holds, and hands the room on to whom it was made for.
+void Yard::release(JobId job) {
+  Run& run = runs_[state(job).run];
+  const Resources& each = shape(job).per_worker;
+  for (std::size_t i = 0; i < run.shares.size(); ++i) {
+    const Share& share = run.shares[i];
+    free_gpus_[index(share.machine)] |= run.gpu_masks[i];
+    Resources held = each * share.workers;
+    if (!run.missing.empty()) held -= run.missing[i];
+    free_.give(share.machine, held);
+    if (run.room_for != kNoJob) hand_over(run.room_for, share.machine);
+  }
+  const JobId heir = run.room_for;
+  close_run(job);
+  if (heir != kNoJob && --runs_[state(heir).run].leaving == 0) begin_start(heir);
+}
+
+/// The waiting job takes what it still misses on this machine, as far as it is free now.
+void Yard::hand_over(JobId waiter, MachineId machine) {
+  Run& run = runs_[state(waiter).run];
+  for (std::size_t i = 0; i < run.shares.size(); ++i) {
+    if (run.shares[i].machine != machine) continue;
+    const Resources amount = smaller(run.missing[i], free_.on(machine));
+    take(run, i, amount);
+    run.missing[i] -= amount;
+  }
+}
+
+/// The room cannot be had any more: the job queues again, and who still leaves leaves for nobody.
+void Yard::void_reservation(JobId job) {
+  for (const Share& share : placement(job))
+    for (const JobId other : jobs_on_[index(share.machine)])
+      if (Run& run = runs_[state(other).run]; run.room_for == job) run.room_for = kNoJob;
+  release(job);
+  enter(job, Phase::queued);
+}
+
+void Yard::enter(JobId job, Phase phase) {
+  JobState& state = states_[index(job)];
+  const Phase from = state.phase;
+  if (from == Phase::queued || from == Phase::reserved) state.waited += now_ - state.since;
+  if (holds_gpus(from) != holds_gpus(phase))
+    held_gpus_ += holds_gpus(phase) ? shape(job).gpus() : -shape(job).gpus();
+  state.phase = phase;
+  state.since = now_;
+  for (YardListener* listener : listeners_) listener->on_phase(job, from, phase);
+}
+
+// --- What policies may know ----------------------------------------------------------------------
+
+Duration Yard::expected_remaining(JobId id) const {
+  const JobState& state = this->state(id);
+  Duration done = state.done;
+  if (state.phase == Phase::running) done += work_done(job(id), now_ - state.since);
+  return std::max(job(id).estimate - done, microseconds(1));
+}
+
+Time Yard::expected_end(JobId id) const {
+  const JobState& state = this->state(id);
+  const Job& job = this->job(id);
+  if (state.phase == Phase::draining) return state.since + job.grace + job.save;
+  const Duration left = std::max(job.estimate - state.done, microseconds(1));
+  const Duration load = state.phase == Phase::starting ? job.load : Duration{};
+  return state.since + load + run_time(job, left);
+}
+
+std::int64_t Yard::attained_service(JobId id) const {
+  const JobState& state = this->state(id);
+  Duration time = state.done;
+  if (state.phase == Phase::running) time += now_ - state.since;
+  return time.us * job(id).gpus();
+}
+
+Time Yard::pausable_from(JobId victim, JobId waiter) const {
+  const JobState& state = this->state(victim);
+  if (state.phase != Phase::running || state.pauses >= rules_.max_pauses) return Time::never();
+  if (this->state(waiter).pauses > 0 && yielded_.contains(pair_key(waiter, victim)))
+    return Time::never();
+  return rules_.min_run == Duration::max() ? Time::never() : state.since + rules_.min_run;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,180 @@
+// The yard: the state of the cluster and of every job in it. Events report what happened, a Plan
+// says what shall happen; nothing else changes it, and it checks both. Policies read it, engines
+// carry out its orders. Not thread-safe: one thread at a time, as everything that decides.
+//
+// What holds after every call, whatever a policy asked for:
+//  1. No GPU, CPU or byte of memory is held twice, and no machine that is down holds any.
+//  2. A gang is whole: a job that holds GPUs holds all of its workers, on machines of its kind.
+//  3. Nothing is paused but to make room, and only if the waiting gang then fits. It gets exactly
+//     that room: what is free of it is held from then on, the rest as the paused jobs leave.
+//  4. Nobody is paused before it ran for rules.min_run, nor more than rules.max_pauses times; and
+//     who once made room for a job is never given that room back by pausing that job: two jobs
+//     do not take turns.
+//  5. Books balance: for every job, time held = work done + time lost.
+// A job's demand with its class and kind is its Shape; jobs of one shape are alike to every
+// placement, so what failed for one fails for all of them until something is freed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "model/cluster.h"
+#include "model/job.h"
+#include "model/placement.h"
+#include "model/workload.h"
+#include "yard/event.h"
+#include "yard/free_index.h"
+#include "yard/shape.h"
+
+namespace trainyard {
+
+struct YardRules {
+  Duration min_run = minutes(1);  // since it last loaded
+  std::int32_t max_pauses = 64;
+};
+
+struct JobState {
+  Phase phase = Phase::absent;
+  std::uint16_t pauses = 0;
+  ShapeId shape{0};
+  std::uint32_t run = 0;  // index of its Run while it is reserved or holds GPUs
+  Time since;             // when the present phase began
+  Time first_start = Time::never();
+  Time end = Time::never();
+  Duration done;    // work that counts; while running, up to `since`
+  Duration waited;  // in the queue, up to the present phase
+  Duration lost;    // time it held GPUs without lasting progress, up to the present phase
+};
+
+/// Told of every change right after it was made. Policies keep their indexes in step with it.
+class YardListener {
+ public:
+  virtual ~YardListener() = default;
+  virtual void on_phase(JobId job, Phase from, Phase to) = 0;
+  virtual void on_machine(MachineId /*machine*/, bool /*up*/) {}
+};
+
+class Yard {
+ public:
+  /// The jobs may grow while the yard lives (a live scheduler appends); each is known from its
+  /// `submitted` event on. Cluster and workload must outlive the yard.
+  Yard(const Cluster& cluster, const Workload& workload, YardRules rules = {});
+
+  Yard(const Yard&) = delete;
+  Yard& operator=(const Yard&) = delete;
+
+  void listen(YardListener& listener) { listeners_.push_back(&listener); }
+
+  // --- What happened -------------------------------------------------------------------------
+  [[nodiscard]] Verdict apply(const Event& event);
+
+  // --- What the engine is to do since it last asked -------------------------------------------
+  [[nodiscard]] std::span<const Order> orders() const { return orders_; }
+  void clear_orders() { orders_.clear(); }
+
+  // --- What is the case ----------------------------------------------------------------------
+  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] const Workload& workload() const { return workload_; }
+  [[nodiscard]] const YardRules& rules() const { return rules_; }
+  [[nodiscard]] const FreeIndex& free() const { return free_; }
+  [[nodiscard]] std::int64_t held_gpus() const { return held_gpus_; }
+  /// What has been submitted so far, and how many of those have not ended.
+  [[nodiscard]] std::size_t jobs() const { return states_.size(); }
+  [[nodiscard]] std::size_t unfinished() const { return unfinished_; }
+
+  [[nodiscard]] const Job& job(JobId id) const { return workload_.jobs[index(id)]; }
+  [[nodiscard]] const JobState& state(JobId id) const { return states_[index(id)]; }
+  [[nodiscard]] const Shape& shape(JobId id) const { return shapes_[state(id).shape]; }
+  [[nodiscard]] const Shapes& shapes() const { return shapes_; }
+  /// Where it is, or where its room is being made.
+  [[nodiscard]] const Placement& placement(JobId id) const { return runs_[state(id).run].shares; }
+  /// Which of the machine's GPUs, a bit each, for share i of its placement.
+  [[nodiscard]] std::uint64_t gpu_mask(JobId id, std::size_t i) const {
+    return runs_[state(id).run].gpu_masks[i];
+  }
+  /// For whom a draining job leaves; kNoJob for all others.
+  [[nodiscard]] JobId making_room_for(JobId id) const {
+    return state(id).phase == Phase::draining ? runs_[state(id).run].room_for : kNoJob;
+  }
+  /// The jobs that hold GPUs there, or have room reserved.
+  [[nodiscard]] std::span<const JobId> jobs_on(MachineId machine) const {
+    return jobs_on_[index(machine)];
+  }
+
+  // --- What policies may know of the future ----------------------------------------------------
+  /// Work left by the job's estimate; at least 1 us, also when it has outlived its estimate.
+  [[nodiscard]] Duration expected_remaining(JobId id) const;
+  /// When a job that holds GPUs would leave if nothing happened to it, by its estimate. Does not
+  /// change while it runs.
+  [[nodiscard]] Time expected_end(JobId id) const;
+  /// GPU time, in GPU-microseconds, in which the job was running.
+  [[nodiscard]] std::int64_t attained_service(JobId id) const;
+
+  /// Rule 4: from when on the victim may be paused for the waiter; Time::never() if never.
+  [[nodiscard]] Time pausable_from(JobId victim, JobId waiter) const;
+
+ private:
+  friend class Plan;
+
+  struct Run {
+    JobId job = kNoJob;
+    Placement shares;
+    std::vector<std::uint64_t> gpu_masks;  // of each share
+    std::vector<Resources> missing;        // of each share, while its room is being made
+    std::uint32_t leaving = 0;             // jobs that still have to leave this room
+    JobId room_for = kNoJob;               // while draining: who gets the room
+    Duration unsaved;                      // while draining: work that a failure would lose
+  };
+
+  // A plan's actions, checked.
+  [[nodiscard]] Verdict start(JobId job, const Placement& placement);
+  [[nodiscard]] Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims);
+
+  [[nodiscard]] Verdict check_gang(JobId job, const Placement& placement) const;
+  [[nodiscard]] Verdict check_room(JobId job, const Placement& room,
+                                   std::span<const JobId> victims) const;
+
+  Verdict submit(JobId job);
+  Verdict finish(JobId job);
+  Verdict drain(JobId job);
+  Verdict end_early(JobId job, Phase end);
+  Verdict take_down(MachineId machine);
+  Verdict bring_up(MachineId machine);
+
+  void enter(JobId job, Phase phase);
+  void begin_start(JobId job);
+  void begin_pause(JobId job, JobId room_for);
+  void fall_back(JobId job);
+  void void_reservation(JobId job);
+
+  Run& open_run(JobId job, const Placement& placement);
+  void close_run(JobId job);
+  void take(Run& run, std::size_t share, const Resources& amount);
+  void release(JobId job);
+  void hand_over(JobId waiter, MachineId machine);
+
+  const Cluster& cluster_;
+  const Workload& workload_;
+  YardRules rules_;
+  Time now_{std::numeric_limits<std::int64_t>::min()};
+
+  std::vector<JobState> states_;
+  Shapes shapes_;
+  std::vector<Run> runs_;
+  std::vector<std::uint32_t> spare_runs_;
+
+  FreeIndex free_;
+  std::vector<std::uint64_t> free_gpus_;      // of each machine, a bit each
+  std::vector<std::vector<JobId>> jobs_on_;   // of each machine
+  std::unordered_set<std::uint64_t> yielded_;  // (who was paused, for whom)
+  std::int64_t held_gpus_ = 0;
+  std::size_t unfinished_ = 0;
+
+  std::vector<Order> orders_;
+  std::vector<YardListener*> listeners_;
+};
+
+}  // namespace trainyard
