@@ -30,8 +30,12 @@ struct Resources {
   }
 };
 
-constexpr Resources operator+(Resources a, const Resources& b) { return a += b; }
-constexpr Resources operator-(Resources a, const Resources& b) { return a -= b; }
+constexpr Resources operator+(Resources a, const Resources& b) {
+  return a += b;
+}
+constexpr Resources operator-(Resources a, const Resources& b) {
+  return a -= b;
+}
 constexpr Resources operator*(const Resources& r, std::int32_t n) {
   return {r.gpus * n, r.milli_cpus * n, r.memory_mib * n};
 }

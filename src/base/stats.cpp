@@ -15,9 +15,10 @@ std::size_t nearest_rank(std::size_t count, double q) {
 
 /// Two-sided 97.5% quantile of Student's t, by degrees of freedom.
 double student_t(std::size_t freedom) {
-  constexpr std::array kTable{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                              2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-                              2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
+  constexpr std::array kTable{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                              2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+                              2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+                              2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
   if (freedom <= kTable.size()) return kTable[freedom - 1];
   // Cornish-Fisher expansion around the normal quantile; exact to 0.001 from 30 on.
   constexpr double z = 1.959964;

@@ -12,9 +12,12 @@ struct Unit {
   std::int64_t us;
 };
 
-constexpr std::array kUnits{Unit{"w", 7 * 86'400'000'000}, Unit{"d", 86'400'000'000},
-                            Unit{"h", 3'600'000'000},      Unit{"m", 60'000'000},
-                            Unit{"s", 1'000'000},          Unit{"ms", 1'000},
+constexpr std::array kUnits{Unit{"w", 7 * 86'400'000'000},
+                            Unit{"d", 86'400'000'000},
+                            Unit{"h", 3'600'000'000},
+                            Unit{"m", 60'000'000},
+                            Unit{"s", 1'000'000},
+                            Unit{"ms", 1'000},
                             Unit{"us", 1}};
 
 const Unit* find_unit(std::string_view name) {
@@ -47,8 +50,8 @@ Expected<Duration> parse_duration(std::string_view text) {
     const auto [end, status] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
     if (status != std::errc{} || !std::isfinite(number)) return not_a_duration(text);
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-    const std::size_t letters = std::min(rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz"),
-                                         rest.size());
+    const std::size_t letters =
+        std::min(rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz"), rest.size());
     const Unit* unit = find_unit(rest.substr(0, letters));
     if (unit == nullptr || (letters == 0 && !rest.empty())) return not_a_duration(text);
     rest.remove_prefix(letters);

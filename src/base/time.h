@@ -22,11 +22,21 @@ struct Duration {
   static constexpr Duration max() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
-constexpr Duration operator+(Duration a, Duration b) { return {a.us + b.us}; }
-constexpr Duration operator-(Duration a, Duration b) { return {a.us - b.us}; }
-constexpr Duration operator*(Duration a, std::int64_t n) { return {a.us * n}; }
-constexpr std::int64_t operator/(Duration a, Duration b) { return a.us / b.us; }
-constexpr Duration operator%(Duration a, Duration b) { return {a.us % b.us}; }
+constexpr Duration operator+(Duration a, Duration b) {
+  return {a.us + b.us};
+}
+constexpr Duration operator-(Duration a, Duration b) {
+  return {a.us - b.us};
+}
+constexpr Duration operator*(Duration a, std::int64_t n) {
+  return {a.us * n};
+}
+constexpr std::int64_t operator/(Duration a, Duration b) {
+  return a.us / b.us;
+}
+constexpr Duration operator%(Duration a, Duration b) {
+  return {a.us % b.us};
+}
 
 /// An instant. Zero is the start of the trace, or the Unix epoch when live.
 struct Time {
@@ -38,15 +48,31 @@ struct Time {
   static constexpr Time never() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
-constexpr Time operator+(Time t, Duration d) { return {t.us + d.us}; }
-constexpr Time operator-(Time t, Duration d) { return {t.us - d.us}; }
-constexpr Duration operator-(Time a, Time b) { return {a.us - b.us}; }
+constexpr Time operator+(Time t, Duration d) {
+  return {t.us + d.us};
+}
+constexpr Time operator-(Time t, Duration d) {
+  return {t.us - d.us};
+}
+constexpr Duration operator-(Time a, Time b) {
+  return {a.us - b.us};
+}
 
-constexpr Duration microseconds(std::int64_t n) { return {n}; }
-constexpr Duration seconds(std::int64_t n) { return {n * 1'000'000}; }
-constexpr Duration minutes(std::int64_t n) { return seconds(60 * n); }
-constexpr Duration hours(std::int64_t n) { return minutes(60 * n); }
-constexpr Duration days(std::int64_t n) { return hours(24 * n); }
+constexpr Duration microseconds(std::int64_t n) {
+  return {n};
+}
+constexpr Duration seconds(std::int64_t n) {
+  return {n * 1'000'000};
+}
+constexpr Duration minutes(std::int64_t n) {
+  return seconds(60 * n);
+}
+constexpr Duration hours(std::int64_t n) {
+  return minutes(60 * n);
+}
+constexpr Duration days(std::int64_t n) {
+  return hours(24 * n);
+}
 
 /// The longest duration any input may name: 10,000 years. Sums of a few stay far from overflow.
 constexpr Duration kLongestDuration = days(3'650'000);

@@ -192,7 +192,8 @@ Expected<Cluster> parse_cluster_toml(std::string_view text, std::string_view ori
   TableReader in(parsed.table(), origin);
   const toml::array* racks = in.tables("rack");
   if (auto ok = in.finish(); !ok) return tl::make_unexpected(ok.error());
-  if (racks == nullptr) return fail("{}: no racks; describe at least one in a [[rack]] table", origin);
+  if (racks == nullptr)
+    return fail("{}: no racks; describe at least one in a [[rack]] table", origin);
   Cluster cluster;
   for (const toml::node& node : *racks)
     if (auto ok = read_rack(*node.as_table(), origin, cluster); !ok)
@@ -202,9 +203,10 @@ Expected<Cluster> parse_cluster_toml(std::string_view text, std::string_view ori
 
 Expected<Cluster> parse_cluster_shorthand(std::string_view text) {
   const auto malformed = [&] {
-    return fail("{} is not a cluster; name a .toml file, or write machines x GPUs x kind as in "
-                "16x8xV100, or racks x machines x GPUs x kind as in 4x16x8xV100",
-                quoted(text));
+    return fail(
+        "{} is not a cluster; name a .toml file, or write machines x GPUs x kind as in "
+        "16x8xV100, or racks x machines x GPUs x kind as in 4x16x8xV100",
+        quoted(text));
   };
   std::vector<std::int64_t> numbers;
   std::string_view rest = text;

@@ -20,7 +20,9 @@ namespace trainyard {
 /// trial: small, a person waits for it. batch: runs when there is room.
 enum class JobClass : std::uint8_t { trial, batch };
 
-constexpr std::string_view name(JobClass c) { return c == JobClass::trial ? "trial" : "batch"; }
+constexpr std::string_view name(JobClass c) {
+  return c == JobClass::trial ? "trial" : "batch";
+}
 
 struct Job {
   Time submit;

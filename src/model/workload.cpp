@@ -46,9 +46,10 @@ Expected<void> check_fits(const Workload& workload, const Cluster& cluster) {
     }
   }
   if (misfits == 0) return {};
-  return fail("{} ({} of {} jobs are too large; take a larger cluster, or leave them out with "
-              "--drop-larger)",
-              first, misfits, workload.jobs.size());
+  return fail(
+      "{} ({} of {} jobs are too large; take a larger cluster, or leave them out with "
+      "--drop-larger)",
+      first, misfits, workload.jobs.size());
 }
 
 }  // namespace trainyard
