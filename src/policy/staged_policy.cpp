@@ -102,7 +102,7 @@ bool StagedPolicy::try_start(JobId job) {
     known.no_room_since_release = releases_;
   }
   if (stages_.preempt) {
-    Time retry = Time::never();
+    Time retry = plan_->wake();
     const std::int32_t max_machines = stages_.place->max_machines(yard_, shape);
     if (stages_.preempt->make_room(yard_, job, max_machines, finder_, retry) &&
         plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok)
