@@ -5,12 +5,14 @@
 // single thread that waits for nothing, less what other programs took of the core meanwhile.
 #pragma once
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -103,6 +105,7 @@ auto in_child(Work work) {
   if (pipe(ends.data()) != 0) std::abort();
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     const Result result = work();
     const bool written = write(ends[1], &result, sizeof result) == sizeof result;
     _exit(written ? 0 : 1);

@@ -55,7 +55,7 @@ Workload jobs_for(const Cluster& cluster, bool many_shapes) {
   return workload;
 }
 
-/// Replays jobs that come when they are wanted: one a microsecond after the queue got too short.
+/// Replays jobs that come when they are wanted: the next, soon after the queue got too short.
 class Crowd {
  public:
   Crowd(const Cluster& cluster, Workload workload, const PolicySpec& policy)
@@ -69,7 +69,7 @@ class Crowd {
   void run(std::size_t instants, See see) {
     while (instants > 0) {
       const std::size_t length = queue_.now();
-      if (length <= kQueued) workload_.jobs.at(submitted_++).submit = next_microsecond();
+      if (length <= kQueued) workload_.jobs.at(submitted_++).submit = soon();
       const std::uint64_t begin = CycleClock::now();
       simulation_.step();
       const std::uint64_t end = CycleClock::now();
@@ -80,8 +80,10 @@ class Crowd {
   }
 
  private:
-  [[nodiscard]] Time next_microsecond() const {
-    return submitted_ == 0 ? Time{} : simulation_.yard().now() + microseconds(1);
+  /// Filling the empty cluster takes a quarter of an hour at this pace: most jobs have run for so
+  /// long by then that they may be paused.
+  [[nodiscard]] Time soon() const {
+    return submitted_ == 0 ? Time{} : simulation_.yard().now() + microseconds(10'000);
   }
 
   Workload workload_;  // those not submitted yet are submitted never
