@@ -24,20 +24,23 @@ const std::vector<Member<PlaceStage>>& places() {
 }
 
 const std::vector<Member<PreemptStage>>& preempts() {
-  static const std::vector<Member<PreemptStage>> all{
-      preempt_none(), preempt_random(), preempt_longest_remaining(), preempt_srtf_blind(),
-      preempt_by_level()};
+  static const std::vector<Member<PreemptStage>> all{preempt_none(), preempt_random(),
+                                                     preempt_longest_remaining(),
+                                                     preempt_srtf_blind(), preempt_by_level()};
   return all;
 }
 
-const MemberInfo kFair{"fair", "all flows share the network alike; the simulated network has no "
-                               "contention yet", "standard"};
+const MemberInfo kFair{"fair",
+                       "all flows share the network alike; the simulated network has no "
+                       "contention yet",
+                       "standard"};
 
-const MemberInfo kQueue{"queue",
-                        "shared by all policies: how long one may be passed by others",
-                        "ours; Slurm's PriorityMaxAge has the same default",
-                        {{"patience", ParamType::duration, "7d",
-                          "who waited longer goes first and is passed by nobody; never: no bound"}}};
+const MemberInfo kQueue{
+    "queue",
+    "shared by all policies: how long one may be passed by others",
+    "ours; Slurm's PriorityMaxAge has the same default",
+    {{"patience", ParamType::duration, "7d",
+      "who waited longer goes first and is passed by nobody; never: no bound"}}};
 
 const MemberInfo kYard{
     "yard",
@@ -93,7 +96,8 @@ const std::vector<Preset>& presets() {
        "Lifka, JSSPP 1995"},
       {"sjf", "order=sjf backfill=greedy", "shortest job first, never pausing", "standard"},
       {"srtf", "order=srtf backfill=greedy preempt=srtf-blind",
-       "shortest remaining time first, pausing whoever has more left, whatever it costs", "standard"},
+       "shortest remaining time first, pausing whoever has more left, whatever it costs",
+       "standard"},
       {"las", "order=las backfill=greedy preempt=by-level",
        "least attained service first, in levels; needs no estimate",
        "2D-LAS: Gu et al., Tiresias, NSDI 2019"},
@@ -150,7 +154,8 @@ Expected<void> PolicySpec::read_line(std::string_view line) {
 Expected<void> PolicySpec::read_setting(std::string_view setting) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string_view::npos)
-    return fail("{} is not a setting; write stage=member or stage.parameter=value", quoted(setting));
+    return fail("{} is not a setting; write stage=member or stage.parameter=value",
+                quoted(setting));
   const std::string_view name = setting.substr(0, equals), value = setting.substr(equals + 1);
   const std::size_t dot = name.find('.');
   const std::string_view stage_name = name.substr(0, dot);

@@ -69,9 +69,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
   const Yard& yard_;
   Stages stages_;
   Queue queue_;
-  bool bounded_;                      // whether patience matters; if not, these stay empty:
-  SortedList<Waiting> by_wait_;       // the longest wait first
-  std::vector<Time> waiting_since_;   // by job
+  bool bounded_;                     // whether patience matters; if not, these stay empty:
+  SortedList<Waiting> by_wait_;      // the longest wait first
+  std::vector<Time> waiting_since_;  // by job
   RoomFinder finder_;
 
   Plan* plan_ = nullptr;  // during decide

@@ -27,11 +27,19 @@ Time Simulation::next() const {
   return at;
 }
 
-void Simulation::run() {
+void Simulation::run(const std::function<void(std::size_t)>& progress) {
+  constexpr std::uint64_t kStepsBetween = 1 << 16;
   const auto begin = std::chrono::steady_clock::now();
-  while (step()) {
-  }
+  for (std::uint64_t steps = 1; step(); ++steps)
+    if (steps % kStepsBetween == 0 && progress) progress(next_job_);
   wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void Simulation::run_until(Time time) {
+  while (next() <= time) step();
+  utilization_.add(now_, time, yard_.held_gpus());
+  now_ = std::max(now_, time);
+  (void)yard_.apply({now_, EventKind::clock});
 }
 
 bool Simulation::step() {
@@ -55,8 +63,8 @@ void Simulation::happen(Time at) {
        ++next_fault_) {
     const Fault& fault = options_.faults[next_fault_];
     // A machine that is told to fail twice stays down: what the yard refuses has no effect.
-    (void)yard_.apply(Event::of(
-        at, fault.up ? EventKind::machine_up : EventKind::machine_down, fault.machine));
+    (void)yard_.apply(
+        Event::of(at, fault.up ? EventKind::machine_up : EventKind::machine_down, fault.machine));
     ++events_;
     carry_out();
   }

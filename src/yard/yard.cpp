@@ -69,11 +69,14 @@ Verdict Yard::apply(const Event& event) {
       states_[index(job)].lost += now_ - state(job).since;
       enter(job, Phase::running);
       return Verdict::ok;
-    case EventKind::finished: return finish(job);
-    case EventKind::drained: return drain(job);
+    case EventKind::finished:
+      return finish(job);
+    case EventKind::drained:
+      return drain(job);
     case EventKind::crashed:
       return holds_gpus(state(job).phase) ? end_early(job, Phase::failed) : Verdict::wrong_phase;
-    default: return end_early(job, Phase::cancelled);
+    default:
+      return end_early(job, Phase::cancelled);
   }
 }
 

@@ -167,8 +167,8 @@ class Yard {
   std::vector<std::uint32_t> spare_runs_;
 
   FreeIndex free_;
-  std::vector<std::uint64_t> free_gpus_;      // of each machine, a bit each
-  std::vector<std::vector<JobId>> jobs_on_;   // of each machine
+  std::vector<std::uint64_t> free_gpus_;       // of each machine, a bit each
+  std::vector<std::vector<JobId>> jobs_on_;    // of each machine
   std::unordered_set<std::uint64_t> yielded_;  // (who was paused, for whom)
   std::int64_t held_gpus_ = 0;
   std::size_t unfinished_ = 0;

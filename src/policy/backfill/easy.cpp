@@ -33,8 +33,7 @@ class Easy final : public BackfillStage {
     for (const Queue::Entry& entry : candidates_) {
       if (entry.job == blocked || dispatcher.is_closed(entry.lane)) continue;
       const Job& job = yard.job(entry.job);
-      const bool ends_before =
-          yard.now() + job.load + yard.expected_remaining(entry.job) <= start_;
+      const bool ends_before = yard.now() + job.load + yard.expected_remaining(entry.job) <= start_;
       if (ends_before) {
         dispatcher.try_start(entry.job);
       } else if (std::find(hopeless_.begin(), hopeless_.end(), entry.lane) == hopeless_.end() &&

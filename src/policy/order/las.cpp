@@ -111,8 +111,8 @@ class LeastAttainedService final : public OrderStage {
 
   [[nodiscard]] Time promotion(const Yard& yard, JobId job) const {
     if (jobs_[index(job)].level == 0 || promote_ == 0) return Time::never();
-    const auto ran = static_cast<double>(counted_service(yard, job)) /
-                     static_cast<double>(yard.job(job).gpus());
+    const auto ran =
+        static_cast<double>(counted_service(yard, job)) / static_cast<double>(yard.job(job).gpus());
     const auto wait = static_cast<std::int64_t>(std::min(promote_ * ran, 1e17));
     return yard.now() + std::max(promote_wait_, microseconds(wait));
   }

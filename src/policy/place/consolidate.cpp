@@ -117,7 +117,8 @@ class Consolidate final : public PlaceStage {
     rooms_.clear();
     for (std::uint32_t m = 0; m < rack.machine_count; ++m) {
       const MachineId machine{rack.first_machine + m};
-      const bool right = shape.kind == kAnyKind || yard.cluster().machine(machine).kind == shape.kind;
+      const bool right =
+          shape.kind == kAnyKind || yard.cluster().machine(machine).kind == shape.kind;
       if (right && yard.free().is_up(machine)) consider(yard, shape, avoid, index(machine));
     }
     if (fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size()) out = in_rack_;
@@ -135,7 +136,9 @@ Member<PlaceStage> place_consolidate() {
   return {{"consolidate",
            "the fewest machines, in one rack if that costs no further machine",
            "consolidation as in Gandiva and Tiresias; waiting by tensor skew: Gu et al., NSDI 2019",
-           {{"wait_for", ParamType::choice, "all",
+           {{"wait_for",
+             ParamType::choice,
+             "all",
              "who waits for the fewest machines it could ever have instead of taking more",
              {"all", "skewed", "none"}}}},
           [](const Params& params) -> std::unique_ptr<PlaceStage> {

@@ -13,9 +13,8 @@ class ByLevel final : public PreemptStage {
                  Time& retry) override {
     Offers offers(yard, waiter, max_machines, finder, retry);
     const int level = levels_->level(waiter);
-    running_.each_reverse([&](const Entry& entry) {
-      return entry.level > level && !offers.make(entry.job);
-    });
+    running_.each_reverse(
+        [&](const Entry& entry) { return entry.level > level && !offers.make(entry.job); });
     return offers.accepted();
   }
 
@@ -57,9 +56,10 @@ class ByLevel final : public PreemptStage {
 }  // namespace
 
 Member<PreemptStage> preempt_by_level() {
-  return {{"by-level", "jobs of a worse level of the order stage give way, worst level first",
-           "preemption of 2D-LAS: Gu et al., Tiresias, NSDI 2019; order within a level is ours"},
-          [](const Params&) -> std::unique_ptr<PreemptStage> { return std::make_unique<ByLevel>(); }};
+  return {
+      {"by-level", "jobs of a worse level of the order stage give way, worst level first",
+       "preemption of 2D-LAS: Gu et al., Tiresias, NSDI 2019; order within a level is ours"},
+      [](const Params&) -> std::unique_ptr<PreemptStage> { return std::make_unique<ByLevel>(); }};
 }
 
 }  // namespace trainyard

@@ -58,11 +58,10 @@ class LongestRemaining final : public ByRemaining {
 }  // namespace
 
 Member<PreemptStage> preempt_srtf_blind() {
-  return {{"srtf-blind", "a job pauses those with more time left, most first, blind to the cost",
-           "standard; the strawman of Xion (Go et al. 2023)"},
-          [](const Params&) -> std::unique_ptr<PreemptStage> {
-            return std::make_unique<SrtfBlind>();
-          }};
+  return {
+      {"srtf-blind", "a job pauses those with more time left, most first, blind to the cost",
+       "standard; the strawman of Xion (Go et al. 2023)"},
+      [](const Params&) -> std::unique_ptr<PreemptStage> { return std::make_unique<SrtfBlind>(); }};
 }
 
 Member<PreemptStage> preempt_longest_remaining() {
