@@ -22,6 +22,9 @@ struct WaitReason {
 class Policy : public YardListener {
  public:
   virtual void decide(Plan& plan) = 0;
+  /// Whether it may pause jobs. Then a job that begins to run is something to decide on: from when
+  /// on it may be paused is known only now.
+  [[nodiscard]] virtual bool preempts() const { return false; }
   /// Of a job that is queued or reserved, as things stand after the last decision.
   [[nodiscard]] virtual WaitReason explain(JobId job) const = 0;
 };

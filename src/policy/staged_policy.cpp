@@ -63,6 +63,8 @@ void StagedPolicy::decide(Plan& plan) {
     if (late == kNoJob) stages_.backfill->run(*this, head);
     break;
   }
+  if (bounded_ && !by_wait_.empty() && overdue() == kNoJob)
+    plan.wake_at(by_wait_.front().since + stages_.patience + microseconds(1));
   plan_ = nullptr;
 }
 

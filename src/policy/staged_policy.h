@@ -31,6 +31,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   StagedPolicy(Yard& yard, Stages stages);
 
   void decide(Plan& plan) override;
+  [[nodiscard]] bool preempts() const override { return stages_.preempt != nullptr; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
 
   void on_phase(JobId job, Phase from, Phase to) override;

@@ -94,9 +94,10 @@ void Simulation::decide() {
   wake_ = std::max(plan.wake(), Time{now_.us + 1});
 }
 
-/// True when a job left its GPUs in no time, so that there is something to decide again.
+/// True when something to decide on happened in no time: a job left its GPUs, or began to run and
+/// could be paused some day.
 bool Simulation::carry_out() {
-  bool left = false;
+  bool again = false;
   while (!yard_.orders().empty()) {
     carrying_.assign(yard_.orders().begin(), yard_.orders().end());
     yard_.clear_orders();
@@ -106,17 +107,18 @@ bool Simulation::carry_out() {
       if (order.kind == Order::Kind::start && job.load.us == 0) {
         tell(EventKind::loaded, order.job);
         begin_running(order.job);
+        again = again || policy_->preempts();
       } else if (order.kind == Order::Kind::start) {
         pending_.push(now_ + job.load, EventKind::loaded, order.job);
       } else if (order.kind == Order::Kind::pause && (job.grace + job.save).us == 0) {
         tell(EventKind::drained, order.job);
-        left = true;
+        again = true;
       } else if (order.kind == Order::Kind::pause) {
         pending_.push(now_ + job.grace + job.save, EventKind::drained, order.job);
       }
     }
   }
-  return left;
+  return again;
 }
 
 void Simulation::begin_running(JobId id) {

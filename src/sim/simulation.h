@@ -2,9 +2,10 @@
 // ones that run live; this engine only pretends to run the jobs.
 //
 // Time jumps from one instant at which something happens to the next. At an instant everything
-// that happens is told to the yard first, by (time, sequence); then the policy decides once; what
-// takes no time (loading, or saving in zero seconds) happens at once, and if a job left its GPUs
-// by that, the policy decides again.
+// that happens is told to the yard first: submissions, then machines, then what jobs do, by
+// (time, sequence). Then the policy decides once; what takes no time (loading, or saving in zero
+// seconds) happens at once, and if a job left its GPUs by that, or began to run under a policy that
+// may pause it, the policy decides again.
 #pragma once
 
 #include <cstdint>

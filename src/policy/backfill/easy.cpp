@@ -5,8 +5,10 @@
 // The reservation names machines, not a mere number of GPUs, so a gang that needs whole machines
 // is not fooled by GPUs that are free here and there. It stands until the head starts or cannot
 // start by it; it is looked for anew when someone left earlier than expected (it may come earlier).
+// While none can be had, because machines are down or being emptied for others, anyone may go.
 #include <algorithm>
 
+#include "perf/checkpoint.h"
 #include "policy/members.h"
 #include "policy/running.h"
 
@@ -25,15 +27,17 @@ class Easy final : public BackfillStage {
 
   void run(Dispatcher& dispatcher, JobId blocked) override {
     const Yard& yard = dispatcher.yard();
-    if (blocked != head_ || yard.now() >= start_) reserve(dispatcher, blocked);
+    const bool stands = blocked == head_ && start_ != Time::never() && yard.now() < start_;
+    if (!stands) reserve(dispatcher, blocked);
     candidates_.clear();
     hopeless_.clear();
     dispatcher.queue().collect(
-        depth_ + 1, [&](ShapeId lane) { return dispatcher.is_closed(lane); }, candidates_);
+        depth_, [&](ShapeId lane) { return dispatcher.is_closed(lane); }, candidates_);
     for (const Queue::Entry& entry : candidates_) {
-      if (entry.job == blocked || dispatcher.is_closed(entry.lane)) continue;
+      if (dispatcher.is_closed(entry.lane)) continue;  // as that of the blocked job is
       const Job& job = yard.job(entry.job);
-      const bool ends_before = yard.now() + job.load + yard.expected_remaining(entry.job) <= start_;
+      const bool ends_before =
+          yard.now() + job.load + run_time(job, yard.expected_remaining(entry.job)) <= start_;
       if (ends_before) {
         dispatcher.try_start(entry.job);
       } else if (std::find(hopeless_.begin(), hopeless_.end(), entry.lane) == hopeless_.end() &&
