@@ -180,8 +180,11 @@ void Simulator::decide() {
     const std::optional<std::size_t> late = overdue();
     const std::size_t head = late ? *late : queue().front();
     if (try_start(head)) continue;
-    if (!late && set_.backfill == "greedy") greedy();
-    if (!late && set_.backfill == "easy") easy(head);
+    if (late || set_.backfill == "easy") {
+      easy(head);
+    } else if (set_.backfill == "greedy") {
+      greedy();
+    }
     break;
   }
   wake_for_patience();
@@ -218,13 +221,10 @@ void Simulator::easy(std::size_t head) {
     if (closed(j)) continue;
     State alone = state_;  // to ask when it would end if it started now
     alone.start(j, Spots(state_.up.size()));
-    if (head_start_ == Time::never() || alone.expected_end(j) <= head_start_) {
-      try_start(j);
-      continue;
-    }
+    const bool ends_before = head_start_ == Time::never() || alone.expected_end(j) <= head_start_;
     Free beside = state_.free_for(j);
     for (std::size_t m = 0; m < beside.size(); ++m)
-      if (head_spots_[m] > 0) beside[m].reset();
+      if (!ends_before && head_spots_[m] > 0) beside[m].reset();
     if (const auto spots = find_place(j, beside)) state_.start(j, *spots);
   }
 }

@@ -98,7 +98,7 @@ WaitReason StagedPolicy::explain(JobId job) const {
   const std::size_t place = queue_.place(job);
   std::string lacks = shortage(yard_, shape, max_machines);
   if (job == head) {
-    std::optional<Time> start = stages_.backfill->reserved_start(job);
+    std::optional<Time> start = keeper(late != kNoJob).reserved_start(job);
     if (!start) start = earliest_fit(yard_, job, max_machines);
     if (lacks.empty()) lacks = "is next, and waits for the decision";
     return {"resources", lacks, place, start};
@@ -110,7 +110,7 @@ WaitReason StagedPolicy::explain(JobId job) const {
       fmt::format("behind job {}{}", yard_.workload().job_name(head),
                   head_lacks.empty() ? "" : fmt::format(" ({})", head_lacks));
   if (!lacks.empty()) return {"resources", fmt::format("{}; {}", lacks, behind), place, {}};
-  if (const auto start = stages_.backfill->reserved_start(head))
+  if (const auto start = keeper(late != kNoJob).reserved_start(head))
     return {"reservation",
             fmt::format("would delay job {}, which is to start in {} at the latest",
                         yard_.workload().job_name(head), format(*start - yard_.now())),

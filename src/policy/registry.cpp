@@ -35,12 +35,11 @@ const MemberInfo kFair{"fair",
                        "contention yet",
                        "standard"};
 
-const MemberInfo kQueue{
-    "queue",
-    "shared by all policies: how long one may be passed by others",
-    "ours; Slurm's PriorityMaxAge has the same default",
-    {{"patience", ParamType::duration, "7d",
-      "who waited longer goes first and is passed by nobody; never: no bound"}}};
+const MemberInfo kQueue{"queue",
+                        "shared by all policies: how long one may be passed by others",
+                        "ours; Slurm's PriorityMaxAge has the same default",
+                        {{"patience", ParamType::duration, "7d",
+                          "who waited longer goes first, behind a reservation; never: no bound"}}};
 
 const MemberInfo kYard{
     "yard",
@@ -62,6 +61,13 @@ std::unique_ptr<Stage> make(const std::vector<Member<Stage>>& members, const std
   const auto found = std::find_if(members.begin(), members.end(),
                                   [&](const auto& member) { return member.info.name == name; });
   return found->make(params);
+}
+
+Params easy_defaults() {
+  Params params;
+  for (const ParamSpec& spec : backfill_easy().info.params)
+    params.set(spec.name, spec.default_value);
+  return params;
 }
 
 template <class Item>
@@ -211,6 +217,7 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const 
   stages.place = make(places(), member("place"), params("place", seed));
   stages.preempt = make(preempts(), member("preempt"), params("preempt", seed));
   stages.patience = params("queue", seed).duration("patience");
+  if (member("backfill") != "easy") stages.guard = backfill_easy().make(easy_defaults());
   return std::make_unique<StagedPolicy>(yard, std::move(stages));
 }
 

@@ -155,7 +155,7 @@ class Yard {
   void close_run(JobId job);
   void take(Run& run, std::size_t share, const Resources& amount);
   void release(JobId job);
-  void hand_over(JobId waiter, MachineId machine);
+  void hand_over(JobId waiter, MachineId machine, const Resources& freed);
 
   const Cluster& cluster_;
   const Workload& workload_;

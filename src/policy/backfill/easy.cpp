@@ -6,6 +6,9 @@
 // is not fooled by GPUs that are free here and there. It stands until the head starts or cannot
 // start by it; it is looked for anew when someone left earlier than expected (it may come earlier).
 // While none can be had, because machines are down or being emptied for others, anyone may go.
+//
+// Who goes before the head finds room as it is: nobody is paused for it, because what a pause
+// brings about (the victim comes back and runs longer) is not in the estimates.
 #include <algorithm>
 
 #include "perf/checkpoint.h"
@@ -30,20 +33,18 @@ class Easy final : public BackfillStage {
     const bool stands = blocked == head_ && start_ != Time::never() && yard.now() < start_;
     if (!stands) reserve(dispatcher, blocked);
     candidates_.clear();
-    hopeless_.clear();
+    no_room_.clear();
+    no_room_beside_.clear();
     dispatcher.queue().collect(
         depth_, [&](ShapeId lane) { return dispatcher.is_closed(lane); }, candidates_);
     for (const Queue::Entry& entry : candidates_) {
-      if (dispatcher.is_closed(entry.lane)) continue;  // as that of the blocked job is
       const Job& job = yard.job(entry.job);
       const bool ends_before =
           yard.now() + job.load + run_time(job, yard.expected_remaining(entry.job)) <= start_;
-      if (ends_before) {
-        dispatcher.try_start(entry.job);
-      } else if (std::find(hopeless_.begin(), hopeless_.end(), entry.lane) == hopeless_.end() &&
-                 !dispatcher.try_start_avoiding(entry.job, needed_)) {
-        hopeless_.push_back(entry.lane);
-      }
+      if (contains(no_room_, entry.lane)) continue;
+      if (!ends_before && contains(no_room_beside_, entry.lane)) continue;
+      if (dispatcher.try_place(entry.job, ends_before ? nullptr : &needed_)) continue;
+      (ends_before ? no_room_ : no_room_beside_).push_back(entry.lane);
     }
   }
 
@@ -53,6 +54,10 @@ class Easy final : public BackfillStage {
   }
 
  private:
+  static bool contains(const std::vector<ShapeId>& lanes, ShapeId lane) {
+    return std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
+  }
+
   void reserve(Dispatcher& dispatcher, JobId head) {
     const Yard& yard = dispatcher.yard();
     RoomFinder& finder = dispatcher.finder();
@@ -74,7 +79,7 @@ class Easy final : public BackfillStage {
   Time start_ = Time::never();
   Avoid needed_;  // the machines of the reservation
   std::vector<Queue::Entry> candidates_;
-  std::vector<ShapeId> hopeless_;  // found no room beside the reservation in this round
+  std::vector<ShapeId> no_room_, no_room_beside_;  // found in this round; beside the reservation
 };
 
 }  // namespace
@@ -83,7 +88,8 @@ Member<BackfillStage> backfill_easy() {
   return {{"easy",
            "whoever does not delay the start that is reserved for the first in the queue",
            "EASY: Lifka, JSSPP 1995; reservations of machines instead of counts are ours",
-           {{"depth", ParamType::whole, "1000", "jobs looked at behind the first"}}},
+           {{"depth", ParamType::whole, "500",
+             "jobs looked at behind the first (as many as Slurm's bf_max_job_test)"}}},
           [](const Params& params) -> std::unique_ptr<BackfillStage> {
             return std::make_unique<Easy>(params);
           }};

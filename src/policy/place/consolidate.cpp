@@ -85,8 +85,8 @@ class Consolidate final : public PlaceStage {
     std::int64_t slots = 0;
     for (std::size_t count = machines.max_count() + 1; count-- > least;) {
       const Resources gpus_alone{.gpus = shape.per_worker.gpus};
-      const std::int32_t most = workers_that_fit(
-          gpus_alone, {.gpus = static_cast<std::int32_t>(count)}, shape.workers);
+      const std::int32_t most =
+          workers_that_fit(gpus_alone, {.gpus = static_cast<std::int32_t>(count)}, shape.workers);
       each_with(machines, count, [&](std::size_t m) {
         const std::size_t before = rooms_.size();
         consider(yard, shape, avoid, m);
