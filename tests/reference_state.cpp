@@ -171,10 +171,10 @@ void State::progress(std::size_t j) {
 void State::vacate(std::size_t j) {
   const std::optional<std::size_t> heir = std::exchange(trains[j].leaves_for, {});
   for (std::size_t m = 0; m < up.size(); ++m) {
-    trains[j].held[m] = {};
-    if (!heir || trains[j].spots[m] == 0) continue;
+    const Resources freed = std::exchange(trains[j].held[m], {});
+    if (!heir) continue;
     const Resources wanted = job(*heir).per_worker * trains[*heir].spots[m];
-    trains[*heir].held[m] += at_most(wanted - trains[*heir].held[m], free_on(m));
+    trains[*heir].held[m] += at_most(wanted - trains[*heir].held[m], freed);
   }
   if (!heir) return;
   for (const Train& other : trains)
