@@ -138,7 +138,10 @@ class Yard {
   [[nodiscard]] Verdict check_room(JobId job, const Placement& room,
                                    std::span<const JobId> victims) const;
 
+  Verdict happen(const Event& event);
+  Verdict happen_to(JobId job, EventKind kind);
   Verdict submit(JobId job);
+  Verdict load(JobId job);
   Verdict finish(JobId job);
   Verdict drain(JobId job);
   Verdict end_early(JobId job, Phase end);
