@@ -114,7 +114,7 @@ bool StagedPolicy::try_start(JobId job) {
   if (known.closed_in_round == round_) return false;
   if (try_place(job, nullptr)) return true;
   if (stages_.preempt) {
-    Time retry = Time::never();
+    Time retry = plan_->wake();
     const std::int32_t max_machines = stages_.place->max_machines(yard_, yard_.shapes()[lane]);
     if (stages_.preempt->make_room(yard_, job, max_machines, finder_, retry) &&
         plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok)
