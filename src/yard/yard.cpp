@@ -372,7 +372,7 @@ std::int64_t Yard::attained_service(JobId id) const {
   const JobState& state = this->state(id);
   Duration time = state.done;
   if (state.phase == Phase::running) time += now_ - state.since;
-  return time.us * job(id).gpus();
+  return (time * job(id).gpus()).us;
 }
 
 Time Yard::pausable_from(JobId victim, JobId waiter) const {
@@ -380,7 +380,7 @@ Time Yard::pausable_from(JobId victim, JobId waiter) const {
   if (state.phase != Phase::running || state.pauses >= rules_.max_pauses) return Time::never();
   if (this->state(waiter).pauses > 0 && yielded_.contains(pair_key(waiter, victim)))
     return Time::never();
-  return rules_.min_run == Duration::max() ? Time::never() : state.since + rules_.min_run;
+  return state.since + rules_.min_run;
 }
 
 }  // namespace trainyard

@@ -110,7 +110,8 @@ class Yard {
   /// When a job that holds GPUs would leave if nothing happened to it, by its estimate. Does not
   /// change while it runs.
   [[nodiscard]] Time expected_end(JobId id) const;
-  /// GPU time, in GPU-microseconds, in which the job was running.
+  /// GPU time, in GPU-microseconds, of the work it has done and of its present run. What a failure
+  /// undid no longer counts.
   [[nodiscard]] std::int64_t attained_service(JobId id) const;
 
   /// Rule 4: from when on the victim may be paused for the waiter; Time::never() if never.
