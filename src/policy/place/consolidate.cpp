@@ -2,7 +2,8 @@
 // wait for the fewest machines that it could ever have, rather than take more now.
 //
 // Filling the machines with the most room first takes the fewest; the last of them is the one with
-// the least room that suffices for the rest, so that large holes stay whole.
+// the least room that suffices for the rest, so that large holes stay whole. Of equal room the
+// fewest free GPUs, then the lowest number.
 #include <algorithm>
 
 #include "base/grow.h"
@@ -39,6 +40,7 @@ class Consolidate final : public PlaceStage {
   struct Room {
     std::size_t machine;
     std::int32_t slots;
+    std::int32_t free_gpus;
   };
 
   [[nodiscard]] bool waits(const Shape& shape) const {
@@ -65,41 +67,56 @@ class Consolidate final : public PlaceStage {
     return machines;
   }
 
-  void consider(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t m) {
-    if (avoid != nullptr && (*avoid)[m]) return;
-    const MachineId machine{static_cast<std::uint32_t>(m)};
-    const std::int32_t slots =
-        workers_that_fit(shape.per_worker, yard.free().on(machine), shape.workers);
-    if (slots > 0) rooms_.push_back({m, slots});
+  /// How many workers this machine has room for; it is noted when there are any.
+  std::int32_t consider(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t m) {
+    if (avoid != nullptr && (*avoid)[m]) return 0;
+    const Resources& free = yard.free().on(MachineId{static_cast<std::uint32_t>(m)});
+    const std::int32_t slots = workers_that_fit(shape.per_worker, free, shape.workers);
+    if (slots > 0) rooms_.push_back({m, slots, free.gpus});
+    return slots;
   }
 
-  /// The machines with the most free GPUs, until the gang has room; of those with less, which can
-  /// only be the last of its machines, the first of each count.
+  /// By free GPUs, the most first, until the gang has room on machines of which none further down
+  /// can have more slots. Of those below, which can only be its last machine, the first of each
+  /// count; where CPUs or memory are short that one may not be the tightest.
   void gather_all(const Yard& yard, const Shape& shape, const Avoid* avoid) {
     rooms_.clear();
     const CountIndex& machines = yard.free().of(shape.kind).machines;
-    const auto least = static_cast<std::size_t>(shape.per_worker.gpus);
-    std::int64_t slots = 0;
-    for (std::size_t count = machines.max_count() + 1; count-- > least;)
+    const std::int32_t each = shape.per_worker.gpus;
+    bool enough = false;
+    for (std::size_t count = machines.max_count() + 1; count-- > static_cast<std::size_t>(each);) {
+      const std::int32_t most =
+          each == 0 ? shape.workers
+                    : std::min(shape.workers, static_cast<std::int32_t>(count) / each);
+      std::int64_t slots = enough ? shape.workers : slots_of_rooms_with(most);
       each_with(machines, count, [&](std::size_t m) {
-        const std::size_t before = rooms_.size();
-        consider(yard, shape, avoid, m);
-        if (rooms_.size() > before) slots += rooms_.back().slots;
-        return rooms_.size() == before || slots < shape.workers;
+        const std::int32_t here = consider(yard, shape, avoid, m);
+        if (here >= most) slots += here;
+        return here == 0 || slots < shape.workers;
       });
+      enough = slots >= shape.workers;
+    }
+  }
+
+  [[nodiscard]] std::int64_t slots_of_rooms_with(std::int32_t least) const {
+    std::int64_t sum = 0;
+    for (const Room& room : rooms_)
+      if (room.slots >= least) sum += room.slots;
+    return sum;
   }
 
   bool fewest_machines(const Shape& shape, Placement& out) {
     out.clear();
     std::sort(rooms_.begin(), rooms_.end(), [](const Room& a, const Room& b) {
-      return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
+      if (a.slots != b.slots) return a.slots > b.slots;
+      return a.free_gpus != b.free_gpus ? a.free_gpus < b.free_gpus : a.machine < b.machine;
     });
     std::int32_t left = shape.workers;
     for (std::size_t i = 0; i < rooms_.size() && left > 0; ++i) {
       std::size_t pick = i;
       if (rooms_[i].slots >= left)
         while (pick + 1 < rooms_.size() && rooms_[pick + 1].slots >= left) ++pick;
-      // Equal room: the lowest number.
+      // The first of those with as many slots.
       while (pick > i && rooms_[pick - 1].slots == rooms_[pick].slots) --pick;
       const std::int32_t here = std::min(left, rooms_[pick].slots);
       out.push_back({MachineId{static_cast<std::uint32_t>(rooms_[pick].machine)}, here});
@@ -108,19 +125,28 @@ class Consolidate final : public PlaceStage {
     return left == 0;
   }
 
+  /// The fullest rack that has the gang on no more machines; `out` stays where none has.
   void prefer_one_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) {
-    const FreeIndex::OfKind& of = yard.free().of(shape.kind);
+    const CountIndex& racks = yard.free().of(shape.kind).racks;
     const auto wanted = static_cast<std::size_t>(shape.gpus());
-    const std::size_t count = of.racks.smallest_count(std::min(wanted, of.racks.max_count()));
-    if (count == CountIndex::kNone) return;
-    const Rack& rack = yard.cluster().racks[of.racks.first_with(count)];
+    bool found = false;
+    for (std::size_t count = std::min(wanted, racks.max_count());
+         count <= racks.max_count() && !found; ++count)
+      each_with(racks, count, [&](std::size_t rack) {
+        gather_rack(yard, shape, avoid, yard.cluster().racks[rack]);
+        found = fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size();
+        return !found;
+      });
+    if (found) out = in_rack_;
+  }
+
+  void gather_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, const Rack& rack) {
     rooms_.clear();
     for (std::uint32_t m = 0; m < rack.machine_count; ++m) {
       const MachineId machine{rack.first_machine + m};
       const bool right = shape.kind == kAnyKind || yard.cluster().machine(machine).kind == shape.kind;
       if (right && yard.free().is_up(machine)) consider(yard, shape, avoid, index(machine));
     }
-    if (fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size()) out = in_rack_;
   }
 
   WaitFor wait_for_;
