@@ -42,6 +42,7 @@ void StagedPolicy::begin_wait(JobId job) {
 }
 
 void StagedPolicy::on_machine(MachineId /*machine*/, bool up) {
+  stages_.backfill->on_machine();
   if (up) ++releases_;
 }
 

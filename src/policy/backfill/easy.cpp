@@ -4,9 +4,11 @@
 //
 // The reservation names machines, not a mere number of GPUs, so a gang that needs whole machines
 // is not fooled by GPUs that are free here and there. It stands until the head starts or cannot
-// start by it; it is looked for anew when someone left earlier than expected (it may come earlier).
+// start by it; it is looked for anew when someone left earlier than expected (it may come earlier),
+// when a machine went down or came up, and when someone ahead of the head took room.
 #include <algorithm>
 
+#include "perf/checkpoint.h"
 #include "policy/members.h"
 #include "policy/running.h"
 
@@ -19,29 +21,20 @@ class Easy final : public BackfillStage {
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
     running_.on_phase(yard, job, from, to);
-    const bool left = holds_gpus(from) && !holds_gpus(to);
-    if (left && (from != Phase::running || yard.now() < running_.end_of(job))) head_ = kNoJob;
+    const bool left = (holds_gpus(from) || from == Phase::reserved) && !holds_gpus(to);
+    const bool expected = from == Phase::running && yard.now() >= running_.end_of(job);
+    const bool came_ahead = from == Phase::queued && !has_ended(to) && !backfilling_;
+    if ((left && !expected) || came_ahead) head_ = kNoJob;
   }
+
+  void on_machine() override { head_ = kNoJob; }
 
   void run(Dispatcher& dispatcher, JobId blocked) override {
     const Yard& yard = dispatcher.yard();
     if (blocked != head_ || yard.now() >= start_) reserve(dispatcher, blocked);
-    candidates_.clear();
-    hopeless_.clear();
-    dispatcher.queue().collect(
-        depth_ + 1, [&](ShapeId lane) { return dispatcher.is_closed(lane); }, candidates_);
-    for (const Queue::Entry& entry : candidates_) {
-      if (entry.job == blocked || dispatcher.is_closed(entry.lane)) continue;
-      const Job& job = yard.job(entry.job);
-      const bool ends_before =
-          yard.now() + job.load + yard.expected_remaining(entry.job) <= start_;
-      if (ends_before) {
-        dispatcher.try_start(entry.job);
-      } else if (std::find(hopeless_.begin(), hopeless_.end(), entry.lane) == hopeless_.end() &&
-                 !dispatcher.try_start_avoiding(entry.job, needed_)) {
-        hopeless_.push_back(entry.lane);
-      }
-    }
+    backfilling_ = true;
+    start_others(dispatcher, blocked);
+    backfilling_ = false;
   }
 
   [[nodiscard]] std::optional<Time> reserved_start(JobId head) const override {
@@ -50,6 +43,25 @@ class Easy final : public BackfillStage {
   }
 
  private:
+  void start_others(Dispatcher& dispatcher, JobId blocked) {
+    const Yard& yard = dispatcher.yard();
+    candidates_.clear();
+    hopeless_.clear();
+    dispatcher.queue().collect(
+        depth_ + 1, [&](ShapeId lane) { return dispatcher.is_closed(lane); }, candidates_);
+    for (const Queue::Entry& entry : candidates_) {
+      if (entry.job == blocked || dispatcher.is_closed(entry.lane)) continue;
+      const Job& job = yard.job(entry.job);
+      const Duration time = job.load + run_time(job, yard.expected_remaining(entry.job));
+      if (yard.now() + time <= start_) {
+        dispatcher.try_start(entry.job);
+      } else if (std::find(hopeless_.begin(), hopeless_.end(), entry.lane) == hopeless_.end() &&
+                 !dispatcher.try_start_avoiding(entry.job, needed_)) {
+        hopeless_.push_back(entry.lane);
+      }
+    }
+  }
+
   void reserve(Dispatcher& dispatcher, JobId head) {
     const Yard& yard = dispatcher.yard();
     RoomFinder& finder = dispatcher.finder();
@@ -70,6 +82,7 @@ class Easy final : public BackfillStage {
   JobId head_ = kNoJob;
   Time start_ = Time::never();
   Avoid needed_;  // the machines of the reservation
+  bool backfilling_ = false;  // those that start now respect the reservation
   std::vector<Queue::Entry> candidates_;
   std::vector<ShapeId> hopeless_;  // found no room beside the reservation in this round
 };
