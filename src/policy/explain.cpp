@@ -103,8 +103,10 @@ WaitReason StagedPolicy::explain(JobId job) const {
     if (lacks.empty()) lacks = "is next, and waits for the decision";
     return {"resources", lacks, place, start};
   }
-  const std::string behind = fmt::format("behind job {} ({})", yard_.workload().job_name(head),
-                                         shortage(yard_, yard_.shape(head), max_machines));
+  const Shape& first = yard_.shape(head);
+  const std::string why = shortage(yard_, first, stages_.place->max_machines(yard_, first));
+  const std::string behind = fmt::format("behind job {}{}", yard_.workload().job_name(head),
+                                         why.empty() ? "" : fmt::format(" ({})", why));
   if (!lacks.empty()) return {"resources", fmt::format("{}; {}", lacks, behind), place, {}};
   if (const auto start = stages_.backfill->reserved_start(head))
     return {"reservation",
