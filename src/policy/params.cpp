@@ -65,13 +65,17 @@ Expected<void> check_param(const ParamSpec& spec, std::string_view value) {
   return {};
 }
 
-Duration Params::duration(const std::string& name) const { return *read_duration(values_.at(name)); }
+Duration Params::duration(const std::string& name) const {
+  return *read_duration(values_.at(name));
+}
 
 std::int64_t Params::whole(const std::string& name) const {
   return *read_number<std::int64_t>(values_.at(name));
 }
 
-double Params::real(const std::string& name) const { return *read_number<double>(values_.at(name)); }
+double Params::real(const std::string& name) const {
+  return *read_number<double>(values_.at(name));
+}
 
 std::vector<Duration> Params::durations(const std::string& name) const {
   return *read_durations(values_.at(name));

@@ -41,7 +41,9 @@ class Params {
   [[nodiscard]] Duration duration(const std::string& name) const;
   [[nodiscard]] std::int64_t whole(const std::string& name) const;
   [[nodiscard]] double real(const std::string& name) const;
-  [[nodiscard]] const std::string& choice(const std::string& name) const { return values_.at(name); }
+  [[nodiscard]] const std::string& choice(const std::string& name) const {
+    return values_.at(name);
+  }
   [[nodiscard]] std::vector<Duration> durations(const std::string& name) const;
 
   std::uint64_t seed = 0;  // for the stages that draw lots

@@ -7,19 +7,40 @@
 namespace trainyard {
 namespace {
 
-TEST(StagedPolicy, WhoWaitedTooLongIsPassedByNobody) {
+TEST(StagedPolicy, WhoWaitedTooLongIsPassedOnlyByWhoDoesNotDelayIt) {
   HandPolicy h("1x8xV100", "backfill=greedy", {"queue.patience=2h"});
   h.submit(gang(2, 1, hours(9))), h.submit(gang(8));
   h.decide();
+  EXPECT_EQ(h.wake, Time{} + hours(2) + microseconds(1));
   h.at(hours(2));
-  h.submit(gang(1));
+  h.submit(gang(1, 1, hours(8)));
   h.decide();
   EXPECT_EQ(h.phases(), "running queued running") << "not yet too long";
   h.at(hours(2) + microseconds(1));
-  h.submit(gang(1));
+  h.submit(gang(1, 1, hours(9))), h.submit(gang(1, 1, hours(7)));
   h.decide();
-  EXPECT_EQ(h.phases(), "running queued running queued");
-  EXPECT_EQ(h.policy->explain(JobId{3}).sentence, "behind job 1 (needs 8 GPUs; 5 free)");
+  EXPECT_EQ(h.phases(), "running queued running queued running");
+  EXPECT_EQ(h.policy->explain(JobId{1}).expected_start, Time{} + hours(10));
+  EXPECT_EQ(h.policy->explain(JobId{3}).sentence,
+            "would delay job 1, which is to start in 8h at the latest");
+}
+
+TEST(StagedPolicy, ItsReservationIsLookedForAnewWhenAMachineFails) {
+  HandPolicy h("3x8xV100", "backfill=greedy", {"queue.patience=1h"});
+  h.submit(gang(8, 1, hours(3))), h.submit(gang(8, 1, hours(5)));
+  const JobId late = h.submit(gang(24));
+  h.decide();
+  h.at(hours(2));
+  h.decide();
+  EXPECT_EQ(h.policy->explain(late).expected_start, Time{} + hours(5));
+  h.tell(EventKind::machine_down, MachineId{2});
+  const JobId other = h.submit(gang(1));
+  h.decide();
+  EXPECT_EQ(h.policy->explain(late).expected_start, std::nullopt) << "it needs all three";
+  h.tell(EventKind::machine_up, MachineId{2});
+  h.decide();
+  EXPECT_EQ(h.policy->explain(late).expected_start, Time{} + hours(5));
+  EXPECT_EQ(h.phase(other), Phase::running);
 }
 
 TEST(StagedPolicy, PatienceNeverIsNoBound) {

@@ -83,8 +83,8 @@ class Dispatcher {
   [[nodiscard]] virtual bool is_closed(ShapeId lane) const = 0;
   /// Starts the job or begins to make room for it; else closes its lane.
   virtual bool try_start(JobId job) = 0;
-  /// The same without preemption and without those machines; closes no lane.
-  virtual bool try_start_avoiding(JobId job, const Avoid& avoid) = 0;
+  /// Starts the job if there is room as things are, on other machines than those to avoid.
+  virtual bool try_place(JobId job, const Avoid* avoid) = 0;
 };
 
 /// Who may go while the first in the queue cannot?

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "perf/checkpoint.h"
 
@@ -48,33 +49,52 @@ Yard::Yard(const Cluster& cluster, const Workload& workload, YardRules rules)
 
 Verdict Yard::apply(const Event& event) {
   if (event.at < now_) return Verdict::time_went_back;
-  now_ = event.at;
-  if (event.kind == EventKind::clock) return Verdict::ok;
-  if (event.kind == EventKind::machine_down || event.kind == EventKind::machine_up) {
-    if (event.subject >= cluster_.machines.size()) return Verdict::no_such_subject;
-    const MachineId machine{event.subject};
-    return event.kind == EventKind::machine_down ? take_down(machine) : bring_up(machine);
-  }
+  const Time before = std::exchange(now_, event.at);
+  const Verdict verdict = happen(event);
+  if (verdict != Verdict::ok) now_ = before;
+  return verdict;
+}
+
+Verdict Yard::happen(const Event& event) {
   const JobId job{event.subject};
-  if (event.kind == EventKind::submitted) {
-    // Jobs are numbered in the order of their submission.
-    if (event.subject >= workload_.jobs.size()) return Verdict::no_such_subject;
-    if (event.subject != states_.size()) return Verdict::wrong_phase;
-    return submit(job);
-  }
-  if (event.subject >= states_.size()) return Verdict::no_such_subject;
+  const MachineId machine{event.subject};
   switch (event.kind) {
-    case EventKind::loaded:
-      if (state(job).phase != Phase::starting) return Verdict::wrong_phase;
-      states_[index(job)].lost += now_ - state(job).since;
-      enter(job, Phase::running);
+    case EventKind::clock:
       return Verdict::ok;
-    case EventKind::finished: return finish(job);
-    case EventKind::drained: return drain(job);
+    case EventKind::machine_down:
+    case EventKind::machine_up:
+      if (event.subject >= cluster_.machines.size()) return Verdict::no_such_subject;
+      return event.kind == EventKind::machine_down ? take_down(machine) : bring_up(machine);
+    case EventKind::submitted:
+      // Jobs are numbered in the order of their submission.
+      if (event.subject >= workload_.jobs.size()) return Verdict::no_such_subject;
+      return event.subject == states_.size() ? submit(job) : Verdict::wrong_phase;
+    default:
+      return event.subject < states_.size() ? happen_to(job, event.kind) : Verdict::no_such_subject;
+  }
+}
+
+Verdict Yard::happen_to(JobId job, EventKind kind) {
+  switch (kind) {
+    case EventKind::loaded:
+      return load(job);
+    case EventKind::finished:
+      return finish(job);
+    case EventKind::drained:
+      return drain(job);
     case EventKind::crashed:
       return holds_gpus(state(job).phase) ? end_early(job, Phase::failed) : Verdict::wrong_phase;
-    default: return end_early(job, Phase::cancelled);
+    default:
+      return end_early(job, Phase::cancelled);
   }
+}
+
+Verdict Yard::load(JobId job) {
+  JobState& state = states_[index(job)];
+  if (state.phase != Phase::starting) return Verdict::wrong_phase;
+  state.lost += now_ - state.since;
+  enter(job, Phase::running);
+  return Verdict::ok;
 }
 
 Verdict Yard::submit(JobId job) {
@@ -169,18 +189,19 @@ Verdict Yard::check_gang(JobId job, const Placement& placement) const {
   if (index(job) >= states_.size()) return Verdict::no_such_subject;
   if (state(job).phase != Phase::queued) return Verdict::wrong_phase;
   const Shape& shape = this->shape(job);
-  if (workers(placement) != shape.workers) return Verdict::wrong_gang;
+  std::int32_t left = shape.workers;
   for (std::size_t i = 0; i < placement.size(); ++i) {
     const Share& share = placement[i];
     if (index(share.machine) >= cluster_.machines.size()) return Verdict::no_such_subject;
-    if (share.workers <= 0) return Verdict::wrong_gang;
+    if (share.workers <= 0 || share.workers > left) return Verdict::wrong_gang;
+    left -= share.workers;
     for (std::size_t other = 0; other < i; ++other)
       if (placement[other].machine == share.machine) return Verdict::wrong_gang;
     if (!free_.is_up(share.machine)) return Verdict::machine_is_down;
     if (shape.kind != kAnyKind && cluster_.machine(share.machine).kind != shape.kind)
       return Verdict::wrong_kind;
   }
-  return Verdict::ok;
+  return left == 0 ? Verdict::ok : Verdict::wrong_gang;
 }
 
 Verdict Yard::start(JobId job, const Placement& placement) {
@@ -197,11 +218,12 @@ Verdict Yard::start(JobId job, const Placement& placement) {
 Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId> victims) const {
   for (std::size_t i = 0; i < victims.size(); ++i) {
     const JobId victim = victims[i];
+    const auto before = victims.first(i);
+    if (std::find(before.begin(), before.end(), victim) != before.end())
+      return Verdict::victim_unneeded;
     if (index(victim) >= states_.size()) return Verdict::no_such_subject;
     if (state(victim).phase != Phase::running) return Verdict::wrong_phase;
     if (pausable_from(victim, job) > now_) return Verdict::victim_protected;
-    if (std::find(victims.begin(), victims.begin() + i, victim) != victims.begin() + i)
-      return Verdict::victim_unneeded;
   }
   // What each machine of the room has free, with what the victims would free there.
   std::vector<Resources> there;
@@ -317,19 +339,20 @@ void Yard::release(JobId job) {
     Resources held = each * share.workers;
     if (!run.missing.empty()) held -= run.missing[i];
     free_.give(share.machine, held);
-    if (run.room_for != kNoJob) hand_over(run.room_for, share.machine);
+    if (run.room_for != kNoJob) hand_over(run.room_for, share.machine, held);
   }
   const JobId heir = run.room_for;
   close_run(job);
   if (heir != kNoJob && --runs_[state(heir).run].leaving == 0) begin_start(heir);
 }
 
-/// The waiting job takes what it still misses on this machine, as far as it is free now.
-void Yard::hand_over(JobId waiter, MachineId machine) {
+/// The waiting job takes what it still misses on this machine from what was freed for it there, and
+/// from nothing else: what others leave meanwhile is anybody's.
+void Yard::hand_over(JobId waiter, MachineId machine, const Resources& freed) {
   Run& run = runs_[state(waiter).run];
   for (std::size_t i = 0; i < run.shares.size(); ++i) {
     if (run.shares[i].machine != machine) continue;
-    const Resources amount = smaller(run.missing[i], free_.on(machine));
+    const Resources amount = smaller(run.missing[i], freed);
     take(run, i, amount);
     run.missing[i] -= amount;
   }

@@ -11,9 +11,9 @@ Job lasting(std::int32_t workers, Duration duration) {
 
 /// Two machines of 8. Job 0 holds machine 0 for two hours; job 1, the head, wants all 16 and can
 /// have them in two hours.
-class Easy : public testing::Test {
+class EasyBackfill : public testing::Test {
  protected:
-  Easy() : h("2x8xV100", "fifo-easy") {
+  EasyBackfill() : h("2x8xV100", "fifo-easy") {
     h.submit(lasting(8, hours(2)));
     h.submit(lasting(16, hours(1)));
     h.decide();
@@ -32,18 +32,18 @@ class Easy : public testing::Test {
   HandPolicy h;
 };
 
-TEST_F(Easy, TheHeadIsToStartWhenItsGangFits) {
+TEST_F(EasyBackfill, TheHeadIsToStartWhenItsGangFits) {
   EXPECT_EQ(h.phases(), "running queued");
   EXPECT_EQ(reserved(), Time{} + hours(2));
 }
 
-TEST_F(Easy, WhoEndsBeforeMayGo) {
+TEST_F(EasyBackfill, WhoEndsBeforeMayGo) {
   EXPECT_TRUE(starts(lasting(4, hours(2))));
   EXPECT_FALSE(starts(lasting(4, hours(2) + microseconds(1))));
   EXPECT_TRUE(starts(lasting(2, hours(1)))) << "also behind one that may not";
 }
 
-TEST_F(Easy, LoadingAndCheckpointsCountTowardsTheEnd) {
+TEST_F(EasyBackfill, LoadingAndCheckpointsCountTowardsTheEnd) {
   EXPECT_FALSE(starts(costly(lasting(1, hours(2)), {}, {}, minutes(1))));
   Job saving = lasting(1, hours(2));
   saving.checkpoint_interval = minutes(30), saving.checkpoint_cost = minutes(1);
@@ -52,7 +52,7 @@ TEST_F(Easy, LoadingAndCheckpointsCountTowardsTheEnd) {
   EXPECT_TRUE(starts(saving));
 }
 
-TEST_F(Easy, AnEarlyEndBringsTheReservationForward) {
+TEST_F(EasyBackfill, AnEarlyEndBringsTheReservationForward) {
   EXPECT_TRUE(starts(lasting(4, hours(1))));
   h.at(minutes(30));
   h.tell(EventKind::finished, JobId{0});
@@ -62,7 +62,7 @@ TEST_F(Easy, AnEarlyEndBringsTheReservationForward) {
   EXPECT_TRUE(starts(lasting(4, minutes(30))));
 }
 
-TEST_F(Easy, OthersMayGoForAnyTimeBesideTheReservation) {
+TEST_F(EasyBackfill, OthersMayGoForAnyTimeBesideTheReservation) {
   HandPolicy wide("3x8xV100", "fifo-easy");
   wide.submit(lasting(8, hours(2)));
   wide.submit(lasting(8, hours(3)));
@@ -76,7 +76,7 @@ TEST_F(Easy, OthersMayGoForAnyTimeBesideTheReservation) {
   EXPECT_EQ(wide.policy->explain(JobId{3}).expected_start, Time{} + hours(2));
 }
 
-TEST_F(Easy, AnEmptyMachineThatFailsVoidsTheReservation) {
+TEST_F(EasyBackfill, AnEmptyMachineThatFailsVoidsTheReservation) {
   HandPolicy wide("3x8xV100", "fifo-easy");
   wide.submit(lasting(8, hours(2)));   // machine 0
   wide.submit(lasting(8, hours(5)));   // machine 1
@@ -91,7 +91,7 @@ TEST_F(Easy, AnEmptyMachineThatFailsVoidsTheReservation) {
   EXPECT_EQ(wide.policy->explain(JobId{2}).expected_start, Time{} + hours(2));
 }
 
-TEST_F(Easy, RoomTakenByOneAheadOfTheHeadVoidsTheReservation) {
+TEST_F(EasyBackfill, RoomTakenByOneAheadOfTheHeadVoidsTheReservation) {
   HandPolicy short_first("2x8xV100", "order=sjf backfill=easy");
   short_first.submit(lasting(8, hours(2)));
   short_first.decide();
@@ -104,14 +104,14 @@ TEST_F(Easy, RoomTakenByOneAheadOfTheHeadVoidsTheReservation) {
   EXPECT_EQ(short_first.policy->explain(head).expected_start, Time{} + hours(10));
 }
 
-TEST_F(Easy, AnOutlivedEstimateMovesTheReservation) {
+TEST_F(EasyBackfill, AnOutlivedEstimateMovesTheReservation) {
   h.at(hours(3));  // job 0 was to end an hour ago
   h.decide();
   EXPECT_EQ(reserved(), Time{} + hours(3)) << "any moment now";
   EXPECT_FALSE(starts(lasting(1, minutes(1))));
 }
 
-TEST_F(Easy, DepthLimitsHowFarItLooks) {
+TEST_F(EasyBackfill, DepthLimitsHowFarItLooks) {
   HandPolicy shallow("2x8xV100", "fifo-easy", {"backfill.depth=1"});
   shallow.submit(lasting(8, hours(2)));
   shallow.submit(lasting(16, hours(1)));

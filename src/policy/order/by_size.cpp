@@ -1,6 +1,7 @@
 // Smallest first, by what is known of a job's size: its whole estimate (sjf), what is left of it
 // (srtf), or what is left times the GPUs that it takes (srsf). With exact estimates srtf has the
-// least mean completion time on one machine when pausing is free; srsf is the same idea in GPU time.
+// least mean completion time on one machine when pausing is free; srsf is the same idea in GPU
+// time.
 #include "policy/members.h"
 
 namespace trainyard {

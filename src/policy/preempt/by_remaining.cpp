@@ -3,8 +3,7 @@
 //                      preemption that SRTF's optimality assumes to be free.
 //   longest-remaining  a trial job pauses batch jobs (the LRTP baseline of FitGpp's study).
 #include "policy/members.h"
-#include "policy/preempt/offers.h"
-#include "policy/running.h"
+#include "policy/preempt/pausable.h"
 
 namespace trainyard {
 namespace {
@@ -16,15 +15,12 @@ class ByRemaining : public PreemptStage {
     if (!may_preempt(yard, waiter)) return false;
     Offers offers(yard, waiter, max_machines, finder, retry);
     const Time shortest = yard.now() + least_remaining(yard, waiter);
-    running_.ends().each_reverse([&](const RunningByEnd::Entry& entry) {
-      if (entry.end <= shortest) return false;
-      return !is_victim(yard, entry.job) || !offers.make(entry.job);
-    });
-    return offers.accepted();
+    return by_end_.offer(yard, offers, shortest, [&](JobId job) { return is_victim(yard, job); });
   }
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
-    running_.on_phase(yard, job, from, to);
+    if (from == Phase::running) by_end_.remove(job);
+    if (to == Phase::running) by_end_.add(yard, job, yard.expected_end(job));
   }
 
  protected:
@@ -34,7 +30,7 @@ class ByRemaining : public PreemptStage {
   [[nodiscard]] virtual Duration least_remaining(const Yard& yard, JobId waiter) const = 0;
 
  private:
-  RunningByEnd running_;
+  Pausable<Time> by_end_;
 };
 
 class SrtfBlind final : public ByRemaining {
@@ -58,11 +54,10 @@ class LongestRemaining final : public ByRemaining {
 }  // namespace
 
 Member<PreemptStage> preempt_srtf_blind() {
-  return {{"srtf-blind", "a job pauses those with more time left, most first, blind to the cost",
-           "standard; the strawman of Xion (Go et al. 2023)"},
-          [](const Params&) -> std::unique_ptr<PreemptStage> {
-            return std::make_unique<SrtfBlind>();
-          }};
+  return {
+      {"srtf-blind", "a job pauses those with more time left, most first, blind to the cost",
+       "standard; the strawman of Xion (Go et al. 2023)"},
+      [](const Params&) -> std::unique_ptr<PreemptStage> { return std::make_unique<SrtfBlind>(); }};
 }
 
 Member<PreemptStage> preempt_longest_remaining() {

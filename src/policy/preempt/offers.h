@@ -16,9 +16,8 @@ class Offers {
 
   /// True: the waiter's gang fits with this one, and no more are needed.
   bool make(JobId victim) {
-    const Time from = yard_.pausable_from(victim, waiter_);
-    if (from > yard_.now()) {
-      retry_ = std::min(retry_, from);
+    if (yard_.pausable_from(victim, waiter_) > yard_.now()) {
+      retry_with(victim);
       return false;
     }
     if (!begun_) finder_.begin(waiter_, max_machines_);
@@ -26,6 +25,10 @@ class Offers {
     return accepted_ = finder_.offer(victim);
   }
 
+  /// Notes when a job that is protected now could be offered.
+  void retry_with(JobId victim) { retry_ = std::min(retry_, yard_.pausable_from(victim, waiter_)); }
+
+  [[nodiscard]] Time retry() const { return retry_; }
   [[nodiscard]] bool accepted() const { return accepted_; }
 
  private:

@@ -1,0 +1,150 @@
+// How long a decision takes on a large cluster with a long queue: 12,500 machines of 8 GPUs, all
+// but full, and 10,000 jobs waiting throughout, for every preset. Timed is all that one instant
+// takes: the yard is told what happened, the policy decides, its orders are carried out.
+//
+// Twice: with philly-like jobs, which have some ten shapes, and with the same jobs asking for CPUs
+// and memory at random, so that hardly two jobs are alike.
+//
+// The machine's limit is one pass over a queue of this length in memory, an entry of 16 bytes each.
+#include "base/cycle_clock.h"
+#include "base/random.h"
+#include "base/stats.h"
+#include "bench.h"
+#include "policy/registry.h"
+#include "sim/simulation.h"
+#include "workload/generate.h"
+
+namespace trainyard::bench {
+namespace {
+
+constexpr std::string_view kCluster = "12500x8xV100";
+constexpr std::size_t kQueued = 10'000;
+constexpr std::size_t kMeasured = 50'000;  // instants, after as many to get into the swing
+
+/// Counts who waits.
+class QueueLength final : public YardListener {
+ public:
+  void on_phase(JobId /*job*/, Phase from, Phase to) override {
+    if (from == Phase::queued) --length_;
+    if (to == Phase::queued) ++length_;
+  }
+  [[nodiscard]] std::size_t now() const { return length_; }
+
+ private:
+  std::size_t length_ = 0;
+};
+
+struct Latency {
+  double p50_us = 0, p99_us = 0, max_us = 0;
+  double shortest_queue = 0, longest_queue = 0;
+};
+
+/// Up to the CPUs and memory that go with a GPU, so that GPUs stay what runs out.
+void ask_for_cpus_and_memory(std::vector<Job>& jobs) {
+  Random random(1, 1);
+  for (Job& job : jobs) {
+    job.per_worker.milli_cpus = static_cast<std::int32_t>(500 * (1 + random.below(24)));
+    job.per_worker.memory_mib = static_cast<std::int32_t>(1024 * (1 + random.below(96)));
+  }
+}
+
+Workload jobs_for(const Cluster& cluster, bool many_shapes) {
+  Workload workload = must(generate("philly-like:jobs=400000", cluster, 1));
+  if (many_shapes) ask_for_cpus_and_memory(workload.jobs);
+  for (Job& job : workload.jobs) job.submit = Time::never();
+  return workload;
+}
+
+/// Replays jobs that come when they are wanted: the next, soon after the queue got too short.
+class Crowd {
+ public:
+  Crowd(const Cluster& cluster, Workload workload, const PolicySpec& policy)
+      : workload_(std::move(workload)), simulation_(cluster, workload_, policy, {}) {
+    simulation_.listen(queue_);
+  }
+
+  /// Goes on until so many instants began with a full queue, and gives each one's ticks and the
+  /// queue's length to see(ticks, length).
+  template <class See>
+  void run(std::size_t instants, See see) {
+    while (instants > 0) {
+      const std::size_t length = queue_.now();
+      if (length <= kQueued) workload_.jobs.at(submitted_++).submit = soon();
+      const std::uint64_t begin = CycleClock::now();
+      simulation_.step();
+      const std::uint64_t end = CycleClock::now();
+      if (length < kQueued) continue;
+      see(end - begin, length);
+      --instants;
+    }
+  }
+
+ private:
+  /// Filling the empty cluster takes a quarter of an hour at this pace: most jobs have run for so
+  /// long by then that they may be paused.
+  [[nodiscard]] Time soon() const {
+    return submitted_ == 0 ? Time{} : simulation_.yard().now() + microseconds(10'000);
+  }
+
+  Workload workload_;  // those not submitted yet are submitted never
+  QueueLength queue_;
+  Simulation simulation_;
+  std::size_t submitted_ = 0;
+};
+
+/// In a process of its own.
+Latency latency(const std::string& preset, bool many_shapes) {
+  const Cluster cluster = must(parse_cluster_shorthand(kCluster));
+  Crowd crowd(cluster, jobs_for(cluster, many_shapes), must(PolicySpec::parse(preset)));
+  crowd.run(kMeasured, [](std::uint64_t, std::size_t) {});
+  Histogram ticks;
+  std::size_t shortest = static_cast<std::size_t>(-1), longest = 0;
+  crowd.run(kMeasured, [&](std::uint64_t taken, std::size_t length) {
+    ticks.add(taken);
+    shortest = std::min(shortest, length);
+    longest = std::max(longest, length);
+  });
+  const double rate = CycleClock::ticks_per_us();
+  return {ticks.percentile(0.50) / rate, ticks.percentile(0.99) / rate,
+          static_cast<double>(ticks.max()) / rate, static_cast<double>(shortest),
+          static_cast<double>(longest)};
+}
+
+double pass_over_queue_us() {
+  struct Entry {
+    std::int64_t key;
+    std::uint32_t job, lane;
+  };
+  std::vector<Entry> queue(kQueued);
+  constexpr int kPasses = 1000;
+  const double passes_s = median_seconds<3>([&] {
+    for (int i = 0; i < kPasses; ++i) {
+      std::int64_t least = 0;
+      for (const Entry& entry : queue) least = std::min(least, entry.key);
+      keep(least);
+    }
+  });
+  return passes_s / kPasses * 1e6;
+}
+
+void measure(Table& table, const std::string& preset, bool many_shapes) {
+  const Latency l = in_child([&] { return latency(preset, many_shapes); });
+  const std::string name =
+      preset + (many_shapes ? ": decision, all shapes differ, " : ": decision, ");
+  table.add({name + "p50", l.p50_us, "us"});
+  table.add({name + "p99", l.p99_us, "us", Target{Target::Is::at_most, 100}, pass_over_queue_us()});
+  table.add({name + "max", l.max_us, "us"});
+  table.add({name + "shortest queue", l.shortest_queue, "jobs"});
+  table.add({name + "longest queue", l.longest_queue, "jobs"});
+}
+
+}  // namespace
+
+void measure_decisions(Table& table) {
+  for (const Preset& preset : presets()) {
+    if (table.wants("decision/" + preset.name)) measure(table, preset.name, false);
+    if (table.wants("decision-shapes/" + preset.name)) measure(table, preset.name, true);
+  }
+}
+
+}  // namespace trainyard::bench

@@ -1,0 +1,120 @@
+// Whole replays, for every preset: philly-like jobs at load 0.9 on 2,048 GPUs, from an empty yard
+// to the result. How many jobs a second, how much slower each gets when there are four times as
+// many, and how much memory.
+//
+// The machine's limit of speed is a bare event loop: the same submissions and ends, at the times
+// they had in the replay, through a binary heap that does nothing else. That of memory is what a
+// job and its state are in themselves.
+#include <sys/resource.h>
+
+#include <memory>
+#include <queue>
+
+#include "bench.h"
+#include "policy/registry.h"
+#include "sim/simulation.h"
+#include "workload/generate.h"
+
+namespace trainyard::bench {
+namespace {
+
+constexpr std::string_view kCluster = "256x8xV100";
+constexpr std::size_t kMillion = 1'000'000;
+
+struct Cost {
+  double seconds = 0;       // of a replay
+  double bare_seconds = 0;  // of its event loop alone
+  double peak_bytes = 0;    // of the process
+};
+
+double peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+/// When each job began to run, and when it ended.
+struct Stay {
+  Time begin, end;
+};
+
+std::vector<Stay> stays_by_begin(const Yard& yard) {
+  std::vector<Stay> stays;
+  for (std::size_t i = 0; i < yard.jobs(); ++i) {
+    const JobState& state = yard.state(JobId{static_cast<std::uint32_t>(i)});
+    stays.push_back({state.first_start, state.end});
+  }
+  std::sort(stays.begin(), stays.end(),
+            [](const Stay& a, const Stay& b) { return a.begin < b.begin; });
+  return stays;
+}
+
+void bare_event_loop(const std::vector<Job>& jobs, const std::vector<Stay>& stays) {
+  struct Event {
+    Time at;
+    bool is_submission;
+    bool operator>(const Event& other) const { return at > other.at; }
+  };
+  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
+  std::size_t next_job = 0, next_stay = 0;
+  events.push({jobs[next_job++].submit, true});
+  while (!events.empty()) {
+    const Event event = events.top();
+    events.pop();
+    if (event.is_submission && next_job < jobs.size()) events.push({jobs[next_job++].submit, true});
+    while (next_stay < stays.size() && stays[next_stay].begin <= event.at)
+      events.push({stays[next_stay++].end, false});
+  }
+  keep(next_stay);
+}
+
+/// In a process of its own.
+Cost replay(const std::string& preset, std::size_t jobs) {
+  const Cluster cluster = must(parse_cluster_shorthand(kCluster));
+  const PolicySpec policy = must(PolicySpec::parse(preset));
+  Workload workload;
+  if (jobs > 0)
+    workload = must(generate(fmt::format("philly-like:jobs={},load=0.9", jobs), cluster, 1));
+  Cost cost;
+  std::unique_ptr<Simulation> simulation;
+  cost.seconds = median_seconds<3>([&] {
+    simulation.reset();
+    simulation = std::make_unique<Simulation>(cluster, workload, policy, SimOptions{});
+    simulation->run();
+    keep(simulation->result().finished);
+    if (cost.peak_bytes == 0) cost.peak_bytes = peak_bytes();
+  });
+  if (jobs == 0) return cost;
+  const std::vector<Stay> stays = stays_by_begin(simulation->yard());
+  cost.bare_seconds = median_seconds<3>([&] { bare_event_loop(workload.jobs, stays); });
+  return cost;
+}
+
+std::optional<Target> speed_target(const std::string& preset) {
+  if (preset == "fifo") return Target{Target::Is::at_least, 1'000'000};
+  if (preset == "srtf" || preset == "las") return Target{Target::Is::at_least, 250'000};
+  return {};
+}
+
+}  // namespace
+
+void measure_replays(Table& table) {
+  constexpr double kBare = sizeof(Job) + sizeof(JobState);
+  for (const Preset& preset : presets()) {
+    const std::string& name = preset.name;
+    if (!table.wants("replay/" + name)) continue;
+    const Cost none = in_child([&] { return replay(name, 0); });
+    const Cost one = in_child([&] { return replay(name, kMillion); });
+    const Cost four = in_child([&] { return replay(name, 4 * kMillion); });
+    table.add({name + ": 1M jobs", kMillion / one.seconds, "jobs/s", speed_target(name),
+               kMillion / one.bare_seconds});
+    table.add({name + ": time a job, 4M against 1M", four.seconds / 4 / one.seconds, "times",
+               Target{Target::Is::at_most, 1.15}, four.bare_seconds / 4 / one.bare_seconds});
+    table.add({name + ": peak memory, 1M jobs", (one.peak_bytes - none.peak_bytes) / kMillion,
+               "bytes/job", Target{Target::Is::at_most, 256}, kBare});
+    table.add({name + ": peak memory, 4M jobs", (four.peak_bytes - none.peak_bytes) / 4 / kMillion,
+               "bytes/job", Target{Target::Is::at_most, 256}, kBare});
+  }
+}
+
+}  // namespace trainyard::bench
