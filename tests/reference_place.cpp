@@ -1,6 +1,7 @@
 #include "reference_place.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace trainyard::reference {
@@ -63,20 +64,18 @@ Free only_rack(const Free& free, const Cluster& cluster, std::size_t rack) {
   return in_rack;
 }
 
-/// Among the racks with enough free GPUs that with the fewest.
-std::optional<std::size_t> fullest_rack(const Gang& gang, const Free& free,
-                                        const Cluster& cluster) {
-  std::optional<std::size_t> fullest;
-  std::int32_t least = 0;
+/// Those with enough free GPUs, the fewest first.
+std::vector<std::size_t> fullest_racks(const Gang& gang, const Free& free, const Cluster& cluster) {
+  std::multimap<std::int32_t, std::size_t> by_free_gpus;
   for (std::size_t rack = 0; rack < cluster.racks.size(); ++rack) {
     std::int32_t sum = 0;
     for (std::size_t m = 0; m < free.size(); ++m)
       if (index(cluster.machines[m].rack) == rack) sum += free_gpus(free, m);
-    if (sum < gang.each.gpus * gang.workers || (fullest && sum >= least)) continue;
-    fullest = rack;
-    least = sum;
+    if (sum >= gang.each.gpus * gang.workers) by_free_gpus.emplace(sum, rack);
   }
-  return fullest;
+  std::vector<std::size_t> racks;
+  for (const auto& [sum, rack] : by_free_gpus) racks.push_back(rack);
+  return racks;
 }
 
 }  // namespace
@@ -121,10 +120,11 @@ std::optional<Spots> consolidate(const Gang& gang, const Free& free, const Free&
   const auto anywhere = fewest_machines(gang, free);
   if (!anywhere || machines_used(*anywhere) > max_machines) return {};
   if (machines_used(*anywhere) == 1) return anywhere;
-  const auto rack = fullest_rack(gang, rack_free, cluster);
-  if (!rack) return anywhere;
-  const auto in_rack = fewest_machines(gang, only_rack(free, cluster, *rack));
-  return in_rack && machines_used(*in_rack) <= machines_used(*anywhere) ? in_rack : anywhere;
+  for (const std::size_t rack : fullest_racks(gang, rack_free, cluster)) {
+    const auto in_rack = fewest_machines(gang, only_rack(free, cluster, rack));
+    if (in_rack && machines_used(*in_rack) <= machines_used(*anywhere)) return in_rack;
+  }
+  return anywhere;
 }
 
 std::int32_t fewest_machines_ever(const Gang& gang, const Free& empty_cluster) {

@@ -113,6 +113,7 @@ void Simulator::happen() {
     state_.submit(next_job_);
   for (; next_fault_ < faults_.size() && faults_[next_fault_].at == now; ++next_fault_) {
     const std::size_t machine = index(faults_[next_fault_].machine);
+    if (state_.up[machine] != faults_[next_fault_].up) head_.reset();
     if (faults_[next_fault_].up) {
       state_.repair_machine(machine);
     } else {
@@ -146,7 +147,8 @@ bool Simulator::take_no_time() {
   return again;
 }
 
-/// The reservation of easy stands as long as everybody leaves when expected, or later.
+/// The reservation of easy stands as long as everybody leaves when expected, or later (and while
+/// machines stay as they are, and nobody starts but who respects it).
 void Simulator::note_leaving(std::size_t j) {
   const bool ran = state_.trains[j].stage == Stage::running;
   if (!ran || state_.now < state_.expected_end(j)) head_.reset();
@@ -195,9 +197,13 @@ bool Simulator::try_start(std::size_t j) {
   if (closed(j)) return false;
   if (const auto spots = find_place(j, state_.free_for(j))) {
     state_.start(j, *spots);
+    head_.reset();
     return true;
   }
-  if (make_room(j)) return true;
+  if (make_room(j)) {
+    head_.reset();
+    return true;
+  }
   closed_.insert(likeness(j));
   return false;
 }

@@ -15,7 +15,7 @@ namespace trainyard {
 
 enum class ParamType : std::uint8_t {
   duration,   // "10m"; "never" is longer than any
-  whole,      // a whole number >= 0
+  whole,      // a whole number from 0 to a billion
   real,       // a number >= 0
   choice,     // one of a few words
   durations,  // up to 15, ascending, separated by '/': "1h/10h"

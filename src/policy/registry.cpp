@@ -207,7 +207,7 @@ Params PolicySpec::params(const std::string& stage, std::uint64_t seed) const {
 
 YardRules PolicySpec::rules() const {
   const Params yard = params("yard", 0);
-  return {yard.duration("min_run"), static_cast<std::int32_t>(yard.whole("max_pauses"))};
+  return {yard.duration("min_run"), static_cast<std::uint32_t>(yard.whole("max_pauses"))};
 }
 
 std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const {

@@ -43,6 +43,8 @@ void StagedPolicy::begin_wait(JobId job) {
 }
 
 void StagedPolicy::on_machine(MachineId /*machine*/, bool up) {
+  stages_.backfill->on_machine();
+  if (stages_.guard) stages_.guard->on_machine();
   if (up) ++releases_;
 }
 

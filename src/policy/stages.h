@@ -93,6 +93,8 @@ class BackfillStage {
   virtual ~BackfillStage() = default;
   virtual void run(Dispatcher& dispatcher, JobId blocked) = 0;
   virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
+  /// A machine went down or came up.
+  virtual void on_machine() {}
   /// Whether ever new jobs can keep the first in the queue from starting.
   [[nodiscard]] virtual bool can_starve() const { return false; }
   /// When the blocked head is to start at the latest, if a place is being kept for it.

@@ -44,6 +44,8 @@ std::string_view describe(Verdict verdict) {
       return "a machine has GPUs of another kind than the job wants";
     case Verdict::machine_is_down:
       return "a machine is down";
+    case Verdict::machine_is_up:
+      return "the machine is up already";
     case Verdict::victim_protected:
       return "a job to be paused is protected from it now";
     case Verdict::victim_unneeded:

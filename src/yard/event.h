@@ -82,8 +82,9 @@ enum class Verdict : std::uint8_t {
   no_room,     // a machine has not that much free
   wrong_kind,  // of GPU
   machine_is_down,
+  machine_is_up,     // already
   victim_protected,  // it runs too short a time, was paused too often, or would take turns
-  victim_unneeded,   // the room is there without it
+  victim_unneeded,   // the room is there without it, or it is named twice
 };
 std::string_view describe(Verdict verdict);
 

@@ -48,6 +48,11 @@ void RoomFinder::consider(MachineId machine) {
   candidate.slots = slots;
 }
 
+/// Ties by number.
+bool RoomFinder::most_slots(const Candidate& a, const Candidate& b) {
+  return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
+}
+
 bool RoomFinder::offer(JobId victim) {
   victims_.push_back(victim);
   const Resources& each = yard_.shape(victim).per_worker;
@@ -64,14 +69,10 @@ bool RoomFinder::offer(JobId victim) {
   return true;
 }
 
-/// Most slots first, ties by number.
-bool RoomFinder::fits() {
+bool RoomFinder::fits() const {
   if (slots_ < shape_->workers) return false;
   const auto count = static_cast<std::int32_t>(candidates_.size());
   if (count <= max_machines_) return true;
-  const auto most_slots = [](const Candidate& a, const Candidate& b) {
-    return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
-  };
   std::vector<Candidate> best(static_cast<std::size_t>(max_machines_));
   std::partial_sort_copy(candidates_.begin(), candidates_.end(), best.begin(), best.end(),
                          most_slots);
@@ -81,9 +82,7 @@ bool RoomFinder::fits() {
 }
 
 void RoomFinder::choose() {
-  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-    return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
-  });
+  std::sort(candidates_.begin(), candidates_.end(), most_slots);
   std::int32_t left = shape_->workers;
   for (const Candidate& candidate : candidates_) {
     const std::int32_t here = std::min(left, candidate.slots);

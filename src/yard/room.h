@@ -37,7 +37,8 @@ class RoomFinder {
 
   void consider(MachineId machine);
   [[nodiscard]] bool usable(MachineId machine) const;
-  bool fits();
+  static bool most_slots(const Candidate& a, const Candidate& b);
+  [[nodiscard]] bool fits() const;
   void choose();
   void spare_the_unneeded();
 

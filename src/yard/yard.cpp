@@ -23,6 +23,11 @@ std::uint64_t pair_key(JobId paused, JobId waiter) {
   return (static_cast<std::uint64_t>(paused) << 32) | static_cast<std::uint64_t>(waiter);
 }
 
+/// Without the product of demand and workers, which a plan could make overflow.
+bool fit(const Resources& each, std::int32_t count, const Resources& room) {
+  return workers_that_fit(each, room, count) == count;
+}
+
 Resources smaller(const Resources& a, const Resources& b) {
   return {std::min(a.gpus, b.gpus), std::min(a.milli_cpus, b.milli_cpus),
           std::min(a.memory_mib, b.memory_mib)};
@@ -154,7 +159,7 @@ Verdict Yard::take_down(MachineId machine) {
 }
 
 Verdict Yard::bring_up(MachineId machine) {
-  if (free_.is_up(machine)) return Verdict::wrong_phase;
+  if (free_.is_up(machine)) return Verdict::machine_is_up;
   free_.set_up(machine, true);
   for (YardListener* listener : listeners_) listener->on_machine(machine, true);
   return Verdict::ok;
@@ -203,7 +208,7 @@ Verdict Yard::start(JobId job, const Placement& placement) {
   if (const Verdict verdict = check_gang(job, placement); verdict != Verdict::ok) return verdict;
   const Resources& each = shape(job).per_worker;
   for (const Share& share : placement)
-    if (!(each * share.workers).fits_in(free_.on(share.machine))) return Verdict::no_room;
+    if (!fit(each, share.workers, free_.on(share.machine))) return Verdict::no_room;
   Run& run = open_run(job, placement);
   for (std::size_t i = 0; i < placement.size(); ++i) take(run, i, each * placement[i].workers);
   begin_start(job);
@@ -211,21 +216,6 @@ Verdict Yard::start(JobId job, const Placement& placement) {
 }
 
 Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId> victims) const {
-  const Resources& each = shape(job).per_worker;
-  // What is free on a machine of the room, with what all victims but `spared` would free.
-  const auto room_on = [&](MachineId machine, JobId spared) {
-    Resources sum = free_.on(machine);
-    for (const JobId victim : victims)
-      if (victim != spared)
-        for (const Share& share : placement(victim))
-          if (share.machine == machine) sum += shape(victim).per_worker * share.workers;
-    return sum;
-  };
-  const auto fits_without = [&](JobId spared) {
-    return std::all_of(room.begin(), room.end(), [&](const Share& share) {
-      return (each * share.workers).fits_in(room_on(share.machine, spared));
-    });
-  };
   for (std::size_t i = 0; i < victims.size(); ++i) {
     const JobId victim = victims[i];
     const auto before = victims.first(i);
@@ -235,9 +225,26 @@ Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId
     if (state(victim).phase != Phase::running) return Verdict::wrong_phase;
     if (pausable_from(victim, job) > now_) return Verdict::victim_protected;
   }
-  if (!fits_without(kNoJob)) return Verdict::no_room;
+  // What each machine of the room has free, with what the victims would free there.
+  std::vector<Resources> there;
+  for (const Share& share : room) there.push_back(free_.on(share.machine));
+  const auto each_in_room = [&](JobId victim, auto visit) {
+    for (const Share& share : placement(victim))
+      for (std::size_t i = 0; i < room.size(); ++i)
+        if (room[i].machine == share.machine) visit(i, shape(victim).per_worker * share.workers);
+  };
   for (const JobId victim : victims)
-    if (fits_without(victim)) return Verdict::victim_unneeded;
+    each_in_room(victim, [&](std::size_t i, const Resources& freed) { there[i] += freed; });
+  const Resources& each = shape(job).per_worker;
+  for (std::size_t i = 0; i < room.size(); ++i)
+    if (!fit(each, room[i].workers, there[i])) return Verdict::no_room;
+  for (const JobId victim : victims) {
+    bool needed = false;
+    each_in_room(victim, [&](std::size_t i, const Resources& freed) {
+      needed = needed || !fit(each, room[i].workers, there[i] - freed);
+    });
+    if (!needed) return Verdict::victim_unneeded;
+  }
   return Verdict::ok;
 }
 
@@ -393,7 +400,7 @@ std::int64_t Yard::attained_service(JobId id) const {
   const JobState& state = this->state(id);
   Duration time = state.done;
   if (state.phase == Phase::running) time += now_ - state.since;
-  return time.us * job(id).gpus();
+  return (time * job(id).gpus()).us;
 }
 
 Time Yard::pausable_from(JobId victim, JobId waiter) const {
@@ -401,7 +408,7 @@ Time Yard::pausable_from(JobId victim, JobId waiter) const {
   if (state.phase != Phase::running || state.pauses >= rules_.max_pauses) return Time::never();
   if (this->state(waiter).pauses > 0 && yielded_.contains(pair_key(waiter, victim)))
     return Time::never();
-  return rules_.min_run == Duration::max() ? Time::never() : state.since + rules_.min_run;
+  return state.since + rules_.min_run;
 }
 
 }  // namespace trainyard

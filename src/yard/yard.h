@@ -32,12 +32,12 @@ namespace trainyard {
 
 struct YardRules {
   Duration min_run = minutes(1);  // since it last loaded
-  std::int32_t max_pauses = 64;
+  std::uint32_t max_pauses = 64;
 };
 
 struct JobState {
   Phase phase = Phase::absent;
-  std::uint16_t pauses = 0;
+  std::uint32_t pauses = 0;
   ShapeId shape{0};
   std::uint32_t run = 0;  // index of its Run while it is reserved or holds GPUs
   Time since;             // when the present phase began

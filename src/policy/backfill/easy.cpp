@@ -4,8 +4,9 @@
 //
 // The reservation names machines, not a mere number of GPUs, so a gang that needs whole machines
 // is not fooled by GPUs that are free here and there. It stands until the head starts or cannot
-// start by it; it is looked for anew when someone left earlier than expected (it may come earlier).
-// While none can be had, because machines are down or being emptied for others, anyone may go.
+// start by it; it is looked for anew when someone left earlier than expected (it may come earlier),
+// when a machine went down or came up, and when someone ahead of the head took room. While none can
+// be had, because machines are down or being emptied for others, anyone may go.
 //
 // Who goes before the head finds room as it is: nobody is paused for it, because what a pause
 // brings about (the victim comes back and runs longer) is not in the estimates.
@@ -24,14 +25,31 @@ class Easy final : public BackfillStage {
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
     running_.on_phase(yard, job, from, to);
-    const bool left = holds_gpus(from) && !holds_gpus(to);
-    if (left && (from != Phase::running || yard.now() < running_.end_of(job))) head_ = kNoJob;
+    const bool left = (holds_gpus(from) || from == Phase::reserved) && !holds_gpus(to);
+    const bool expected = from == Phase::running && yard.now() >= running_.end_of(job);
+    const bool came_ahead = from == Phase::queued && !has_ended(to) && !backfilling_;
+    if ((left && !expected) || came_ahead) head_ = kNoJob;
   }
+
+  void on_machine() override { head_ = kNoJob; }
 
   void run(Dispatcher& dispatcher, JobId blocked) override {
     const Yard& yard = dispatcher.yard();
     const bool stands = blocked == head_ && start_ != Time::never() && yard.now() < start_;
     if (!stands) reserve(dispatcher, blocked);
+    backfilling_ = true;
+    start_others(dispatcher);
+    backfilling_ = false;
+  }
+
+  [[nodiscard]] std::optional<Time> reserved_start(JobId head) const override {
+    if (head != head_ || start_ == Time::never()) return {};
+    return start_;
+  }
+
+ private:
+  void start_others(Dispatcher& dispatcher) {
+    const Yard& yard = dispatcher.yard();
     candidates_.clear();
     no_room_.clear();
     no_room_beside_.clear();
@@ -48,12 +66,6 @@ class Easy final : public BackfillStage {
     }
   }
 
-  [[nodiscard]] std::optional<Time> reserved_start(JobId head) const override {
-    if (head != head_ || start_ == Time::never()) return {};
-    return start_;
-  }
-
- private:
   static bool contains(const std::vector<ShapeId>& lanes, ShapeId lane) {
     return std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
   }
@@ -77,7 +89,8 @@ class Easy final : public BackfillStage {
   RunningByEnd running_;
   JobId head_ = kNoJob;
   Time start_ = Time::never();
-  Avoid needed_;  // the machines of the reservation
+  Avoid needed_;              // the machines of the reservation
+  bool backfilling_ = false;  // those that start now respect it
   std::vector<Queue::Entry> candidates_;
   std::vector<ShapeId> no_room_, no_room_beside_;  // found in this round; beside the reservation
 };

@@ -2,8 +2,6 @@
 // (srtf), or what is left times the GPUs that it takes (srsf). With exact estimates srtf has the
 // least mean completion time on one machine when pausing is free; srsf is the same idea in GPU
 // time.
-#include <limits>
-
 #include "policy/members.h"
 
 namespace trainyard {
@@ -26,10 +24,7 @@ class ShortestRemainingTime final : public OrderStage {
 class ShortestRemainingService final : public OrderStage {
  public:
   [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    const std::int64_t left = yard.expected_remaining(job).us;
-    const std::int64_t gpus = yard.job(job).gpus();
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-    return gpus > 0 && left > kMost / gpus ? kMost : left * gpus;
+    return (yard.expected_remaining(job) * yard.job(job).gpus()).us;
   }
 };
 

@@ -138,11 +138,12 @@ Member<OrderStage> order_las() {
   return {
       {"las",
        "least attained service (GPUs x time) first, in levels; needs no estimate",
-       "2D-LAS: Gu et al., Tiresias, NSDI 2019; thresholds from its public simulator's example",
+       "2D-LAS: Gu et al., Tiresias, NSDI 2019; thresholds and promotion as in its public "
+       "simulator; promote=2 and promote_wait are ours",
        {{"thresholds", ParamType::durations, "1h/2h/5h", "GPU time at which a job sinks a level"},
         {"promote", ParamType::real, "2",
-         "back to level 0 after waiting this many times what it ran; 0: never (ours)"},
-        {"promote_wait", ParamType::duration, "1h", "and after waiting at least so long (ours)"}}},
+         "back to level 0 after waiting this many times what it ran; 0: never"},
+        {"promote_wait", ParamType::duration, "1h", "and after waiting at least so long"}}},
       [](const Params& params) -> std::unique_ptr<OrderStage> {
         return std::make_unique<LeastAttainedService>(params);
       }};

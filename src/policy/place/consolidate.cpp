@@ -3,8 +3,8 @@
 //
 // Filling the machines with room for the most workers first takes the fewest (ties: more free GPUs,
 // then the lower number); the last of them is the one with the fewest free GPUs that suffices for
-// the rest, so that large holes stay whole. Of the racks one is tried: that with the fewest free
-// GPUs that are enough.
+// the rest, so that large holes stay whole. Of the racks that will do, the one with the fewest
+// free GPUs.
 #include <algorithm>
 
 #include "base/grow.h"
@@ -125,12 +125,22 @@ class Consolidate final : public PlaceStage {
     return pick;
   }
 
+  /// The fullest rack that has the gang on no more machines; `out` stays where none has.
   void prefer_one_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) {
-    const FreeIndex::OfKind& of = yard.free().of(shape.kind);
+    const CountIndex& racks = yard.free().of(shape.kind).racks;
     const auto wanted = static_cast<std::size_t>(shape.gpus());
-    const std::size_t count = of.racks.smallest_count(std::min(wanted, of.racks.max_count()));
-    if (count == CountIndex::kNone) return;
-    const Rack& rack = yard.cluster().racks[of.racks.first_with(count)];
+    bool found = false;
+    for (std::size_t count = std::min(wanted, racks.max_count());
+         count <= racks.max_count() && !found; ++count)
+      each_with(racks, count, [&](std::size_t rack) {
+        gather_rack(yard, shape, avoid, yard.cluster().racks[rack]);
+        found = fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size();
+        return !found;
+      });
+    if (found) out = in_rack_;
+  }
+
+  void gather_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, const Rack& rack) {
     rooms_.clear();
     for (std::uint32_t m = 0; m < rack.machine_count; ++m) {
       const MachineId machine{rack.first_machine + m};
@@ -138,7 +148,6 @@ class Consolidate final : public PlaceStage {
           shape.kind == kAnyKind || yard.cluster().machine(machine).kind == shape.kind;
       if (right && yard.free().is_up(machine)) consider(yard, shape, avoid, index(machine));
     }
-    if (fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size()) out = in_rack_;
   }
 
   WaitFor wait_for_;
