@@ -1,6 +1,7 @@
 #include "reference_state.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace trainyard::reference {
 namespace {
@@ -166,15 +167,15 @@ void State::progress(std::size_t j) {
   }
 }
 
-/// Gives all back; the job that it leaves for takes what it still lacks on the same machines, and
-/// starts when nobody else has to leave.
+/// Gives all back; the job that it leaves for takes of that what it still lacks, and starts when nobody
+/// else has to leave.
 void State::vacate(std::size_t j) {
   const std::optional<std::size_t> heir = std::exchange(trains[j].leaves_for, {});
   for (std::size_t m = 0; m < up.size(); ++m) {
-    trains[j].held[m] = {};
-    if (!heir || trains[j].spots[m] == 0) continue;
+    const Resources given = std::exchange(trains[j].held[m], {});
+    if (!heir) continue;
     const Resources wanted = job(*heir).per_worker * trains[*heir].spots[m];
-    trains[*heir].held[m] += at_most(wanted - trains[*heir].held[m], free_on(m));
+    trains[*heir].held[m] += at_most(wanted - trains[*heir].held[m], given);
   }
   if (!heir) return;
   for (const Train& other : trains)

@@ -327,19 +327,20 @@ void Yard::release(JobId job) {
     Resources held = each * share.workers;
     if (!run.missing.empty()) held -= run.missing[i];
     free_.give(share.machine, held);
-    if (run.room_for != kNoJob) hand_over(run.room_for, share.machine);
+    if (run.room_for != kNoJob) hand_over(run.room_for, share.machine, held);
   }
   const JobId heir = run.room_for;
   close_run(job);
   if (heir != kNoJob && --runs_[state(heir).run].leaving == 0) begin_start(heir);
 }
 
-/// The waiting job takes what it still misses on this machine, as far as it is free now.
-void Yard::hand_over(JobId waiter, MachineId machine) {
+/// The waiting job takes what it still misses on this machine from what was given back for it, and
+/// from nothing else, so that it does not matter who leaves first at an instant.
+void Yard::hand_over(JobId waiter, MachineId machine, const Resources& given) {
   Run& run = runs_[state(waiter).run];
   for (std::size_t i = 0; i < run.shares.size(); ++i) {
     if (run.shares[i].machine != machine) continue;
-    const Resources amount = smaller(run.missing[i], free_.on(machine));
+    const Resources amount = smaller(run.missing[i], given);
     take(run, i, amount);
     run.missing[i] -= amount;
   }

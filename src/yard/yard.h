@@ -6,7 +6,8 @@
 //  1. No GPU, CPU or byte of memory is held twice, and no machine that is down holds any.
 //  2. A gang is whole: a job that holds GPUs holds all of its workers, on machines of its kind.
 //  3. Nothing is paused but to make room, and only if the waiting gang then fits. It gets exactly
-//     that room: what is free of it is held from then on, the rest as the paused jobs leave.
+//     that room: what is free of it is held from then on, the rest is taken from the paused jobs as
+//     they leave.
 //  4. Nobody is paused before it ran for rules.min_run, nor more than rules.max_pauses times; and
 //     who once made room for a job is never given that room back by pausing that job: two jobs
 //     do not take turns.
@@ -158,7 +159,7 @@ class Yard {
   void close_run(JobId job);
   void take(Run& run, std::size_t share, const Resources& amount);
   void release(JobId job);
-  void hand_over(JobId waiter, MachineId machine);
+  void hand_over(JobId waiter, MachineId machine, const Resources& given);
 
   const Cluster& cluster_;
   const Workload& workload_;
