@@ -95,23 +95,25 @@ WaitReason StagedPolicy::explain(JobId job) const {
   const std::int32_t max_machines = stages_.place->max_machines(yard_, shape);
   const JobId late = overdue();
   const JobId head = late != kNoJob ? late : queue_.front().job;
+  // Nobody is let past a job whose patience has ended, so nothing is reserved for it either.
+  const std::optional<Time> reserved =
+      late == kNoJob ? stages_.backfill->reserved_start(head) : std::nullopt;
   const std::size_t place = queue_.place(job);
   std::string lacks = shortage(yard_, shape, max_machines);
   if (job == head) {
-    std::optional<Time> start = stages_.backfill->reserved_start(job);
-    if (!start) start = earliest_fit(yard_, job, max_machines);
     if (lacks.empty()) lacks = "is next, and waits for the decision";
-    return {"resources", lacks, place, start};
+    return {"resources", lacks, place,
+            reserved ? reserved : earliest_fit(yard_, job, max_machines)};
   }
   const Shape& first = yard_.shape(head);
   const std::string behind = fmt::format(
       "behind job {} ({})", yard_.workload().job_name(head),
       shortage(yard_, first, stages_.place->max_machines(yard_, first)));
   if (!lacks.empty()) return {"resources", fmt::format("{}; {}", lacks, behind), place, {}};
-  if (const auto start = stages_.backfill->reserved_start(head))
+  if (reserved)
     return {"reservation",
             fmt::format("would delay job {}, which is to start in {} at the latest",
-                        yard_.workload().job_name(head), format(*start - yard_.now())),
+                        yard_.workload().job_name(head), format(*reserved - yard_.now())),
             place,
             {}};
   return {"priority", behind, place, {}};
