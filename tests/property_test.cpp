@@ -209,7 +209,7 @@ void expect_reasons(const Simulation& simulation) {
 }
 
 TEST_P(EveryPolicy, GivesEveryWaitingJobAReason) {
-  for_seeds(6, [&](Random& random, std::uint64_t seed) {
+  for_seeds(12, [&](Random& random, std::uint64_t seed) {
     const RandomCase made = random_case(random);
     const PolicySpec spec = parse(GetParam(), random_rules(random));
     Simulation simulation(made.cluster, made.workload, spec, {seed, made.faults});

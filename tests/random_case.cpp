@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 #include "policy/registry.h"
 
@@ -159,9 +160,13 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
 }
 
 Seeds seeds(std::uint64_t count) {
-  const char* given = std::getenv("TRAINYARD_TEST_SEED");
-  if (given == nullptr) return {1, count};
-  return {std::strtoull(given, nullptr, 10), 1};
+  const auto number = [](const char* name) -> std::optional<std::uint64_t> {
+    const char* text = std::getenv(name);
+    if (text == nullptr) return {};
+    return std::strtoull(text, nullptr, 10);
+  };
+  if (const auto seed = number("TRAINYARD_TEST_SEED")) return {*seed, 1};
+  return {1, number("TRAINYARD_TEST_CASES").value_or(count)};
 }
 
 std::string describe(const RandomCase& made) {

@@ -33,8 +33,8 @@ RandomCase random_case(Random& random, const CaseStyle& style = {});
 /// listed in `without` are not drawn.
 std::string random_policy(Random& random, const std::vector<std::string>& without = {});
 
-/// The first seed of a randomised test: that of TRAINYARD_TEST_SEED, else 1. One case then: the
-/// seed that a failure printed repeats it.
+/// The cases of a randomised test, a seed each: `count` of them, as many as TRAINYARD_TEST_CASES
+/// says, or only that of TRAINYARD_TEST_SEED, which a failure prints.
 struct Seeds {
   std::uint64_t first = 1;
   std::uint64_t count = 1;

@@ -137,7 +137,8 @@ bool Simulator::take_no_time() {
   bool again = false;
   for (std::size_t j = 0; j < state_.trains.size(); ++j) {
     const Stage stage = state_.trains[j].stage;
-    if (stage == Stage::running || state_.next_of(j) > state_.now) continue;
+    if (stage == Stage::running || state_.trains[j].since != state_.now) continue;
+    if (state_.next_of(j) != state_.now) continue;
     if (stage == Stage::draining) note_leaving(j);
     again = again || stage == Stage::draining || set_.preempt != "none";
     state_.progress(j);
