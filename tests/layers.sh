@@ -35,7 +35,7 @@ check() {
 self_test() {
   local root
   root=$(mktemp -d)
-  # shellcheck disable=SC2064 -- the folder's name is known now and gone later
+  # shellcheck disable=SC2064  # its name is known now and gone at the end
   trap "rm -rf '$root'" EXIT
   mkdir -p "$root"/{base,model,policy/order}
   echo '#include "base/time.h"' >"$root/model/job.h"

@@ -37,7 +37,8 @@ std::string quoted(std::string_view value);
 template <class Range>
 std::string did_you_mean(std::string_view word, const Range& known);
 
-/// Edits (insert, delete, replace a character) that turn one word into the other.
+/// Edits (insert, delete or replace a character, swap two neighbours) that turn one word into the
+/// other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 template <class Range>

@@ -35,6 +35,7 @@ TEST(EditDistance, CountsInsertionsDeletionsAndReplacements) {
   EXPECT_EQ(edit_distance("fifo", "fifo"), 0U);
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3U);
   EXPECT_EQ(edit_distance("srtf", "srsf"), 1U);
+  EXPECT_EQ(edit_distance("srft", "srtf"), 1U) << "two letters swapped";
 }
 
 TEST(DidYouMean, NamesTheClosestWordOnlyIfItIsClose) {

@@ -56,7 +56,8 @@ class SortedList {
 
   [[nodiscard]] bool contains(const T& value) const {
     const std::size_t at = chunk_of(value);
-    return at < chunks_.size() && std::binary_search(chunks_[at]->begin(), chunks_[at]->end(), value);
+    return at < chunks_.size() &&
+           std::binary_search(chunks_[at]->begin(), chunks_[at]->end(), value);
   }
 
   /// How many values are smaller than this one.
@@ -66,8 +67,8 @@ class SortedList {
     for (std::size_t i = 0; i < at; ++i) below += chunks_[i]->size();
     if (at == chunks_.size()) return below;
     const Chunk& chunk = *chunks_[at];
-    return below + static_cast<std::size_t>(
-                       std::lower_bound(chunk.begin(), chunk.end(), value) - chunk.begin());
+    return below + static_cast<std::size_t>(std::lower_bound(chunk.begin(), chunk.end(), value) -
+                                            chunk.begin());
   }
 
   /// Calls visit(value) from the smallest on, until it returns false. True: all were visited.
@@ -143,8 +144,9 @@ class SortedList {
 
   /// The first chunk whose largest value is not below this one; chunks_.size() when there is none.
   [[nodiscard]] std::size_t chunk_of(const T& value) const {
-    const auto found = std::partition_point(
-        chunks_.begin(), chunks_.end(), [&](const auto& chunk) { return *(chunk->end() - 1) < value; });
+    const auto found = std::partition_point(chunks_.begin(), chunks_.end(), [&](const auto& chunk) {
+      return *(chunk->end() - 1) < value;
+    });
     return static_cast<std::size_t>(found - chunks_.begin());
   }
 

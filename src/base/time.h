@@ -1,5 +1,6 @@
 // Time in whole microseconds. Integers, so that a simulation repeats to the bit on any machine
-// and two events at the same instant really compare equal. 2^63 us is 292,000 years.
+// and two events at the same instant really compare equal. 2^63 us is 292,000 years; sums and
+// products that pass it stay there, at Duration::max() and Time::never().
 #pragma once
 
 #include <compare>
@@ -16,20 +17,25 @@ struct Duration {
   std::int64_t us = 0;
 
   auto operator<=>(const Duration&) const = default;
-  constexpr Duration& operator+=(Duration d) { return us += d.us, *this; }
+  constexpr Duration& operator+=(Duration d);
   constexpr Duration& operator-=(Duration d) { return us -= d.us, *this; }
   [[nodiscard]] constexpr double seconds() const { return static_cast<double>(us) / 1e6; }
   static constexpr Duration max() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
 constexpr Duration operator+(Duration a, Duration b) {
-  return {a.us + b.us};
+  Duration sum;
+  return __builtin_add_overflow(a.us, b.us, &sum.us) ? Duration::max() : sum;
 }
 constexpr Duration operator-(Duration a, Duration b) {
   return {a.us - b.us};
 }
 constexpr Duration operator*(Duration a, std::int64_t n) {
-  return {a.us * n};
+  Duration product;
+  return __builtin_mul_overflow(a.us, n, &product.us) ? Duration::max() : product;
+}
+constexpr Duration& Duration::operator+=(Duration d) {
+  return *this = *this + d;
 }
 constexpr std::int64_t operator/(Duration a, Duration b) {
   return a.us / b.us;
@@ -44,12 +50,13 @@ struct Time {
 
   auto operator<=>(const Time&) const = default;
   [[nodiscard]] constexpr double seconds() const { return static_cast<double>(us) / 1e6; }
-  /// Later than any instant that can occur; not to be added to.
+  /// Later than any instant that can occur.
   static constexpr Time never() { return {std::numeric_limits<std::int64_t>::max()}; }
 };
 
 constexpr Time operator+(Time t, Duration d) {
-  return {t.us + d.us};
+  Time sum;
+  return __builtin_add_overflow(t.us, d.us, &sum.us) ? Time::never() : sum;
 }
 constexpr Time operator-(Time t, Duration d) {
   return {t.us - d.us};

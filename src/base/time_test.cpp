@@ -98,5 +98,15 @@ RC_GTEST_PROP(ParseDuration, TakesAnyBytesAndNeverLeavesTheRange, (const std::st
   if (const auto d = parse_duration(text)) RC_ASSERT(d->us >= 0 && *d <= kLongestDuration);
 }
 
+TEST(Time, SumsAndProductsStopAtTheEndOfTime) {
+  EXPECT_EQ(Time{5} + Duration::max(), Time::never());
+  EXPECT_EQ(Time::never() + seconds(1), Time::never());
+  EXPECT_EQ(kLongestDuration * 1'000, Duration::max());
+  EXPECT_EQ(Duration::max() + microseconds(1), Duration::max());
+  Duration sum = Duration::max();
+  EXPECT_EQ(sum += kLongestDuration, Duration::max());
+  EXPECT_EQ(Time{-5} + microseconds(7), Time{2});
+}
+
 }  // namespace
 }  // namespace trainyard

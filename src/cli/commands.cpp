@@ -7,6 +7,8 @@
 #include <iostream>
 #include <sstream>
 
+#include "base/atomic_file.h"
+
 namespace trainyard::cli {
 
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
@@ -46,6 +48,11 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high) {
 std::string path_of(const CLI::App& command) {
   const CLI::App* parent = command.get_parent();
   return parent == nullptr ? command.get_name() : path_of(*parent) + " " + command.get_name();
+}
+
+Expected<void> write_output(const std::string& path, std::string_view text) {
+  if (path == "-") return print(text);
+  return write_file_atomically(path, [&](std::ostream& out) { out << text; });
 }
 
 Expected<void> print(std::string_view text) {

@@ -24,6 +24,9 @@ namespace trainyard::cli {
 
 using Action = std::function<Expected<void>()>;
 
+void add_sim_command(CLI::App& app, Action& chosen);
+void add_compare_command(CLI::App& app, Action& chosen);
+void add_policies_command(CLI::App& app, Action& chosen);
 void add_workload_command(CLI::App& app, Action& chosen);
 void add_completion_command(CLI::App& app, Action& chosen);
 
@@ -39,6 +42,9 @@ CLI::Validator whole_number(std::uint64_t low, std::uint64_t high);
 
 /// "trainyard workload info" for a command two below the program.
 std::string path_of(const CLI::App& command);
+
+/// To the file, whole or not at all, or to standard output for "-".
+Expected<void> write_output(const std::string& path, std::string_view text);
 
 /// To standard output, which may be a full disk.
 Expected<void> print(std::string_view text);

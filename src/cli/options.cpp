@@ -75,6 +75,26 @@ void add_drop_larger_option(CLI::App& command, WorkloadOptions& options) {
                    "leave out jobs that could never run on the cluster");
 }
 
+void add_set_option(CLI::App& command, std::vector<std::string>& settings) {
+  command.add_option("--set", settings, "a parameter of the policy (see trainyard policies NAME)")
+      ->type_name("STAGE.PARAM=VALUE");
+}
+
+void add_faults_option(CLI::App& command, std::string& faults) {
+  command
+      .add_option("--faults", faults,
+                  "machines that fail: a file of time,machine,down|up, or mtbf=30d,repair=4h")
+      ->type_name("FILE|RATES");
+}
+
+Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster& cluster,
+                                         const Workload& workload, std::uint64_t seed) {
+  if (spec.empty()) return std::vector<Fault>{};
+  Time last;
+  for (const Job& job : workload.jobs) last = std::max(last, job.submit + job.duration);
+  return read_faults(spec, cluster, (last - Time{}) * 3, seed);
+}
+
 Expected<Cluster> load_cluster(const WorkloadOptions& options) {
   return read_cluster(options.cluster.empty() ? std::string(kDefaultCluster) : options.cluster);
 }

@@ -10,10 +10,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "model/cluster.h"
 #include "model/workload.h"
+#include "sim/faults.h"
 
 namespace trainyard::cli {
 
@@ -34,6 +36,16 @@ void add_format_option(CLI::App& command, WorkloadOptions& options);
 void add_cluster_option(CLI::App& command, WorkloadOptions& options);
 void add_seed_option(CLI::App& command, WorkloadOptions& options);
 void add_drop_larger_option(CLI::App& command, WorkloadOptions& options);
+
+/// --set stage.param=value, as often as needed.
+void add_set_option(CLI::App& command, std::vector<std::string>& settings);
+/// --faults FILE|mtbf=...,repair=...
+void add_faults_option(CLI::App& command, std::string& faults);
+
+/// The faults of a run over this workload: drawn ones until three times its span, which a run
+/// outlasts only when the cluster is hopelessly overloaded.
+Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster& cluster,
+                                         const Workload& workload, std::uint64_t seed);
 
 Expected<Cluster> load_cluster(const WorkloadOptions& options);
 

@@ -217,7 +217,8 @@ Expected<Cluster> parse_cluster_shorthand(std::string_view text) {
     numbers.push_back(n);
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
   }
-  if (numbers.size() < 2 || rest.empty() || rest.size() > 100) return malformed();
+  const bool is_kind = !rest.empty() && rest.size() <= 100 && (rest[0] < '0' || rest[0] > '9');
+  if (numbers.size() < 2 || !is_kind) return malformed();
   if (numbers.size() == 2) numbers.insert(numbers.begin(), 1);
   if (numbers[2] > kMaxGpusPerMachine)
     return fail("{}: {} GPUs in a machine; {} is the most", quoted(text), numbers[2],

@@ -1,9 +1,9 @@
 // How work, time and checkpoints relate for a running job.
 //
-// A job with a checkpoint interval I and cost C works for I, writes a checkpoint for C, works for I,
-// and so on; no checkpoint is written at the very end. With I = 0 it never does. Example, I = 10 min
-// and C = 1 min: 25 min of work take 27 min; 12 min after the start 11 min of work are done, of which
-// 10 are saved, and 1 min went into the checkpoint.
+// A job with a checkpoint interval I and cost C works for I, writes a checkpoint for C, works for
+// I, and so on; no checkpoint is written at the very end. With I = 0 it never does. Example, I = 10
+// min and C = 1 min: 25 min of work take 27 min; 12 min after the start 11 min of work are done, of
+// which 10 are saved, and 1 min went into the checkpoint.
 #pragma once
 
 #include <algorithm>

@@ -24,7 +24,8 @@ constexpr std::array kModels{
 bool is_skewed(std::string_view model) {
   std::string plain;
   for (const char c : model)
-    if (c != '-' && c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c != '-' && c != '_')
+      plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const TensorSizes& sizes : kModels)
     if (sizes.model == plain) return 2 * sizes.largest_mb > sizes.total_mb;
   return false;

@@ -27,10 +27,10 @@ std::int32_t workers_with_room(const Yard& yard, const Shape& shape, std::int32_
   std::vector<std::int32_t> slots;
   const CountIndex& machines = yard.free().of(shape.kind).machines;
   const auto gpus = static_cast<std::size_t>(shape.per_worker.gpus);
-  for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone; m = machines.next(m + 1, gpus))
-    slots.push_back(workers_that_fit(shape.per_worker,
-                                     yard.free().on(MachineId{static_cast<std::uint32_t>(m)}),
-                                     shape.workers));
+  for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone;
+       m = machines.next(m + 1, gpus))
+    slots.push_back(workers_that_fit(
+        shape.per_worker, yard.free().on(MachineId{static_cast<std::uint32_t>(m)}), shape.workers));
   const auto most = std::min<std::size_t>(slots.size(), static_cast<std::size_t>(max_machines));
   std::partial_sort(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(most), slots.end(),
                     std::greater<>());
@@ -98,15 +98,19 @@ WaitReason StagedPolicy::explain(JobId job) const {
   const std::size_t place = queue_.place(job);
   std::string lacks = shortage(yard_, shape, max_machines);
   if (job == head) {
-    std::optional<Time> start = stages_.backfill->reserved_start(job);
+    std::optional<Time> start = keeper(late != kNoJob).reserved_start(job);
     if (!start) start = earliest_fit(yard_, job, max_machines);
     if (lacks.empty()) lacks = "is next, and waits for the decision";
     return {"resources", lacks, place, start};
   }
-  const std::string behind = fmt::format("behind job {} ({})", yard_.workload().job_name(head),
-                                         shortage(yard_, yard_.shape(head), max_machines));
+  const Shape& head_shape = yard_.shape(head);
+  const std::string head_lacks =
+      shortage(yard_, head_shape, stages_.place->max_machines(yard_, head_shape));
+  const std::string behind =
+      fmt::format("behind job {}{}", yard_.workload().job_name(head),
+                  head_lacks.empty() ? "" : fmt::format(" ({})", head_lacks));
   if (!lacks.empty()) return {"resources", fmt::format("{}; {}", lacks, behind), place, {}};
-  if (const auto start = stages_.backfill->reserved_start(head))
+  if (const auto start = keeper(late != kNoJob).reserved_start(head))
     return {"reservation",
             fmt::format("would delay job {}, which is to start in {} at the latest",
                         yard_.workload().job_name(head), format(*start - yard_.now())),

@@ -22,6 +22,7 @@ std::optional<T> read_number(std::string_view text) {
 }
 
 constexpr std::size_t kMostDurations = 15;
+constexpr std::int64_t kMostWhole = 1'000'000'000;
 
 Expected<std::vector<Duration>> read_durations(std::string_view text) {
   std::vector<Duration> list;
@@ -49,8 +50,8 @@ Expected<void> check_param(const ParamSpec& spec, std::string_view value) {
       if (auto read = read_durations(value); !read) return tl::make_unexpected(read.error());
       return {};
     case ParamType::whole:
-      if (!read_number<std::int64_t>(value))
-        return fail("{} is not a whole number of 0 or more", quoted(value));
+      if (const auto number = read_number<std::int64_t>(value); !number || *number > kMostWhole)
+        return fail("{} is not a whole number from 0 to {}", quoted(value), kMostWhole);
       return {};
     case ParamType::real:
       if (const auto number = read_number<double>(value); !number || !std::isfinite(*number))
@@ -64,13 +65,17 @@ Expected<void> check_param(const ParamSpec& spec, std::string_view value) {
   return {};
 }
 
-Duration Params::duration(const std::string& name) const { return *read_duration(values_.at(name)); }
+Duration Params::duration(const std::string& name) const {
+  return *read_duration(values_.at(name));
+}
 
 std::int64_t Params::whole(const std::string& name) const {
   return *read_number<std::int64_t>(values_.at(name));
 }
 
-double Params::real(const std::string& name) const { return *read_number<double>(values_.at(name)); }
+double Params::real(const std::string& name) const {
+  return *read_number<double>(values_.at(name));
+}
 
 std::vector<Duration> Params::durations(const std::string& name) const {
   return *read_durations(values_.at(name));

@@ -15,7 +15,7 @@ namespace trainyard {
 
 enum class ParamType : std::uint8_t {
   duration,   // "10m"; "never" is longer than any
-  whole,      // a whole number >= 0
+  whole,      // a whole number from 0 to a billion
   real,       // a number >= 0
   choice,     // one of a few words
   durations,  // up to 15, ascending, separated by '/': "1h/10h"
@@ -41,7 +41,9 @@ class Params {
   [[nodiscard]] Duration duration(const std::string& name) const;
   [[nodiscard]] std::int64_t whole(const std::string& name) const;
   [[nodiscard]] double real(const std::string& name) const;
-  [[nodiscard]] const std::string& choice(const std::string& name) const { return values_.at(name); }
+  [[nodiscard]] const std::string& choice(const std::string& name) const {
+    return values_.at(name);
+  }
   [[nodiscard]] std::vector<Duration> durations(const std::string& name) const;
 
   std::uint64_t seed = 0;  // for the stages that draw lots

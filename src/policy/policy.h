@@ -13,15 +13,18 @@ namespace trainyard {
 
 /// Why a job waits, for the person who waits for it.
 struct WaitReason {
-  std::string token;     // "resources", "priority", "reservation", "room-being-made"
-  std::string sentence;  // "needs 8 GPUs on one machine; the most free is 6 on r2m3"
-  std::size_t place = 0;  // in the queue, 1 is next; 0 when it has left the queue
+  std::string token;                   // "resources", "priority", "reservation", "room-being-made"
+  std::string sentence;                // "needs 8 GPUs on one machine; the most free is 6 on r2m3"
+  std::size_t place = 0;               // in the queue, 1 is next; 0 when it has left the queue
   std::optional<Time> expected_start;  // by the estimates of what runs, where the policy can tell
 };
 
 class Policy : public YardListener {
  public:
   virtual void decide(Plan& plan) = 0;
+  /// Whether it may pause jobs. Then a job that begins to run is something to decide on: from when
+  /// on it may be paused is known only now.
+  [[nodiscard]] virtual bool preempts() const { return false; }
   /// Of a job that is queued or reserved, as things stand after the last decision.
   [[nodiscard]] virtual WaitReason explain(JobId job) const = 0;
 };

@@ -80,10 +80,11 @@ void Queue::collect(std::size_t limit, Skip skip, std::vector<Entry>& out) const
   heads_.each([&](const Entry& head) {
     if (skip(head.lane)) return true;
     std::size_t taken = 0;
-    return lanes_[index(head.lane)].each([&](const Entry& e) {
+    lanes_[index(head.lane)].each([&](const Entry& e) {
       out.push_back(e);
       return ++taken < limit;
-    }) || true;
+    });
+    return true;
   });
   const auto all = static_cast<std::ptrdiff_t>(out.size()) - first;
   const auto kept = std::min(all, static_cast<std::ptrdiff_t>(limit));

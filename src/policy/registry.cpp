@@ -24,20 +24,22 @@ const std::vector<Member<PlaceStage>>& places() {
 }
 
 const std::vector<Member<PreemptStage>>& preempts() {
-  static const std::vector<Member<PreemptStage>> all{
-      preempt_none(), preempt_random(), preempt_longest_remaining(), preempt_srtf_blind(),
-      preempt_by_level()};
+  static const std::vector<Member<PreemptStage>> all{preempt_none(), preempt_random(),
+                                                     preempt_longest_remaining(),
+                                                     preempt_srtf_blind(), preempt_by_level()};
   return all;
 }
 
-const MemberInfo kFair{"fair", "all flows share the network alike; the simulated network has no "
-                               "contention yet", "standard"};
+const MemberInfo kFair{"fair",
+                       "all flows share the network alike; the simulated network has no "
+                       "contention yet",
+                       "standard"};
 
 const MemberInfo kQueue{"queue",
                         "shared by all policies: how long one may be passed by others",
                         "ours; Slurm's PriorityMaxAge has the same default",
                         {{"patience", ParamType::duration, "7d",
-                          "who waited longer goes first and is passed by nobody; never: no bound"}}};
+                          "who waited longer goes first, behind a reservation; never: no bound"}}};
 
 const MemberInfo kYard{
     "yard",
@@ -59,6 +61,13 @@ std::unique_ptr<Stage> make(const std::vector<Member<Stage>>& members, const std
   const auto found = std::find_if(members.begin(), members.end(),
                                   [&](const auto& member) { return member.info.name == name; });
   return found->make(params);
+}
+
+Params easy_defaults() {
+  Params params;
+  for (const ParamSpec& spec : backfill_easy().info.params)
+    params.set(spec.name, spec.default_value);
+  return params;
 }
 
 template <class Item>
@@ -93,7 +102,8 @@ const std::vector<Preset>& presets() {
        "Lifka, JSSPP 1995"},
       {"sjf", "order=sjf backfill=greedy", "shortest job first, never pausing", "standard"},
       {"srtf", "order=srtf backfill=greedy preempt=srtf-blind",
-       "shortest remaining time first, pausing whoever has more left, whatever it costs", "standard"},
+       "shortest remaining time first, pausing whoever has more left, whatever it costs",
+       "standard"},
       {"las", "order=las backfill=greedy preempt=by-level",
        "least attained service first, in levels; needs no estimate",
        "2D-LAS: Gu et al., Tiresias, NSDI 2019"},
@@ -150,7 +160,8 @@ Expected<void> PolicySpec::read_line(std::string_view line) {
 Expected<void> PolicySpec::read_setting(std::string_view setting) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string_view::npos)
-    return fail("{} is not a setting; write stage=member or stage.parameter=value", quoted(setting));
+    return fail("{} is not a setting; write stage=member or stage.parameter=value",
+                quoted(setting));
   const std::string_view name = setting.substr(0, equals), value = setting.substr(equals + 1);
   const std::size_t dot = name.find('.');
   const std::string_view stage_name = name.substr(0, dot);
@@ -196,7 +207,7 @@ Params PolicySpec::params(const std::string& stage, std::uint64_t seed) const {
 
 YardRules PolicySpec::rules() const {
   const Params yard = params("yard", 0);
-  return {yard.duration("min_run"), static_cast<std::int32_t>(yard.whole("max_pauses"))};
+  return {yard.duration("min_run"), static_cast<std::uint32_t>(yard.whole("max_pauses"))};
 }
 
 std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const {
@@ -206,6 +217,7 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const 
   stages.place = make(places(), member("place"), params("place", seed));
   stages.preempt = make(preempts(), member("preempt"), params("preempt", seed));
   stages.patience = params("queue", seed).duration("patience");
+  if (member("backfill") != "easy") stages.guard = backfill_easy().make(easy_defaults());
   return std::make_unique<StagedPolicy>(yard, std::move(stages));
 }
 

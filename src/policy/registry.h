@@ -1,6 +1,6 @@
 // All policies by name. A policy is a line of text, "order=srtf place=best-fit preempt=none", with
-// parameters as "place.wait_for=skewed"; a preset is such a line with a name. What a line leaves out
-// is filled in: order=fifo backfill=none place=first-fit preempt=none flow=fair.
+// parameters as "place.wait_for=skewed"; a preset is such a line with a name. What a line leaves
+// out is filled in: order=fifo backfill=none place=first-fit preempt=none flow=fair.
 #pragma once
 
 #include <map>

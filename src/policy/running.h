@@ -1,5 +1,5 @@
-// The jobs that start or run, by when they are expected to end: shared by the stages that ask who leaves
-// first (reservations) or who would stay longest (preemption by remaining time).
+// The jobs that start or run, by when they are expected to end: shared by the stages that ask who
+// leaves first (reservations) or who would stay longest (preemption by remaining time).
 #pragma once
 
 #include "base/grow.h"

@@ -22,6 +22,7 @@ StagedPolicy::StagedPolicy(Yard& yard, Stages stages)
 void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
   stages_.order->on_phase(yard_, job, from, to);
   stages_.backfill->on_phase(yard_, job, from, to);
+  if (bounded_ && stages_.guard) stages_.guard->on_phase(yard_, job, from, to);
   if (stages_.preempt) stages_.preempt->on_phase(yard_, job, from, to);
   if (from == Phase::queued) {
     queue_.erase(job);
@@ -42,6 +43,8 @@ void StagedPolicy::begin_wait(JobId job) {
 }
 
 void StagedPolicy::on_machine(MachineId /*machine*/, bool up) {
+  stages_.backfill->on_machine();
+  if (stages_.guard) stages_.guard->on_machine();
   if (up) ++releases_;
 }
 
@@ -60,9 +63,11 @@ void StagedPolicy::decide(Plan& plan) {
     const JobId late = overdue();
     const JobId head = late != kNoJob ? late : queue_.front().job;
     if (try_start(head)) continue;
-    if (late == kNoJob) stages_.backfill->run(*this, head);
+    keeper(late != kNoJob).run(*this, head);
     break;
   }
+  if (bounded_ && !by_wait_.empty() && overdue() == kNoJob)
+    plan.wake_at(by_wait_.front().since + stages_.patience + microseconds(1));
   plan_ = nullptr;
 }
 
@@ -75,6 +80,10 @@ void StagedPolicy::refresh_order(Plan& plan) {
   }
   changed_.clear();
   plan.wake_at(stages_.order->next_change());
+}
+
+BackfillStage& StagedPolicy::keeper(bool is_overdue) const {
+  return is_overdue && stages_.guard ? *stages_.guard : *stages_.backfill;
 }
 
 JobId StagedPolicy::overdue() const {
@@ -90,20 +99,25 @@ bool StagedPolicy::is_closed(ShapeId lane) const {
   return !stages_.preempt && known.no_room_since_release == releases_;
 }
 
+bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
+  const ShapeId lane = yard_.state(job).shape;
+  LaneMemory& known = memory(lane);
+  if (known.no_room_since_release == releases_) return false;
+  if (stages_.place->find(yard_, yard_.shapes()[lane], avoid, scratch_) &&
+      plan_->start(job, scratch_) == Verdict::ok)
+    return true;
+  if (avoid == nullptr) known.no_room_since_release = releases_;
+  return false;
+}
+
 bool StagedPolicy::try_start(JobId job) {
   const ShapeId lane = yard_.state(job).shape;
   LaneMemory& known = memory(lane);
   if (known.closed_in_round == round_) return false;
-  const Shape& shape = yard_.shapes()[lane];
-  if (known.no_room_since_release != releases_) {
-    if (stages_.place->find(yard_, shape, nullptr, scratch_) &&
-        plan_->start(job, scratch_) == Verdict::ok)
-      return true;
-    known.no_room_since_release = releases_;
-  }
+  if (try_place(job, nullptr)) return true;
   if (stages_.preempt) {
     Time retry = plan_->wake();
-    const std::int32_t max_machines = stages_.place->max_machines(yard_, shape);
+    const std::int32_t max_machines = stages_.place->max_machines(yard_, yard_.shapes()[lane]);
     if (stages_.preempt->make_room(yard_, job, max_machines, finder_, retry) &&
         plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok)
       return true;
@@ -111,11 +125,6 @@ bool StagedPolicy::try_start(JobId job) {
   }
   known.closed_in_round = round_;
   return false;
-}
-
-bool StagedPolicy::try_start_avoiding(JobId job, const Avoid& avoid) {
-  return stages_.place->find(yard_, yard_.shape(job), &avoid, scratch_) &&
-         plan_->start(job, scratch_) == Verdict::ok;
 }
 
 }  // namespace trainyard

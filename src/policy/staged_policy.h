@@ -1,7 +1,8 @@
 // A policy made of stages. One round of deciding:
 //
-//  1. Whoever has waited longer than `patience` goes first, longest wait first, and nobody passes
-//     it: this is what bounds the wait of a large gang among small jobs, or a long job among short
+//  1. Whoever has waited longer than `patience` goes first, longest wait first. If it cannot start
+//     it gets a reservation as EASY backfilling gives, and only who does not delay it may pass:
+//     this is what bounds the wait of a large gang among small jobs, or a long job among short
 //     ones. (An order that nobody can be overtaken in needs no such bound.)
 //  2. In the order of the order stage: place the job on what is free; else let the preempt stage
 //     make room for it. Stop at the first that gets neither.
@@ -23,6 +24,7 @@ struct Stages {
   std::unique_ptr<PlaceStage> place;
   std::unique_ptr<PreemptStage> preempt;  // null: nothing is ever paused
   Duration patience = days(7);            // Duration::max(): no bound
+  std::unique_ptr<BackfillStage> guard;   // of who ran out of it; null: the backfill stage does it
 };
 
 class StagedPolicy final : public Policy, private Dispatcher {
@@ -31,6 +33,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   StagedPolicy(Yard& yard, Stages stages);
 
   void decide(Plan& plan) override;
+  [[nodiscard]] bool preempts() const override { return stages_.preempt != nullptr; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
 
   void on_phase(JobId job, Phase from, Phase to) override;
@@ -43,11 +46,13 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] PlaceStage& place() override { return *stages_.place; }
   [[nodiscard]] bool is_closed(ShapeId lane) const override;
   bool try_start(JobId job) override;
-  bool try_start_avoiding(JobId job, const Avoid& avoid) override;
+  bool try_place(JobId job, const Avoid* avoid) override;
 
   void begin_wait(JobId job);
   void refresh_order(Plan& plan);
   [[nodiscard]] JobId overdue() const;
+  /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
+  [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;
   [[nodiscard]] WaitReason explain_reserved(JobId job) const;
 
   /// What is known of a lane: when it last found no room, counted in rounds and in releases.
@@ -69,9 +74,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
   const Yard& yard_;
   Stages stages_;
   Queue queue_;
-  bool bounded_;                      // whether patience matters; if not, these stay empty:
-  SortedList<Waiting> by_wait_;       // the longest wait first
-  std::vector<Time> waiting_since_;   // by job
+  bool bounded_;                     // whether patience matters; if not, these stay empty:
+  SortedList<Waiting> by_wait_;      // the longest wait first
+  std::vector<Time> waiting_since_;  // by job
   RoomFinder finder_;
 
   Plan* plan_ = nullptr;  // during decide

@@ -83,8 +83,8 @@ class Dispatcher {
   [[nodiscard]] virtual bool is_closed(ShapeId lane) const = 0;
   /// Starts the job or begins to make room for it; else closes its lane.
   virtual bool try_start(JobId job) = 0;
-  /// The same without preemption and without those machines; closes no lane.
-  virtual bool try_start_avoiding(JobId job, const Avoid& avoid) = 0;
+  /// Starts the job if there is room as things are, on other machines than those to avoid.
+  virtual bool try_place(JobId job, const Avoid* avoid) = 0;
 };
 
 /// Who may go while the first in the queue cannot?
@@ -93,6 +93,8 @@ class BackfillStage {
   virtual ~BackfillStage() = default;
   virtual void run(Dispatcher& dispatcher, JobId blocked) = 0;
   virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
+  /// A machine went down or came up.
+  virtual void on_machine() {}
   /// Whether ever new jobs can keep the first in the queue from starting.
   [[nodiscard]] virtual bool can_starve() const { return false; }
   /// When the blocked head is to start at the latest, if a place is being kept for it.

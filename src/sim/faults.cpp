@@ -11,6 +11,11 @@ namespace trainyard {
 namespace {
 
 constexpr std::uint64_t kStream = 201;
+constexpr double kMostFailures = 1e6;
+
+Time instant(double us) {
+  return us < 9e18 ? Time{static_cast<std::int64_t>(us)} : Time::never();
+}
 
 void sort_by_time(std::vector<Fault>& faults) {
   std::stable_sort(faults.begin(), faults.end(),
@@ -38,7 +43,8 @@ Expected<std::vector<Fault>> parse_rates(std::string_view spec, const Cluster& c
     (name == "mtbf" ? mtbf : repair) = *duration;
   }
   if (mtbf < seconds(1)) return fail("faults: {}: mtbf must be at least 1s", quoted(spec));
-  if (horizon / mtbf > 1'000'000 / static_cast<std::int64_t>(cluster.machines.size()) + 1'000)
+  const double expected = horizon.seconds() / mtbf.seconds();
+  if (expected * static_cast<double>(cluster.machines.size()) > kMostFailures)
     return fail("faults: {}: that is over a million failures in {}", quoted(spec), format(horizon));
   return draw_faults(cluster, mtbf, repair, horizon, seed);
 }
@@ -55,9 +61,9 @@ std::vector<Fault> draw_faults(const Cluster& cluster, Duration mtbf, Duration r
     while (true) {
       at += random.exponential(static_cast<double>(mtbf.us));
       if (at > static_cast<double>(horizon.us)) break;
-      faults.push_back({Time{static_cast<std::int64_t>(at)}, machine, false});
+      faults.push_back({instant(at), machine, false});
       at += random.exponential(static_cast<double>(repair.us)) + 1;
-      faults.push_back({Time{static_cast<std::int64_t>(at)}, machine, true});
+      faults.push_back({instant(at), machine, true});
     }
   }
   sort_by_time(faults);

@@ -24,11 +24,11 @@ JobTimes times_of(const Yard& yard, Wanted wanted, std::vector<double>& scratch)
     return summarize(scratch);
   };
   JobTimes times;
-  times.jct_s = over_jobs([](const Job& job, const JobState& state) {
-    return (state.end - job.submit).seconds();
-  });
+  times.jct_s = over_jobs(
+      [](const Job& job, const JobState& state) { return (state.end - job.submit).seconds(); });
   times.jobs = scratch.size();
-  times.wait_s = over_jobs([](const Job&, const JobState& state) { return state.waited.seconds(); });
+  times.wait_s =
+      over_jobs([](const Job&, const JobState& state) { return state.waited.seconds(); });
   times.slowdown = over_jobs(slowdown);
   return times;
 }
@@ -61,17 +61,18 @@ Result Simulation::result() const {
   }
   std::vector<double> scratch;
   scratch.reserve(result.finished);
-  result.trial =
-      times_of(yard_, [](const Job& job) { return job.job_class == JobClass::trial; }, scratch);
-  result.batch =
-      times_of(yard_, [](const Job& job) { return job.job_class == JobClass::batch; }, scratch);
+  result.trial = times_of(
+      yard_, [](const Job& job) { return job.job_class == JobClass::trial; }, scratch);
+  result.batch = times_of(
+      yard_, [](const Job& job) { return job.job_class == JobClass::batch; }, scratch);
   // Most workloads have one class only; then its figures are those of all.
   if (result.trial.jobs == 0) {
     result.all = result.batch;
   } else if (result.batch.jobs == 0) {
     result.all = result.trial;
   } else {
-    result.all = times_of(yard_, [](const Job&) { return true; }, scratch);
+    result.all = times_of(
+        yard_, [](const Job&) { return true; }, scratch);
   }
   const double gpus = yard_.cluster().total_gpus;
   if (result.makespan_s > 0 && gpus > 0)
@@ -86,7 +87,7 @@ Result Simulation::result() const {
   result.wall_s = wall_s_;
   if (wall_s_ > 0) {
     result.events_per_s = static_cast<double>(events_) / wall_s_;
-    result.jobs_per_s = static_cast<double>(result.jobs) / wall_s_;
+    result.jobs_per_s = static_cast<double>(result.finished) / wall_s_;
   }
   return result;
 }

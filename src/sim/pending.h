@@ -5,10 +5,10 @@
 // two.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "base/grow.h"
 #include "base/ids.h"
 #include "base/time.h"
 #include "yard/event.h"

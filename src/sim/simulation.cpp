@@ -27,11 +27,19 @@ Time Simulation::next() const {
   return at;
 }
 
-void Simulation::run() {
+void Simulation::run(const std::function<void(std::size_t)>& progress) {
+  constexpr std::uint64_t kStepsBetween = 1 << 16;
   const auto begin = std::chrono::steady_clock::now();
-  while (step()) {
-  }
+  for (std::uint64_t steps = 1; step(); ++steps)
+    if (steps % kStepsBetween == 0 && progress) progress(next_job_);
   wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void Simulation::run_until(Time time) {
+  while (next() <= time) step();
+  utilization_.add(now_, time, yard_.held_gpus());
+  now_ = std::max(now_, time);
+  (void)yard_.apply({now_, EventKind::clock});
 }
 
 bool Simulation::step() {
@@ -55,8 +63,8 @@ void Simulation::happen(Time at) {
        ++next_fault_) {
     const Fault& fault = options_.faults[next_fault_];
     // A machine that is told to fail twice stays down: what the yard refuses has no effect.
-    (void)yard_.apply(Event::of(
-        at, fault.up ? EventKind::machine_up : EventKind::machine_down, fault.machine));
+    (void)yard_.apply(
+        Event::of(at, fault.up ? EventKind::machine_up : EventKind::machine_down, fault.machine));
     ++events_;
     carry_out();
   }
@@ -86,9 +94,10 @@ void Simulation::decide() {
   wake_ = std::max(plan.wake(), Time{now_.us + 1});
 }
 
-/// True when a job left its GPUs in no time, so that there is something to decide again.
+/// True when something to decide on happened in no time: a job left its GPUs, or began to run and
+/// could be paused some day.
 bool Simulation::carry_out() {
-  bool left = false;
+  bool again = false;
   while (!yard_.orders().empty()) {
     carrying_.assign(yard_.orders().begin(), yard_.orders().end());
     yard_.clear_orders();
@@ -98,17 +107,18 @@ bool Simulation::carry_out() {
       if (order.kind == Order::Kind::start && job.load.us == 0) {
         tell(EventKind::loaded, order.job);
         begin_running(order.job);
+        again = again || policy_->preempts();
       } else if (order.kind == Order::Kind::start) {
         pending_.push(now_ + job.load, EventKind::loaded, order.job);
       } else if (order.kind == Order::Kind::pause && (job.grace + job.save).us == 0) {
         tell(EventKind::drained, order.job);
-        left = true;
+        again = true;
       } else if (order.kind == Order::Kind::pause) {
         pending_.push(now_ + job.grace + job.save, EventKind::drained, order.job);
       }
     }
   }
-  return left;
+  return again;
 }
 
 void Simulation::begin_running(JobId id) {

@@ -1,13 +1,15 @@
-// Virtual time: replays a workload on a cluster under a policy. The yard and the policy are the ones
-// that run live; this engine only pretends to run the jobs.
+// Virtual time: replays a workload on a cluster under a policy. The yard and the policy are the
+// ones that run live; this engine only pretends to run the jobs.
 //
 // Time jumps from one instant at which something happens to the next. At an instant everything
-// that happens is told to the yard first, by (time, sequence); then the policy decides once; what
-// takes no time (loading, or saving in zero seconds) happens at once, and if a job left its GPUs
-// by that, the policy decides again.
+// that happens is told to the yard first: submissions, then machines, then what jobs do, by
+// (time, sequence). Then the policy decides once; what takes no time (loading, or saving in zero
+// seconds) happens at once, and if a job left its GPUs by that, or began to run under a policy that
+// may pause it, the policy decides again.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -42,7 +44,10 @@ class Simulation {
   [[nodiscard]] Time next() const;
   /// Goes to that instant. False when there is none.
   bool step();
-  void run();
+  /// All that happens up to then, and the clock to there.
+  void run_until(Time time);
+  /// To the end. `progress` is told now and then how many jobs have been submitted so far.
+  void run(const std::function<void(std::size_t submitted)>& progress = {});
 
   [[nodiscard]] const Yard& yard() const { return yard_; }
   [[nodiscard]] const Policy& policy() const { return *policy_; }

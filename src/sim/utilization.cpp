@@ -6,14 +6,14 @@ namespace trainyard {
 
 void UtilizationRecorder::add(Time from, Time to, std::int64_t held) {
   if (to <= from) return;
-  while (to.us > interval_.us * static_cast<std::int64_t>(kIntervals)) merge();
+  while (to > beginning(kIntervals)) merge();
   end_ = to;
   const auto gpus = static_cast<double>(held);
   total_ += gpus * static_cast<double>((to - from).us);
   while (from < to) {
-    const std::int64_t i = from.us / interval_.us;
-    const Time next = std::min(to, Time{(i + 1) * interval_.us});
-    gpu_us_[static_cast<std::size_t>(i)] += gpus * static_cast<double>((next - from).us);
+    const auto i = static_cast<std::size_t>(from.us / interval_.us);
+    const Time next = std::min(to, beginning(i + 1));
+    gpu_us_[i] += gpus * static_cast<double>((next - from).us);
     from = next;
   }
 }
@@ -26,9 +26,8 @@ void UtilizationRecorder::merge() {
 
 UtilizationSeries UtilizationRecorder::series(std::int64_t gpus) const {
   UtilizationSeries series{interval_, {}};
-  for (std::size_t i = 0; Time{interval_.us * static_cast<std::int64_t>(i)} < end_; ++i) {
-    const Time begin{interval_.us * static_cast<std::int64_t>(i)};
-    const Duration length = std::min(interval_, end_ - begin);
+  for (std::size_t i = 0; beginning(i) < end_; ++i) {
+    const Duration length = std::min(interval_, end_ - beginning(i));
     series.share.push_back(gpu_us_[i] / static_cast<double>(length.us) /
                            static_cast<double>(std::max<std::int64_t>(1, gpus)));
   }

@@ -21,6 +21,10 @@ class UtilizationRecorder {
   static constexpr std::size_t kIntervals = 512;
 
   void merge();
+  /// Of interval i.
+  [[nodiscard]] Time beginning(std::size_t i) const {
+    return Time{} + interval_ * static_cast<std::int64_t>(i);
+  }
 
   std::array<double, kIntervals> gpu_us_{};
   Duration interval_ = seconds(1);

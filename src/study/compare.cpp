@@ -1,13 +1,10 @@
 #include "study/compare.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/partitioner.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <atomic>
 #include <optional>
 #include <set>
+#include <thread>
 
 namespace trainyard {
 namespace {
@@ -33,6 +30,17 @@ void lower_to(std::atomic<std::size_t>& least, std::size_t value) {
   }
 }
 
+/// Calls work(0) .. work(count - 1), each once, from so many threads.
+template <class Work>
+void in_parallel(std::size_t count, std::size_t threads, Work work) {
+  std::atomic<std::size_t> next = 0;
+  std::vector<std::jthread> crew;
+  for (std::size_t t = 0; t < std::min(threads, count); ++t)
+    crew.emplace_back([&] {
+      for (std::size_t i = next++; i < count; i = next++) work(i);
+    });
+}
+
 }  // namespace
 
 Expected<std::vector<PolicyRuns>> run_all(const CompareOptions& options, const Simulate& simulate) {
@@ -49,10 +57,9 @@ Expected<std::vector<PolicyRuns>> run_all(const CompareOptions& options, const S
     if (!done[i]->has_value()) lower_to(first_failed, i);
     options.on_run_done();
   };
-  const int cores = tbb::this_task_arena::max_concurrency();
-  tbb::task_arena arena(options.threads == 0 ? cores : std::min(options.threads, cores));
-  arena.execute(
-      [&] { tbb::parallel_for(std::size_t{0}, count, run_one, tbb::simple_partitioner{}); });
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  in_parallel(count, options.threads == 0 ? cores : static_cast<std::size_t>(options.threads),
+              run_one);
   if (first_failed < count) return tl::make_unexpected(done[first_failed]->error());
 
   std::vector<PolicyRuns> result;

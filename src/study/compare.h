@@ -41,7 +41,7 @@ using Simulate = std::function<Expected<Run>(const std::string& policy, std::uin
 struct CompareOptions {
   std::vector<std::string> policies;  // no two the same
   std::vector<std::uint64_t> seeds;   // likewise
-  int threads = 0;                    // runs at once, up to the number of cores; 0: that many
+  int threads = 0;                    // runs at once; 0: one a core
   std::function<void()> on_run_done = [] {};  // called from several threads at once
 };
 

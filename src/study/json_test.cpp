@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const std::filesystem::path kDocs = std::filesystem::path(__FILE__) / "../../../docs";
+const std::filesystem::path kDocs = "docs";  // tests run in the root of the project
 
 std::string read(const std::filesystem::path& file) {
   std::ifstream in(file.lexically_normal());

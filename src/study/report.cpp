@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "study/markup.h"
 #include "study/plot.h"
 #include "study/report_style.h"
 #include "study/summary.h"
 #include "study/utilization.h"
-#include "study/write_file.h"
 
 namespace trainyard {
 namespace {
@@ -210,7 +210,7 @@ std::string to_html(const Comparison& comparison) {
 }
 
 Expected<void> write_report(const Comparison& comparison, const std::string& path) {
-  return write_file(path, to_html(comparison));
+  return write_file_atomically(path, [&](std::ostream& out) { out << to_html(comparison); });
 }
 
 }  // namespace trainyard

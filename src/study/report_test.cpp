@@ -88,7 +88,7 @@ TEST(Report, IsWrittenWhole) {
   const std::string nowhere = folder / "missing" / "report.html";
   const auto written = write_report(comparison, nowhere);
   ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().message, nowhere + ": cannot write: No such file or directory");
+  EXPECT_EQ(written.error().message, nowhere + ": cannot be written: No such file or directory");
   std::filesystem::remove_all(folder);
 }
 

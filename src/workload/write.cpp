@@ -6,7 +6,7 @@
 #include <ostream>
 #include <vector>
 
-#include "workload/atomic_file.h"
+#include "base/atomic_file.h"
 #include "workload/native.h"
 
 namespace trainyard {

@@ -96,11 +96,11 @@ class CountIndex {
     return bits;
   }
 
-  std::size_t counts_;                    // number of different counts
-  std::size_t blocks_;                    // of 64 items
-  std::vector<std::uint64_t> words_;      // [block][count]: which items
-  std::vector<std::uint64_t> summary_;    // [group of 64 blocks][count]: which blocks have any
-  std::vector<std::size_t> population_;   // [count]
+  std::size_t counts_;                   // number of different counts
+  std::size_t blocks_;                   // of 64 items
+  std::vector<std::uint64_t> words_;     // [block][count]: which items
+  std::vector<std::uint64_t> summary_;   // [group of 64 blocks][count]: which blocks have any
+  std::vector<std::size_t> population_;  // [count]
 };
 
 }  // namespace trainyard

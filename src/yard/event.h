@@ -31,7 +31,9 @@ enum class Phase : std::uint8_t {
 constexpr bool holds_gpus(Phase p) {
   return p == Phase::starting || p == Phase::running || p == Phase::draining;
 }
-constexpr bool has_ended(Phase p) { return p >= Phase::done; }
+constexpr bool has_ended(Phase p) {
+  return p >= Phase::done;
+}
 std::string_view name(Phase phase);
 
 enum class EventKind : std::uint8_t {
@@ -76,12 +78,13 @@ enum class Verdict : std::uint8_t {
   time_went_back,
   no_such_subject,
   wrong_phase,
-  wrong_gang,         // not exactly the job's workers, or a machine named twice
-  no_room,            // a machine has not that much free
-  wrong_kind,         // of GPU
+  wrong_gang,  // not exactly the job's workers, or a machine named twice
+  no_room,     // a machine has not that much free
+  wrong_kind,  // of GPU
   machine_is_down,
-  victim_protected,   // it runs too short a time, was paused too often, or would take turns
-  victim_unneeded,    // the room is there without it
+  machine_is_up,     // already
+  victim_protected,  // it runs too short a time, was paused too often, or would take turns
+  victim_unneeded,   // the room is there without it, or it is named twice
 };
 std::string_view describe(Verdict verdict);
 

@@ -43,7 +43,8 @@ void FreeIndex::change(MachineId machine, const Resources& now) {
   free = now;
   if (before == now.gpus || !is_up(machine)) return;
   list(kinds_.back(), machine, before, now.gpus);
-  if (kinds_.size() > 1) list(kinds_[index(cluster_.machine(machine).kind)], machine, before, now.gpus);
+  if (kinds_.size() > 1)
+    list(kinds_[index(cluster_.machine(machine).kind)], machine, before, now.gpus);
 }
 
 void FreeIndex::set_up(MachineId machine, bool up) {
@@ -53,7 +54,8 @@ void FreeIndex::set_up(MachineId machine, bool up) {
   const std::int32_t free = on(machine).gpus;
   const std::int32_t before = up ? kUnlisted : free, after = up ? free : kUnlisted;
   list(kinds_.back(), machine, before, after);
-  if (kinds_.size() > 1) list(kinds_[index(cluster_.machine(machine).kind)], machine, before, after);
+  if (kinds_.size() > 1)
+    list(kinds_[index(cluster_.machine(machine).kind)], machine, before, after);
 }
 
 }  // namespace trainyard

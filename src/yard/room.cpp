@@ -24,7 +24,8 @@ void RoomFinder::begin(JobId waiter, std::int32_t max_machines) {
   // fewer of these than it has workers.
   const CountIndex& machines = yard_.free().of(shape_->kind).machines;
   const auto gpus = static_cast<std::size_t>(shape_->per_worker.gpus);
-  for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone; m = machines.next(m + 1, gpus))
+  for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone;
+       m = machines.next(m + 1, gpus))
     consider(MachineId{static_cast<std::uint32_t>(m)});
 }
 
@@ -47,6 +48,11 @@ void RoomFinder::consider(MachineId machine) {
   candidate.slots = slots;
 }
 
+/// Ties by number.
+bool RoomFinder::most_slots(const Candidate& a, const Candidate& b) {
+  return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
+}
+
 bool RoomFinder::offer(JobId victim) {
   victims_.push_back(victim);
   const Resources& each = yard_.shape(victim).per_worker;
@@ -63,25 +69,20 @@ bool RoomFinder::offer(JobId victim) {
   return true;
 }
 
-/// Most slots first, ties by number.
-bool RoomFinder::fits() {
+bool RoomFinder::fits() const {
   if (slots_ < shape_->workers) return false;
   const auto count = static_cast<std::int32_t>(candidates_.size());
   if (count <= max_machines_) return true;
-  const auto most_slots = [](const Candidate& a, const Candidate& b) {
-    return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
-  };
   std::vector<Candidate> best(static_cast<std::size_t>(max_machines_));
-  std::partial_sort_copy(candidates_.begin(), candidates_.end(), best.begin(), best.end(), most_slots);
+  std::partial_sort_copy(candidates_.begin(), candidates_.end(), best.begin(), best.end(),
+                         most_slots);
   std::int64_t sum = 0;
   for (const Candidate& candidate : best) sum += candidate.slots;
   return sum >= shape_->workers;
 }
 
 void RoomFinder::choose() {
-  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-    return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
-  });
+  std::sort(candidates_.begin(), candidates_.end(), most_slots);
   std::int32_t left = shape_->workers;
   for (const Candidate& candidate : candidates_) {
     const std::int32_t here = std::min(left, candidate.slots);
@@ -102,8 +103,8 @@ void RoomFinder::spare_the_unneeded() {
     const Resources& each = yard_.shape(victims_[i]).per_worker;
     const Placement& shares = yard_.placement(victims_[i]);
     const bool needed = std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
-      const Resources rest = yard_.free().on(share.machine) + freed_[index(share.machine)] -
-                             each * share.workers;
+      const Resources rest =
+          yard_.free().on(share.machine) + freed_[index(share.machine)] - each * share.workers;
       return usable(share.machine) && !needed_on(share.machine).fits_in(rest);
     });
     if (needed) continue;

@@ -37,7 +37,8 @@ class RoomFinder {
 
   void consider(MachineId machine);
   [[nodiscard]] bool usable(MachineId machine) const;
-  bool fits();
+  static bool most_slots(const Candidate& a, const Candidate& b);
+  [[nodiscard]] bool fits() const;
   void choose();
   void spare_the_unneeded();
 
@@ -46,7 +47,7 @@ class RoomFinder {
   const Shape* shape_ = nullptr;
   std::int32_t max_machines_ = 0;
 
-  std::vector<Resources> freed_;            // by machine; zero but for those in touched_
+  std::vector<Resources> freed_;  // by machine; zero but for those in touched_
   std::vector<MachineId> touched_;
   std::vector<std::int32_t> candidate_of_;  // by machine: its place in candidates_, or -1
   std::vector<Candidate> candidates_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "perf/checkpoint.h"
 
@@ -20,6 +21,11 @@ std::uint64_t all_gpus(const Machine& machine) {
 
 std::uint64_t pair_key(JobId paused, JobId waiter) {
   return (static_cast<std::uint64_t>(paused) << 32) | static_cast<std::uint64_t>(waiter);
+}
+
+/// Without the product of demand and workers, which a plan could make overflow.
+bool fit(const Resources& each, std::int32_t count, const Resources& room) {
+  return workers_that_fit(each, room, count) == count;
 }
 
 Resources smaller(const Resources& a, const Resources& b) {
@@ -43,38 +49,52 @@ Yard::Yard(const Cluster& cluster, const Workload& workload, YardRules rules)
 
 Verdict Yard::apply(const Event& event) {
   if (event.at < now_) return Verdict::time_went_back;
-  if (event.kind == EventKind::clock) {
-    now_ = event.at;
-    return Verdict::ok;
-  }
-  if (event.kind == EventKind::machine_down || event.kind == EventKind::machine_up) {
-    if (event.subject >= cluster_.machines.size()) return Verdict::no_such_subject;
-    now_ = event.at;
-    const MachineId machine{event.subject};
-    return event.kind == EventKind::machine_down ? take_down(machine) : bring_up(machine);
-  }
+  const Time before = std::exchange(now_, event.at);
+  const Verdict verdict = happen(event);
+  if (verdict != Verdict::ok) now_ = before;
+  return verdict;
+}
+
+Verdict Yard::happen(const Event& event) {
   const JobId job{event.subject};
-  if (event.kind == EventKind::submitted) {
-    // Jobs are numbered in the order of their submission.
-    if (event.subject >= workload_.jobs.size()) return Verdict::no_such_subject;
-    if (event.subject != states_.size()) return Verdict::wrong_phase;
-    now_ = event.at;
-    return submit(job);
-  }
-  if (event.subject >= states_.size()) return Verdict::no_such_subject;
-  now_ = event.at;
+  const MachineId machine{event.subject};
   switch (event.kind) {
-    case EventKind::loaded:
-      if (state(job).phase != Phase::starting) return Verdict::wrong_phase;
-      states_[index(job)].lost += now_ - state(job).since;
-      enter(job, Phase::running);
+    case EventKind::clock:
       return Verdict::ok;
-    case EventKind::finished: return finish(job);
-    case EventKind::drained: return drain(job);
+    case EventKind::machine_down:
+    case EventKind::machine_up:
+      if (event.subject >= cluster_.machines.size()) return Verdict::no_such_subject;
+      return event.kind == EventKind::machine_down ? take_down(machine) : bring_up(machine);
+    case EventKind::submitted:
+      // Jobs are numbered in the order of their submission.
+      if (event.subject >= workload_.jobs.size()) return Verdict::no_such_subject;
+      return event.subject == states_.size() ? submit(job) : Verdict::wrong_phase;
+    default:
+      return event.subject < states_.size() ? happen_to(job, event.kind) : Verdict::no_such_subject;
+  }
+}
+
+Verdict Yard::happen_to(JobId job, EventKind kind) {
+  switch (kind) {
+    case EventKind::loaded:
+      return load(job);
+    case EventKind::finished:
+      return finish(job);
+    case EventKind::drained:
+      return drain(job);
     case EventKind::crashed:
       return holds_gpus(state(job).phase) ? end_early(job, Phase::failed) : Verdict::wrong_phase;
-    default: return end_early(job, Phase::cancelled);
+    default:
+      return end_early(job, Phase::cancelled);
   }
+}
+
+Verdict Yard::load(JobId job) {
+  JobState& state = states_[index(job)];
+  if (state.phase != Phase::starting) return Verdict::wrong_phase;
+  state.lost += now_ - state.since;
+  enter(job, Phase::running);
+  return Verdict::ok;
 }
 
 Verdict Yard::submit(JobId job) {
@@ -139,7 +159,7 @@ Verdict Yard::take_down(MachineId machine) {
 }
 
 Verdict Yard::bring_up(MachineId machine) {
-  if (free_.is_up(machine)) return Verdict::wrong_phase;
+  if (free_.is_up(machine)) return Verdict::machine_is_up;
   free_.set_up(machine, true);
   for (YardListener* listener : listeners_) listener->on_machine(machine, true);
   return Verdict::ok;
@@ -169,25 +189,26 @@ Verdict Yard::check_gang(JobId job, const Placement& placement) const {
   if (index(job) >= states_.size()) return Verdict::no_such_subject;
   if (state(job).phase != Phase::queued) return Verdict::wrong_phase;
   const Shape& shape = this->shape(job);
-  if (workers(placement) != shape.workers) return Verdict::wrong_gang;
+  std::int32_t left = shape.workers;
   for (std::size_t i = 0; i < placement.size(); ++i) {
     const Share& share = placement[i];
     if (index(share.machine) >= cluster_.machines.size()) return Verdict::no_such_subject;
-    if (share.workers <= 0) return Verdict::wrong_gang;
+    if (share.workers <= 0 || share.workers > left) return Verdict::wrong_gang;
+    left -= share.workers;
     for (std::size_t other = 0; other < i; ++other)
       if (placement[other].machine == share.machine) return Verdict::wrong_gang;
     if (!free_.is_up(share.machine)) return Verdict::machine_is_down;
     if (shape.kind != kAnyKind && cluster_.machine(share.machine).kind != shape.kind)
       return Verdict::wrong_kind;
   }
-  return Verdict::ok;
+  return left == 0 ? Verdict::ok : Verdict::wrong_gang;
 }
 
 Verdict Yard::start(JobId job, const Placement& placement) {
   if (const Verdict verdict = check_gang(job, placement); verdict != Verdict::ok) return verdict;
   const Resources& each = shape(job).per_worker;
   for (const Share& share : placement)
-    if (!(each * share.workers).fits_in(free_.on(share.machine))) return Verdict::no_room;
+    if (!fit(each, share.workers, free_.on(share.machine))) return Verdict::no_room;
   Run& run = open_run(job, placement);
   for (std::size_t i = 0; i < placement.size(); ++i) take(run, i, each * placement[i].workers);
   begin_start(job);
@@ -195,29 +216,35 @@ Verdict Yard::start(JobId job, const Placement& placement) {
 }
 
 Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId> victims) const {
-  const Resources& each = shape(job).per_worker;
-  // What is free on a machine of the room, with what all victims but `spared` would free.
-  const auto room_on = [&](MachineId machine, JobId spared) {
-    Resources sum = free_.on(machine);
-    for (const JobId victim : victims)
-      if (victim != spared)
-        for (const Share& share : placement(victim))
-          if (share.machine == machine) sum += shape(victim).per_worker * share.workers;
-    return sum;
-  };
-  const auto fits_without = [&](JobId spared) {
-    return std::all_of(room.begin(), room.end(), [&](const Share& share) {
-      return (each * share.workers).fits_in(room_on(share.machine, spared));
-    });
-  };
-  for (const JobId victim : victims) {
+  for (std::size_t i = 0; i < victims.size(); ++i) {
+    const JobId victim = victims[i];
+    const auto before = victims.first(i);
+    if (std::find(before.begin(), before.end(), victim) != before.end())
+      return Verdict::victim_unneeded;
     if (index(victim) >= states_.size()) return Verdict::no_such_subject;
     if (state(victim).phase != Phase::running) return Verdict::wrong_phase;
     if (pausable_from(victim, job) > now_) return Verdict::victim_protected;
   }
-  if (!fits_without(kNoJob)) return Verdict::no_room;
+  // What each machine of the room has free, with what the victims would free there.
+  std::vector<Resources> there;
+  for (const Share& share : room) there.push_back(free_.on(share.machine));
+  const auto each_in_room = [&](JobId victim, auto visit) {
+    for (const Share& share : placement(victim))
+      for (std::size_t i = 0; i < room.size(); ++i)
+        if (room[i].machine == share.machine) visit(i, shape(victim).per_worker * share.workers);
+  };
   for (const JobId victim : victims)
-    if (fits_without(victim)) return Verdict::victim_unneeded;
+    each_in_room(victim, [&](std::size_t i, const Resources& freed) { there[i] += freed; });
+  const Resources& each = shape(job).per_worker;
+  for (std::size_t i = 0; i < room.size(); ++i)
+    if (!fit(each, room[i].workers, there[i])) return Verdict::no_room;
+  for (const JobId victim : victims) {
+    bool needed = false;
+    each_in_room(victim, [&](std::size_t i, const Resources& freed) {
+      needed = needed || !fit(each, room[i].workers, there[i] - freed);
+    });
+    if (!needed) return Verdict::victim_unneeded;
+  }
   return Verdict::ok;
 }
 
@@ -312,19 +339,20 @@ void Yard::release(JobId job) {
     Resources held = each * share.workers;
     if (!run.missing.empty()) held -= run.missing[i];
     free_.give(share.machine, held);
-    if (run.room_for != kNoJob) hand_over(run.room_for, share.machine);
+    if (run.room_for != kNoJob) hand_over(run.room_for, share.machine, held);
   }
   const JobId heir = run.room_for;
   close_run(job);
   if (heir != kNoJob && --runs_[state(heir).run].leaving == 0) begin_start(heir);
 }
 
-/// The waiting job takes what it still misses on this machine, as far as it is free now.
-void Yard::hand_over(JobId waiter, MachineId machine) {
+/// The waiting job takes what it still misses on this machine from what was freed for it there, and
+/// from nothing else: what others leave meanwhile is anybody's.
+void Yard::hand_over(JobId waiter, MachineId machine, const Resources& freed) {
   Run& run = runs_[state(waiter).run];
   for (std::size_t i = 0; i < run.shares.size(); ++i) {
     if (run.shares[i].machine != machine) continue;
-    const Resources amount = smaller(run.missing[i], free_.on(machine));
+    const Resources amount = smaller(run.missing[i], freed);
     take(run, i, amount);
     run.missing[i] -= amount;
   }
@@ -372,7 +400,7 @@ std::int64_t Yard::attained_service(JobId id) const {
   const JobState& state = this->state(id);
   Duration time = state.done;
   if (state.phase == Phase::running) time += now_ - state.since;
-  return time.us * job(id).gpus();
+  return (time * job(id).gpus()).us;
 }
 
 Time Yard::pausable_from(JobId victim, JobId waiter) const {
@@ -380,7 +408,7 @@ Time Yard::pausable_from(JobId victim, JobId waiter) const {
   if (state.phase != Phase::running || state.pauses >= rules_.max_pauses) return Time::never();
   if (this->state(waiter).pauses > 0 && yielded_.contains(pair_key(waiter, victim)))
     return Time::never();
-  return rules_.min_run == Duration::max() ? Time::never() : state.since + rules_.min_run;
+  return state.since + rules_.min_run;
 }
 
 }  // namespace trainyard

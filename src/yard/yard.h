@@ -32,12 +32,12 @@ namespace trainyard {
 
 struct YardRules {
   Duration min_run = minutes(1);  // since it last loaded
-  std::int32_t max_pauses = 64;
+  std::uint32_t max_pauses = 64;
 };
 
 struct JobState {
   Phase phase = Phase::absent;
-  std::uint16_t pauses = 0;
+  std::uint32_t pauses = 0;
   ShapeId shape{0};
   std::uint32_t run = 0;  // index of its Run while it is reserved or holds GPUs
   Time since;             // when the present phase began
@@ -110,7 +110,8 @@ class Yard {
   /// When a job that holds GPUs would leave if nothing happened to it, by its estimate. Does not
   /// change while it runs.
   [[nodiscard]] Time expected_end(JobId id) const;
-  /// GPU time, in GPU-microseconds, in which the job was running.
+  /// GPU time, in GPU-microseconds, of the work that counts; in the present run of all the time
+  /// since it loaded, checkpoints included.
   [[nodiscard]] std::int64_t attained_service(JobId id) const;
 
   /// Rule 4: from when on the victim may be paused for the waiter; Time::never() if never.
@@ -137,7 +138,10 @@ class Yard {
   [[nodiscard]] Verdict check_room(JobId job, const Placement& room,
                                    std::span<const JobId> victims) const;
 
+  Verdict happen(const Event& event);
+  Verdict happen_to(JobId job, EventKind kind);
   Verdict submit(JobId job);
+  Verdict load(JobId job);
   Verdict finish(JobId job);
   Verdict drain(JobId job);
   Verdict end_early(JobId job, Phase end);
@@ -154,7 +158,7 @@ class Yard {
   void close_run(JobId job);
   void take(Run& run, std::size_t share, const Resources& amount);
   void release(JobId job);
-  void hand_over(JobId waiter, MachineId machine);
+  void hand_over(JobId waiter, MachineId machine, const Resources& freed);
 
   const Cluster& cluster_;
   const Workload& workload_;
@@ -167,8 +171,8 @@ class Yard {
   std::vector<std::uint32_t> spare_runs_;
 
   FreeIndex free_;
-  std::vector<std::uint64_t> free_gpus_;      // of each machine, a bit each
-  std::vector<std::vector<JobId>> jobs_on_;   // of each machine
+  std::vector<std::uint64_t> free_gpus_;       // of each machine, a bit each
+  std::vector<std::vector<JobId>> jobs_on_;    // of each machine
   std::unordered_set<std::uint64_t> yielded_;  // (who was paused, for whom)
   std::int64_t held_gpus_ = 0;
   std::size_t unfinished_ = 0;

@@ -4,9 +4,15 @@
 //
 // The reservation names machines, not a mere number of GPUs, so a gang that needs whole machines
 // is not fooled by GPUs that are free here and there. It stands until the head starts or cannot
-// start by it; it is looked for anew when someone left earlier than expected (it may come earlier).
+// start by it; it is looked for anew when someone left earlier than expected (it may come earlier),
+// when a machine went down or came up, and when someone ahead of the head took room. While none can
+// be had, because machines are down or being emptied for others, anyone may go.
+//
+// Who goes before the head finds room as it is: nobody is paused for it, because what a pause
+// brings about (the victim comes back and runs longer) is not in the estimates.
 #include <algorithm>
 
+#include "perf/checkpoint.h"
 #include "policy/members.h"
 #include "policy/running.h"
 
@@ -19,29 +25,21 @@ class Easy final : public BackfillStage {
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
     running_.on_phase(yard, job, from, to);
-    const bool left = holds_gpus(from) && !holds_gpus(to);
-    if (left && (from != Phase::running || yard.now() < running_.end_of(job))) head_ = kNoJob;
+    const bool left = (holds_gpus(from) || from == Phase::reserved) && !holds_gpus(to);
+    const bool expected = from == Phase::running && yard.now() >= running_.end_of(job);
+    const bool came_ahead = from == Phase::queued && !has_ended(to) && !backfilling_;
+    if ((left && !expected) || came_ahead) head_ = kNoJob;
   }
+
+  void on_machine() override { head_ = kNoJob; }
 
   void run(Dispatcher& dispatcher, JobId blocked) override {
     const Yard& yard = dispatcher.yard();
-    if (blocked != head_ || yard.now() >= start_) reserve(dispatcher, blocked);
-    candidates_.clear();
-    hopeless_.clear();
-    dispatcher.queue().collect(
-        depth_ + 1, [&](ShapeId lane) { return dispatcher.is_closed(lane); }, candidates_);
-    for (const Queue::Entry& entry : candidates_) {
-      if (entry.job == blocked || dispatcher.is_closed(entry.lane)) continue;
-      const Job& job = yard.job(entry.job);
-      const bool ends_before =
-          yard.now() + job.load + yard.expected_remaining(entry.job) <= start_;
-      if (ends_before) {
-        dispatcher.try_start(entry.job);
-      } else if (std::find(hopeless_.begin(), hopeless_.end(), entry.lane) == hopeless_.end() &&
-                 !dispatcher.try_start_avoiding(entry.job, needed_)) {
-        hopeless_.push_back(entry.lane);
-      }
-    }
+    const bool stands = blocked == head_ && start_ != Time::never() && yard.now() < start_;
+    if (!stands) reserve(dispatcher, blocked);
+    backfilling_ = true;
+    start_others(dispatcher);
+    backfilling_ = false;
   }
 
   [[nodiscard]] std::optional<Time> reserved_start(JobId head) const override {
@@ -50,6 +48,28 @@ class Easy final : public BackfillStage {
   }
 
  private:
+  void start_others(Dispatcher& dispatcher) {
+    const Yard& yard = dispatcher.yard();
+    candidates_.clear();
+    no_room_.clear();
+    no_room_beside_.clear();
+    dispatcher.queue().collect(
+        depth_, [&](ShapeId lane) { return dispatcher.is_closed(lane); }, candidates_);
+    for (const Queue::Entry& entry : candidates_) {
+      const Job& job = yard.job(entry.job);
+      const bool ends_before =
+          yard.now() + job.load + run_time(job, yard.expected_remaining(entry.job)) <= start_;
+      if (contains(no_room_, entry.lane)) continue;
+      if (!ends_before && contains(no_room_beside_, entry.lane)) continue;
+      if (dispatcher.try_place(entry.job, ends_before ? nullptr : &needed_)) continue;
+      (ends_before ? no_room_ : no_room_beside_).push_back(entry.lane);
+    }
+  }
+
+  static bool contains(const std::vector<ShapeId>& lanes, ShapeId lane) {
+    return std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
+  }
+
   void reserve(Dispatcher& dispatcher, JobId head) {
     const Yard& yard = dispatcher.yard();
     RoomFinder& finder = dispatcher.finder();
@@ -69,9 +89,10 @@ class Easy final : public BackfillStage {
   RunningByEnd running_;
   JobId head_ = kNoJob;
   Time start_ = Time::never();
-  Avoid needed_;  // the machines of the reservation
+  Avoid needed_;              // the machines of the reservation
+  bool backfilling_ = false;  // those that start now respect it
   std::vector<Queue::Entry> candidates_;
-  std::vector<ShapeId> hopeless_;  // found no room beside the reservation in this round
+  std::vector<ShapeId> no_room_, no_room_beside_;  // found in this round; beside the reservation
 };
 
 }  // namespace
@@ -80,7 +101,8 @@ Member<BackfillStage> backfill_easy() {
   return {{"easy",
            "whoever does not delay the start that is reserved for the first in the queue",
            "EASY: Lifka, JSSPP 1995; reservations of machines instead of counts are ours",
-           {{"depth", ParamType::whole, "1000", "jobs looked at behind the first"}}},
+           {{"depth", ParamType::whole, "500",
+             "jobs looked at behind the first (as many as Slurm's bf_max_job_test)"}}},
           [](const Params& params) -> std::unique_ptr<BackfillStage> {
             return std::make_unique<Easy>(params);
           }};

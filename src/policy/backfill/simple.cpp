@@ -13,8 +13,8 @@ class Greedy final : public BackfillStage {
  public:
   void run(Dispatcher& dispatcher, JobId /*blocked*/) override {
     while (true) {
-      const JobId next = dispatcher.queue().first_not(
-          [&](ShapeId lane) { return dispatcher.is_closed(lane); });
+      const JobId next =
+          dispatcher.queue().first_not([&](ShapeId lane) { return dispatcher.is_closed(lane); });
       if (next == kNoJob) return;
       dispatcher.try_start(next);
     }
@@ -31,9 +31,10 @@ Member<BackfillStage> backfill_none() {
 }
 
 Member<BackfillStage> backfill_greedy() {
-  return {{"greedy", "whoever fits goes, in order; queue.patience bounds how long one is passed",
-           "standard"},
-          [](const Params&) -> std::unique_ptr<BackfillStage> { return std::make_unique<Greedy>(); }};
+  return {
+      {"greedy", "whoever fits goes, in order; queue.patience bounds how long one is passed",
+       "standard"},
+      [](const Params&) -> std::unique_ptr<BackfillStage> { return std::make_unique<Greedy>(); }};
 }
 
 }  // namespace trainyard

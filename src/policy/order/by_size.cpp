@@ -1,8 +1,7 @@
 // Smallest first, by what is known of a job's size: its whole estimate (sjf), what is left of it
 // (srtf), or what is left times the GPUs that it takes (srsf). With exact estimates srtf has the
-// least mean completion time on one machine when pausing is free; srsf is the same idea in GPU time.
-#include <limits>
-
+// least mean completion time on one machine when pausing is free; srsf is the same idea in GPU
+// time.
 #include "policy/members.h"
 
 namespace trainyard {
@@ -25,10 +24,7 @@ class ShortestRemainingTime final : public OrderStage {
 class ShortestRemainingService final : public OrderStage {
  public:
   [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    const std::int64_t left = yard.expected_remaining(job).us;
-    const std::int64_t gpus = yard.job(job).gpus();
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-    return gpus > 0 && left > kMost / gpus ? kMost : left * gpus;
+    return (yard.expected_remaining(job) * yard.job(job).gpus()).us;
   }
 };
 

@@ -39,6 +39,7 @@ class LeastAttainedService final : public OrderStage {
       set_timer(job, Time::never());
     if (to == Phase::running) set_timer(job, next_sinking(yard, job));
     if (to == Phase::queued && from != Phase::absent) {
+      forget_what_was_lost(yard, job);
       known.level = std::max(known.level, level_of(counted_service(yard, job)));
       set_timer(job, promotion(yard, job));
     }
@@ -91,9 +92,15 @@ class LeastAttainedService final : public OrderStage {
     return found == forgiven_.end() ? 0 : found->second;
   }
 
+  /// A failed machine takes back service, and may take back more than was not forgiven.
+  void forget_what_was_lost(const Yard& yard, JobId job) {
+    if (const auto found = forgiven_.find(job); found != forgiven_.end())
+      found->second = std::min(found->second, yard.attained_service(job));
+  }
+
   /// GPU-microseconds since the job last counted anew.
   [[nodiscard]] std::int64_t counted_service(const Yard& yard, JobId job) const {
-    return std::max<std::int64_t>(0, yard.attained_service(job) - forgiven(job));
+    return yard.attained_service(job) - forgiven(job);
   }
 
   [[nodiscard]] std::uint8_t level_of(std::int64_t service) const {
@@ -111,8 +118,8 @@ class LeastAttainedService final : public OrderStage {
 
   [[nodiscard]] Time promotion(const Yard& yard, JobId job) const {
     if (jobs_[index(job)].level == 0 || promote_ == 0) return Time::never();
-    const auto ran = static_cast<double>(counted_service(yard, job)) /
-                     static_cast<double>(yard.job(job).gpus());
+    const auto ran =
+        static_cast<double>(counted_service(yard, job)) / static_cast<double>(yard.job(job).gpus());
     const auto wait = static_cast<std::int64_t>(std::min(promote_ * ran, 1e17));
     return yard.now() + std::max(promote_wait_, microseconds(wait));
   }
@@ -131,11 +138,12 @@ Member<OrderStage> order_las() {
   return {
       {"las",
        "least attained service (GPUs x time) first, in levels; needs no estimate",
-       "2D-LAS: Gu et al., Tiresias, NSDI 2019; thresholds from its public simulator's example",
+       "2D-LAS: Gu et al., Tiresias, NSDI 2019; thresholds and promotion as in its public "
+       "simulator; promote=2 and promote_wait are ours",
        {{"thresholds", ParamType::durations, "1h/2h/5h", "GPU time at which a job sinks a level"},
         {"promote", ParamType::real, "2",
-         "back to level 0 after waiting this many times what it ran; 0: never (ours)"},
-        {"promote_wait", ParamType::duration, "1h", "and after waiting at least so long (ours)"}}},
+         "back to level 0 after waiting this many times what it ran; 0: never"},
+        {"promote_wait", ParamType::duration, "1h", "and after waiting at least so long"}}},
       [](const Params& params) -> std::unique_ptr<OrderStage> {
         return std::make_unique<LeastAttainedService>(params);
       }};

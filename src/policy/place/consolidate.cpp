@@ -1,8 +1,10 @@
 // As few machines as possible, and one rack if that costs no further machine. A job may be made to
 // wait for the fewest machines that it could ever have, rather than take more now.
 //
-// Filling the machines with the most room first takes the fewest; the last of them is the one with
-// the least room that suffices for the rest, so that large holes stay whole.
+// Filling the machines with room for the most workers first takes the fewest (ties: more free GPUs,
+// then the lower number); the last of them is the one with the fewest free GPUs that suffices for
+// the rest, so that large holes stay whole. Of the racks that will do, the one with the fewest
+// free GPUs.
 #include <algorithm>
 
 #include "base/grow.h"
@@ -39,6 +41,7 @@ class Consolidate final : public PlaceStage {
   struct Room {
     std::size_t machine;
     std::int32_t slots;
+    std::int32_t free_gpus;
   };
 
   [[nodiscard]] bool waits(const Shape& shape) const {
@@ -67,60 +70,84 @@ class Consolidate final : public PlaceStage {
 
   void consider(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t m) {
     if (avoid != nullptr && (*avoid)[m]) return;
-    const MachineId machine{static_cast<std::uint32_t>(m)};
-    const std::int32_t slots =
-        workers_that_fit(shape.per_worker, yard.free().on(machine), shape.workers);
-    if (slots > 0) rooms_.push_back({m, slots});
+    const Resources& free = yard.free().on(MachineId{static_cast<std::uint32_t>(m)});
+    const std::int32_t slots = workers_that_fit(shape.per_worker, free, shape.workers);
+    if (slots > 0) rooms_.push_back({m, slots, free.gpus});
   }
 
   /// The machines with the most free GPUs, until the gang has room; of those with less, which can
-  /// only be the last of its machines, the first of each count.
+  /// only be the last of its machines, the first of each count. A machine that is short of CPUs or
+  /// memory counts for neither: behind it may be one that takes more workers.
   void gather_all(const Yard& yard, const Shape& shape, const Avoid* avoid) {
     rooms_.clear();
     const CountIndex& machines = yard.free().of(shape.kind).machines;
     const auto least = static_cast<std::size_t>(shape.per_worker.gpus);
     std::int64_t slots = 0;
-    for (std::size_t count = machines.max_count() + 1; count-- > least;)
+    for (std::size_t count = machines.max_count() + 1; count-- > least;) {
+      const Resources gpus_alone{.gpus = shape.per_worker.gpus};
+      const std::int32_t most =
+          workers_that_fit(gpus_alone, {.gpus = static_cast<std::int32_t>(count)}, shape.workers);
       each_with(machines, count, [&](std::size_t m) {
         const std::size_t before = rooms_.size();
         consider(yard, shape, avoid, m);
-        if (rooms_.size() > before) slots += rooms_.back().slots;
-        return rooms_.size() == before || slots < shape.workers;
+        if (rooms_.size() == before || rooms_.back().slots < most) return true;
+        slots += most;
+        return slots < shape.workers;
       });
+    }
   }
 
   bool fewest_machines(const Shape& shape, Placement& out) {
     out.clear();
     std::sort(rooms_.begin(), rooms_.end(), [](const Room& a, const Room& b) {
-      return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
+      if (a.slots != b.slots) return a.slots > b.slots;
+      return a.free_gpus != b.free_gpus ? a.free_gpus > b.free_gpus : a.machine < b.machine;
     });
     std::int32_t left = shape.workers;
     for (std::size_t i = 0; i < rooms_.size() && left > 0; ++i) {
-      std::size_t pick = i;
-      if (rooms_[i].slots >= left)
-        while (pick + 1 < rooms_.size() && rooms_[pick + 1].slots >= left) ++pick;
-      // Equal room: the lowest number.
-      while (pick > i && rooms_[pick - 1].slots == rooms_[pick].slots) --pick;
-      const std::int32_t here = std::min(left, rooms_[pick].slots);
-      out.push_back({MachineId{static_cast<std::uint32_t>(rooms_[pick].machine)}, here});
+      const Room& room = rooms_[last_machine(i, left)];
+      const std::int32_t here = std::min(left, room.slots);
+      out.push_back({MachineId{static_cast<std::uint32_t>(room.machine)}, here});
       left -= here;
     }
     return left == 0;
   }
 
+  /// From i on, the one with the fewest free GPUs and room for all that is left; i if none has.
+  [[nodiscard]] std::size_t last_machine(std::size_t i, std::int32_t left) const {
+    std::size_t pick = i;
+    for (std::size_t j = i + 1; j < rooms_.size() && rooms_[j].slots >= left; ++j) {
+      const Room &best = rooms_[pick], &room = rooms_[j];
+      if (room.free_gpus != best.free_gpus ? room.free_gpus < best.free_gpus
+                                           : room.machine < best.machine)
+        pick = j;
+    }
+    return pick;
+  }
+
+  /// The fullest rack that has the gang on no more machines; `out` stays where none has.
   void prefer_one_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) {
-    const FreeIndex::OfKind& of = yard.free().of(shape.kind);
+    const CountIndex& racks = yard.free().of(shape.kind).racks;
     const auto wanted = static_cast<std::size_t>(shape.gpus());
-    const std::size_t count = of.racks.smallest_count(std::min(wanted, of.racks.max_count()));
-    if (count == CountIndex::kNone) return;
-    const Rack& rack = yard.cluster().racks[of.racks.first_with(count)];
+    bool found = false;
+    for (std::size_t count = std::min(wanted, racks.max_count());
+         count <= racks.max_count() && !found; ++count)
+      each_with(racks, count, [&](std::size_t rack) {
+        gather_rack(yard, shape, avoid, yard.cluster().racks[rack]);
+        found = fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size();
+        return !found;
+      });
+    if (found) out = in_rack_;
+  }
+
+  void gather_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, const Rack& rack) {
     rooms_.clear();
     for (std::uint32_t m = 0; m < rack.machine_count; ++m) {
       const MachineId machine{rack.first_machine + m};
-      const bool right = shape.kind == kAnyKind || yard.cluster().machine(machine).kind == shape.kind;
+      const bool right =
+          shape.kind == kAnyKind || yard.cluster().machine(machine).kind == shape.kind;
       if (right && yard.free().is_up(machine)) consider(yard, shape, avoid, index(machine));
     }
-    if (fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size()) out = in_rack_;
   }
 
   WaitFor wait_for_;
@@ -135,7 +162,9 @@ Member<PlaceStage> place_consolidate() {
   return {{"consolidate",
            "the fewest machines, in one rack if that costs no further machine",
            "consolidation as in Gandiva and Tiresias; waiting by tensor skew: Gu et al., NSDI 2019",
-           {{"wait_for", ParamType::choice, "all",
+           {{"wait_for",
+             ParamType::choice,
+             "all",
              "who waits for the fewest machines it could ever have instead of taking more",
              {"all", "skewed", "none"}}}},
           [](const Params& params) -> std::unique_ptr<PlaceStage> {

@@ -23,6 +23,7 @@ class Pausable {
   void add(const Yard& yard, JobId job, Rank rank) {
     grow_to(ranks_, index(job), yard.workload().jobs.size());
     ranks_[index(job)] = rank;
+    admit_newcomers(yard);
     if (yard.state(job).pauses >= yard.rules().max_pauses) return;
     protected_.insert({rank, job});
     newcomers_.push_back({yard.now(), job});
@@ -74,6 +75,7 @@ class Pausable {
   }
 
   void admit_newcomers(const Yard& yard) {
+    if (yard.rules().min_run == Duration::max()) return;
     for (; !newcomers_.empty(); newcomers_.pop_front()) {
       const Newcomer& first = newcomers_.front();
       if (protected_until(yard, first) > yard.now()) return;

@@ -1,7 +1,7 @@
 // A trial job pauses batch jobs drawn at random, until it fits. The whole set is drawn before the
 // first of them is paused. Same seed, same draws.
-#include "base/grow.h"
 #include "base/random.h"
+#include "base/grow.h"
 #include "policy/members.h"
 #include "policy/preempt/offers.h"
 

@@ -1,4 +1,4 @@
-#include "workload/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 namespace trainyard {
@@ -24,15 +25,21 @@ bool sync_to_disk(const std::string& path) {
 
 Expected<void> write_file_atomically(const std::string& path,
                                      const std::function<void(std::ostream&)>& write) {
-  const std::string part = fmt::format("{}.{}.part", path, ::getpid());
+  // A device or a pipe cannot be replaced, and must not be: it is written to as it is.
+  std::error_code none;
+  const bool special =
+      std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none);
+  const std::string part = special ? path : fmt::format("{}.{}.part", path, ::getpid());
   errno = 0;
   std::ofstream out(part, std::ios::binary | std::ios::trunc);
   if (!out) return fail("{}: cannot be written: {}", path, std::strerror(errno));
   write(out);
   out.close();
-  if (out && sync_to_disk(part) && std::rename(part.c_str(), path.c_str()) == 0) return {};
+  if (special && out) return {};
+  if (!special && out && sync_to_disk(part) && std::rename(part.c_str(), path.c_str()) == 0)
+    return {};
   const int why = errno;
-  std::remove(part.c_str());
+  if (!special) std::remove(part.c_str());
   return fail("{}: cannot be written: {}", path, std::strerror(why));
 }
 

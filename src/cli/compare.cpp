@@ -1,0 +1,165 @@
+// trainyard compare: the same jobs under several policies, over several seeds.
+#include <unistd.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "study/compare.h"
+#include "study/json.h"
+#include "study/report.h"
+#include "study/run.h"
+#include "study/summary.h"
+#include "workload/generate.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct CompareCommandOptions : WorkloadOptions {
+  std::vector<std::string> policies;
+  std::vector<std::string> settings;
+  std::string faults;
+  int seeds = 1;
+  int threads = 0;
+  std::string json, report;
+};
+
+/// A generated workload is another one with each seed; one from a file is read once.
+class Workloads {
+ public:
+  Workloads(const WorkloadOptions& options, const Cluster& cluster)
+      : options_(options), cluster_(cluster) {}
+
+  Expected<void> load() {
+    auto first = load_checked(options_.seed);
+    if (!first) return tl::make_unexpected(first.error());
+    first_ = std::make_shared<const Workload>(std::move(*first));
+    return {};
+  }
+
+  [[nodiscard]] Expected<std::shared_ptr<const Workload>> of(std::uint64_t seed) const {
+    if (seed == options_.seed || !names_generator(options_.workload)) return first_;
+    auto workload = load_checked(seed);
+    if (!workload) return tl::make_unexpected(workload.error());
+    return std::make_shared<const Workload>(std::move(*workload));
+  }
+
+  [[nodiscard]] const Workload& first() const { return *first_; }
+
+ private:
+  [[nodiscard]] Expected<Workload> load_checked(std::uint64_t seed) const {
+    WorkloadOptions options = options_;
+    options.seed = seed;
+    auto workload = load_workload(options, cluster_);
+    if (!workload) return workload;
+    if (auto ok = check_fits(*workload, cluster_); !ok) return tl::make_unexpected(ok.error());
+    return workload;
+  }
+
+  const WorkloadOptions& options_;
+  const Cluster& cluster_;
+  std::shared_ptr<const Workload> first_;
+};
+
+Expected<Run> run_one(const CompareCommandOptions& options, const Cluster& cluster,
+                      const Workloads& workloads, const std::string& policy, std::uint64_t seed) {
+  const auto spec = PolicySpec::parse(policy, options.settings);
+  if (!spec) return tl::make_unexpected(spec.error());
+  const auto workload = workloads.of(seed);
+  if (!workload) return tl::make_unexpected(workload.error());
+  auto faults = load_faults(options.faults, cluster, **workload, seed);
+  if (!faults) return tl::make_unexpected(faults.error());
+  Simulation simulation(cluster, **workload, *spec, {seed, std::move(*faults)});
+  simulation.run();
+  return summarize_run(simulation);
+}
+
+/// What a person would type to see this again.
+std::string command_line(const CompareCommandOptions& options) {
+  const auto quote = [](const std::string& text) {
+    return text.find(' ') == std::string::npos ? text : "'" + text + "'";
+  };
+  std::string text = "trainyard compare --workload " + quote(options.workload);
+  if (!options.cluster.empty()) text += " --cluster " + quote(options.cluster);
+  text += " --policy " + quote(fmt::format("{}", fmt::join(options.policies, ",")));
+  for (const std::string& setting : options.settings) text += " --set " + quote(setting);
+  if (!options.faults.empty()) text += " --faults " + quote(options.faults);
+  return text + fmt::format(" --seed {} --seeds {}", options.seed, options.seeds);
+}
+
+Expected<void> show(const Comparison& comparison, const CompareCommandOptions& options) {
+  if (!options.report.empty()) {
+    if (auto ok = write_report(comparison, options.report); !ok) return ok;
+    note(fmt::format("the report is in {}; open it in a browser", options.report));
+  }
+  if (!options.json.empty())
+    if (auto ok = write_output(options.json, to_text(to_json(comparison))); !ok) return ok;
+  if (options.json == "-") return {};
+  return print(fmt::format("{} on {}\n\n{}", comparison.workload, comparison.cluster,
+                           to_text(summarize(comparison), ::isatty(STDOUT_FILENO) == 1)));
+}
+
+Expected<void> compare(const CompareCommandOptions& options) {
+  for (const std::string& policy : options.policies)
+    if (const auto spec = PolicySpec::parse(policy, options.settings); !spec)
+      return tl::make_unexpected(spec.error());
+  const auto cluster = load_cluster(options);
+  if (!cluster) return tl::make_unexpected(cluster.error());
+  Workloads workloads(options, *cluster);
+  if (auto ok = workloads.load(); !ok) return ok;
+
+  CompareOptions plan;
+  plan.policies = options.policies;
+  for (int i = 0; i < options.seeds; ++i)
+    plan.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
+  plan.threads = options.threads;
+  auto progress = std::make_unique<Progress>("comparing", plan.policies.size() * plan.seeds.size());
+  plan.on_run_done = [&] { progress->add(); };
+  auto runs = run_all(plan, [&](const std::string& policy, std::uint64_t seed) {
+    return run_one(options, *cluster, workloads, policy, seed);
+  });
+  progress.reset();
+  if (!runs) return tl::make_unexpected(runs.error());
+  return show({fmt::format("{} ({} jobs)", workloads.first().source, workloads.first().jobs.size()),
+               describe(*cluster), command_line(options), plan.seeds, std::move(*runs)},
+              options);
+}
+
+}  // namespace
+
+void add_compare_command(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<CompareCommandOptions>();
+  CLI::App* command = add_command(
+      app, "compare", "Runs several policies over several seeds and puts them side by side.",
+      "trainyard compare --workload philly-like:jobs=20000,load=0.9 --policy fifo,srtf,las "
+      "--seeds 4\n"
+      "trainyard compare --workload philly.csv --cluster 64x8xV100 --policy fifo,fifo-easy "
+      "--report report.html\n"
+      "trainyard compare --workload jobs.csv --policy \"fifo,order=srtf place=best-fit\" --json -");
+  add_workload_options(*command, "--workload", *options);
+  command
+      ->add_option("--policy", options->policies,
+                   "presets or lines of stages, separated by commas; the first is what the others "
+                   "are compared with")
+      ->type_name("POLICY,...")
+      ->delimiter(',')
+      ->required();
+  add_set_option(*command, options->settings);
+  add_faults_option(*command, options->faults);
+  command->add_option("--seeds", options->seeds, "how many, from --seed on (default 1)")
+      ->type_name("NUMBER")
+      ->check(whole_number(1, 10'000));
+  command->add_option("--threads", options->threads, "runs at once (default: one a core)")
+      ->type_name("NUMBER")
+      ->check(whole_number(1, 1'024));
+  command->add_option("--json", options->json, "every run as JSON; - is standard output")
+      ->type_name("FILE|-");
+  command->add_option("--report", options->report, "an HTML page with plots, in one file")
+      ->type_name("FILE");
+  command->callback([options, &chosen] { chosen = [options] { return compare(*options); }; });
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,91 @@
+// trainyard policies: what there is to choose from, from the registry itself.
+#include <memory>
+
+#include "cli/commands.h"
+#include "policy/registry.h"
+
+namespace trainyard::cli {
+namespace {
+
+std::string describe_params(const std::vector<ParamSpec>& params, std::string_view prefix) {
+  std::string text;
+  for (const ParamSpec& param : params) {
+    text +=
+        fmt::format("      {:<34} {}\n",
+                    fmt::format("{}.{}={}", prefix, param.name, param.default_value), param.help);
+    if (!param.choices.empty())
+      text += fmt::format("      {:<34} one of: {}\n", "", fmt::join(param.choices, ", "));
+  }
+  return text;
+}
+
+std::string list_all() {
+  std::string text = "Presets (--policy NAME):\n";
+  for (const Preset& preset : presets())
+    text += fmt::format("  {:<12} {}\n", preset.name, preset.summary);
+  text +=
+      "\nStages (--policy \"order=... place=...\"; the first of each is taken when none is "
+      "named):\n";
+  for (const StageInfo& stage : stage_infos()) {
+    text += fmt::format("\n  {}: {}\n", stage.name, stage.question);
+    for (const MemberInfo& member : stage.members) {
+      text += fmt::format("    {:<20} {}\n", member.name, member.summary);
+      text += describe_params(member.params, stage.name);
+    }
+  }
+  return text + "\nNext: trainyard policies NAME tells more of one.\n";
+}
+
+std::string describe_member(const StageInfo& stage, const MemberInfo& member) {
+  std::string text = fmt::format("{}={}: {}\n  source: {}\n", stage.name, member.name,
+                                 member.summary, member.source);
+  if (!member.params.empty())
+    text += "  parameters, with their defaults:\n" + describe_params(member.params, stage.name);
+  return text;
+}
+
+std::string describe_preset(const Preset& preset) {
+  std::string text =
+      fmt::format("{}: {}\n  source: {}\n  the same as: --policy \"{}\"\n\nmade of:\n", preset.name,
+                  preset.summary, preset.source, preset.line);
+  const auto spec = PolicySpec::parse(preset.name);
+  for (const StageInfo& stage : stage_infos())
+    for (const MemberInfo& member : stage.members)
+      if (member.name == spec->member(stage.name)) text += describe_member(stage, member);
+  return text;
+}
+
+Expected<void> describe_one(const std::string& name) {
+  std::string text;
+  std::vector<std::string> known;
+  for (const Preset& preset : presets()) {
+    known.push_back(preset.name);
+    if (preset.name == name) text += describe_preset(preset);
+  }
+  for (const StageInfo& stage : stage_infos())
+    for (const MemberInfo& member : stage.members) {
+      known.push_back(member.name);
+      if (member.name == name || stage.name + "=" + member.name == name)
+        text += (text.empty() ? "" : "\n") + describe_member(stage, member);
+    }
+  if (!text.empty()) return print(text);
+  return fail("there is no policy or stage member {}{}; trainyard policies lists them",
+              trainyard::quoted(name), did_you_mean(name, known));
+}
+
+}  // namespace
+
+void add_policies_command(CLI::App& app, Action& chosen) {
+  const auto name = std::make_shared<std::string>();
+  CLI::App* command = add_command(
+      app, "policies", "Lists policies, stages and their parameters, with where they are from.",
+      "trainyard policies\ntrainyard policies tiresias\ntrainyard policies order=las");
+  command->add_option("name", *name, "a preset, a stage member, or stage=member");
+  command->callback([name, &chosen] {
+    chosen = [name]() -> Expected<void> {
+      return name->empty() ? print(list_all()) : describe_one(*name);
+    };
+  });
+}
+
+}  // namespace trainyard::cli

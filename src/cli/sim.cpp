@@ -1,0 +1,186 @@
+// trainyard sim: one workload, one cluster, one policy, and what came of it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "sim/job_table.h"
+#include "sim/simulation.h"
+#include "sim/timeline.h"
+#include "study/json.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct SimCommandOptions : WorkloadOptions {
+  std::string policy = "fifo";
+  std::vector<std::string> settings;
+  std::string faults;
+  std::string json, jobs_csv, timeline;
+  std::string queue_at;
+};
+
+std::string line_of(std::string_view label, const Summary& s, bool as_time) {
+  const auto show = [&](double value) {
+    if (!as_time) return fmt::format("{:.2f}", value);
+    const auto duration = duration_from_seconds(value);
+    return duration ? format(*duration) : "?";
+  };
+  return fmt::format("  {:<10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", label, show(s.mean),
+                     show(s.p50), show(s.p95), show(s.p99), show(s.max));
+}
+
+std::string block_of(std::string_view title, const JobTimes& times) {
+  return fmt::format("{:<12} {:>10} {:>10} {:>10} {:>10} {:>10}\n", title, "mean", "p50", "p95",
+                     "p99", "max") +
+         line_of("JCT", times.jct_s, true) + line_of("wait", times.wait_s, true) +
+         line_of("slowdown", times.slowdown, false);
+}
+
+std::string duration_text(double s) {
+  const auto duration = duration_from_seconds(s);
+  return duration ? format(*duration) : "?";
+}
+
+std::string to_text(const Result& r, const Workload& workload, const Cluster& cluster) {
+  std::string text = fmt::format("{} on {}\npolicy {}, seed {}\n\n", workload.source,
+                                 describe(cluster), r.policy, r.seed);
+  text += fmt::format("{} of {} jobs finished, makespan {}\n", r.finished, r.jobs,
+                      duration_text(r.makespan_s));
+  text += fmt::format(
+      "GPUs in use {:.1f}%, {} preemptions, {:.1f} GPU hours lost to pauses and "
+      "loading, fairness {:.3f}\n\n",
+      100 * r.gpu_utilization, r.preemptions, r.lost_gpu_s / 3600, r.fairness_jain);
+  text += block_of("all jobs", r.all);
+  if (r.trial.jobs > 0 && r.batch.jobs > 0)
+    text += block_of(fmt::format("trial ({})", r.trial.jobs), r.trial) +
+            block_of(fmt::format("batch ({})", r.batch.jobs), r.batch);
+  text += fmt::format(
+      "\nsimulated in {:.3g} s: {:.0f} jobs/s, {:.0f} events/s; a decision took "
+      "{:.2g} us (p50), {:.2g} us (p99)\n",
+      r.wall_s, r.jobs_per_s, r.events_per_s, r.decision_us.p50, r.decision_us.p99);
+  return text;
+}
+
+/// Who waits at that time, in order, and why.
+Expected<void> print_queue(Simulation& simulation, const std::string& at) {
+  const auto until = parse_duration(at);
+  if (!until) return fail_at("--queue-at", until.error());
+  const Time now{until->us};
+  simulation.run_until(now);
+  const Yard& yard = simulation.yard();
+  std::vector<std::pair<WaitReason, JobId>> waiting;
+  for (std::size_t i = 0; i < yard.jobs(); ++i) {
+    const JobId job{static_cast<std::uint32_t>(i)};
+    const Phase phase = yard.state(job).phase;
+    if (phase == Phase::queued || phase == Phase::reserved)
+      waiting.emplace_back(simulation.policy().explain(job), job);
+  }
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [](const auto& a, const auto& b) { return a.first.place < b.first.place; });
+  std::string text = fmt::format("{} jobs wait at {}; {} of {} GPUs are in use\n\n", waiting.size(),
+                                 format(*until), yard.held_gpus(), yard.cluster().total_gpus);
+  if (!waiting.empty())
+    text += fmt::format("{:>5}  {:<12} {:<6} {:>5} {:>9} {:>10}  {}\n", "place", "job", "class",
+                        "GPUs", "waited", "starts in", "why");
+  for (const auto& [reason, job] : waiting) {
+    const Duration waited = now - yard.job(job).submit;
+    text += fmt::format("{:>5}  {:<12} {:<6} {:>5} {:>9} {:>10}  {}: {}\n",
+                        reason.place == 0 ? "-" : std::to_string(reason.place),
+                        yard.workload().job_name(job), name(yard.job(job).job_class),
+                        yard.job(job).gpus(), format(waited),
+                        reason.expected_start ? format(*reason.expected_start - now) : "?",
+                        reason.token, reason.sentence);
+  }
+  return print(text);
+}
+
+/// With a timeline the run is part of writing the file, so that a million bars need no memory.
+Expected<void> run(Simulation& simulation, const SimCommandOptions& options, std::size_t jobs) {
+  const auto simulate = [&] {
+    Progress progress("simulating", jobs);
+    std::size_t seen = 0;
+    simulation.run([&](std::size_t submitted) {
+      progress.add(submitted - seen);
+      seen = submitted;
+    });
+  };
+  if (options.timeline.empty()) {
+    simulate();
+    return {};
+  }
+  return write_file_atomically(options.timeline, [&](std::ostream& out) {
+    Timeline timeline(simulation.yard(), out);
+    simulation.listen(timeline);
+    simulate();
+    timeline.finish();
+  });
+}
+
+Expected<void> sim(const SimCommandOptions& options) {
+  const auto policy = PolicySpec::parse(options.policy, options.settings);
+  if (!policy) return tl::make_unexpected(policy.error());
+  const auto cluster = load_cluster(options);
+  if (!cluster) return tl::make_unexpected(cluster.error());
+  const auto workload = load_workload(options, *cluster);
+  if (!workload) return tl::make_unexpected(workload.error());
+  if (auto ok = check_fits(*workload, *cluster); !ok) return ok;
+  auto faults = load_faults(options.faults, *cluster, *workload, options.seed);
+  if (!faults) return tl::make_unexpected(faults.error());
+
+  Simulation simulation(*cluster, *workload, *policy, {options.seed, std::move(*faults)});
+  if (!options.queue_at.empty()) return print_queue(simulation, options.queue_at);
+  if (auto ok = run(simulation, options, workload->jobs.size()); !ok) return ok;
+  const Result result = simulation.result();
+  if (!options.jobs_csv.empty())
+    if (auto ok = write_file_atomically(
+            options.jobs_csv, [&](std::ostream& out) { write_job_table(simulation.yard(), out); });
+        !ok)
+      return ok;
+  if (!options.json.empty())
+    if (auto ok = write_output(options.json, trainyard::to_text(to_json(result))); !ok) return ok;
+  if (options.json == "-") return {};
+  return print(to_text(result, *workload, *cluster));
+}
+
+}  // namespace
+
+void add_sim_command(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<SimCommandOptions>();
+  CLI::App* command = add_command(
+      app, "sim", "Replays a workload on a cluster under a policy, and tells how it went.",
+      "trainyard sim --workload philly-like:jobs=20000,load=0.9 --policy srtf\n"
+      "trainyard sim --workload philly.csv --cluster 64x8xV100 --policy tiresias --json -\n"
+      "trainyard sim --workload jobs.csv --policy \"order=srtf place=best-fit backfill=easy\"\n"
+      "trainyard sim --workload jobs.csv --policy las --set order.thresholds=1h/10h "
+      "--timeline out.json\n"
+      "trainyard sim --workload jobs.csv --policy fifo-easy --queue-at 2d12h");
+  add_workload_options(*command, "--workload", *options);
+  command
+      ->add_option("--policy", options->policy,
+                   "a preset or a line of stages (default fifo; see trainyard policies)")
+      ->type_name("POLICY");
+  add_set_option(*command, options->settings);
+  add_faults_option(*command, options->faults);
+  command->add_option("--json", options->json, "the figures as JSON; - is standard output")
+      ->type_name("FILE|-");
+  command->add_option("--jobs-csv", options->jobs_csv, "what became of each job")
+      ->type_name("FILE");
+  command
+      ->add_option("--timeline", options->timeline,
+                   "a row a GPU, in the Chrome trace format; open it in Perfetto")
+      ->type_name("FILE");
+  command
+      ->add_option("--queue-at", options->queue_at, "stop at this time and tell who waits, and why")
+      ->type_name("TIME");
+  command->callback([options, &chosen] { chosen = [options] { return sim(*options); }; });
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,60 @@
+// Orders that follow from a job's own figures: fifo, sjf, srtf, srsf.
+#include <gtest/gtest.h>
+
+#include "policy/members.h"
+#include "yard/testing.h"
+
+namespace trainyard {
+namespace {
+
+std::int64_t key(Member<OrderStage> (*member)(), const HandYard& h, JobId job) {
+  return member().make(Params{})->key(h.yard, job);
+}
+
+/// Paused after a third of its hour.
+class Orders : public testing::Test {
+ protected:
+  Orders() : h("1x8xV100") {
+    h.at(minutes(7));
+    paused = h.running(gang(4, 2), 0);
+    h.at(minutes(27));
+    const JobId other = h.submit(gang(8));
+    HandYard::must(h.make_room(other, on(0, 8), {paused}));
+    h.tell(EventKind::drained, paused);
+  }
+  HandYard h;
+  JobId paused{};
+};
+
+TEST_F(Orders, FifoKeepsTheTimeOfSubmission) {
+  EXPECT_EQ(key(order_fifo, h, paused), minutes(7).us);
+  EXPECT_FALSE(order_fifo().make(Params{})->can_starve());
+}
+
+TEST_F(Orders, SjfGoesByTheWholeEstimate) {
+  EXPECT_EQ(key(order_sjf, h, paused), hours(1).us);
+  EXPECT_TRUE(order_sjf().make(Params{})->can_starve());
+}
+
+TEST_F(Orders, SrtfGoesByWhatIsLeft) {
+  EXPECT_EQ(key(order_srtf, h, paused), minutes(40).us);
+}
+
+TEST_F(Orders, SrsfGoesByWhatIsLeftTimesGpus) {
+  EXPECT_EQ(key(order_srsf, h, paused), minutes(40).us * 8);
+}
+
+TEST_F(Orders, SrsfDoesNotOverflow) {
+  EXPECT_EQ(key(order_srsf, h, h.submit(gang(1000, 8, kLongestDuration))), Duration::max().us);
+}
+
+TEST_F(Orders, EstimatesNotDurationsCount) {
+  Job job = gang(1);
+  job.estimate = minutes(3);
+  const JobId id = h.submit(job);
+  for (const auto member : {order_sjf, order_srtf, order_srsf})
+    EXPECT_EQ(key(member, h, id), minutes(3).us);
+}
+
+}  // namespace
+}  // namespace trainyard

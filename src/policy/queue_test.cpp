@@ -1,0 +1,113 @@
+#include "policy/queue.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "base/random.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<std::uint32_t> collected(const Queue& queue, std::size_t limit,
+                                     const std::set<std::uint32_t>& skipped = {}) {
+  std::vector<Queue::Entry> entries;
+  queue.collect(
+      limit, [&](ShapeId lane) { return skipped.contains(static_cast<std::uint32_t>(lane)); },
+      entries);
+  std::vector<std::uint32_t> jobs;
+  for (const Queue::Entry& entry : entries) jobs.push_back(static_cast<std::uint32_t>(entry.job));
+  return jobs;
+}
+
+class QueueTest : public testing::Test {
+ protected:
+  QueueTest() {
+    queue.insert(JobId{0}, ShapeId{0}, 50);
+    queue.insert(JobId{1}, ShapeId{1}, 10);
+    queue.insert(JobId{2}, ShapeId{0}, 20);
+    queue.insert(JobId{3}, ShapeId{2}, 20);
+  }
+  Queue queue;
+};
+
+TEST_F(QueueTest, ByKeyAndTiesByNumber) {
+  EXPECT_EQ(queue.front().job, JobId{1});
+  EXPECT_EQ(collected(queue, 10), (std::vector{1U, 2U, 3U, 0U}));
+  EXPECT_EQ(queue.place(JobId{1}), 1U);
+  EXPECT_EQ(queue.place(JobId{3}), 3U);
+  EXPECT_EQ(queue.place(JobId{0}), 4U);
+}
+
+TEST_F(QueueTest, CollectTakesTheFirstAcrossLanes) {
+  EXPECT_EQ(collected(queue, 2), (std::vector{1U, 2U}));
+  EXPECT_EQ(collected(queue, 10, {0}), (std::vector{1U, 3U}));
+  EXPECT_EQ(collected(queue, 10, {0, 1, 2}), std::vector<std::uint32_t>{});
+}
+
+TEST_F(QueueTest, FirstNotSkipsLanes) {
+  EXPECT_EQ(queue.first_not([](ShapeId lane) { return lane == ShapeId{1}; }), JobId{2});
+  EXPECT_EQ(queue.first_not([](ShapeId) { return true; }), kNoJob);
+}
+
+TEST_F(QueueTest, TheNextOfALaneTakesTheHeadsPlace) {
+  queue.erase(JobId{2});
+  EXPECT_EQ(collected(queue, 10), (std::vector{1U, 3U, 0U}));
+  queue.erase(JobId{1});
+  EXPECT_EQ(queue.front().job, JobId{3});
+  EXPECT_EQ(queue.size(), 2U);
+}
+
+TEST_F(QueueTest, ANewKeyMovesAJob) {
+  queue.rekey(JobId{0}, 5);
+  EXPECT_EQ(queue.front().job, JobId{0});
+  queue.rekey(JobId{0}, 20);
+  EXPECT_EQ(collected(queue, 10), (std::vector{1U, 0U, 2U, 3U}));
+}
+
+TEST_F(QueueTest, AppendsToWhatWasCollected) {
+  std::vector<Queue::Entry> entries{{99, JobId{9}, ShapeId{9}}};
+  queue.collect(
+      1, [](ShapeId) { return false; }, entries);
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_EQ(entries[0].job, JobId{9});
+  EXPECT_EQ(entries[1].job, JobId{1});
+}
+
+TEST(Queue, AgreesWithASortedList) {
+  Random random(11);
+  Queue queue;
+  std::set<std::pair<std::int64_t, std::uint32_t>> twin;
+  std::map<std::uint32_t, std::int64_t> key_of;
+  for (int step = 0; step < 4000; ++step) {
+    const auto job = static_cast<std::uint32_t>(random.below(300));
+    const auto key = static_cast<std::int64_t>(random.below(50));
+    if (!key_of.contains(job)) {
+      queue.insert(JobId{job}, ShapeId{job % 7}, key);
+      twin.emplace(key, job), key_of[job] = key;
+    } else if (random.uniform() < 0.4) {
+      queue.rekey(JobId{job}, key);
+      twin.erase({key_of[job], job});
+      twin.emplace(key, job), key_of[job] = key;
+    } else {
+      queue.erase(JobId{job});
+      twin.erase({key_of[job], job}), key_of.erase(job);
+    }
+    ASSERT_EQ(queue.size(), twin.size()) << "step " << step << " of seed 11";
+    ASSERT_EQ(queue.empty(), twin.empty());
+    if (twin.empty()) continue;
+    ASSERT_EQ(queue.front().job, JobId{twin.begin()->second});
+    const auto limit = 1 + random.below(twin.size());
+    const auto skipped = static_cast<std::uint32_t>(random.below(7));
+    std::vector<std::uint32_t> expected;
+    for (const auto& [k, j] : twin)
+      if (j % 7 != skipped && expected.size() < limit) expected.push_back(j);
+    ASSERT_EQ(collected(queue, limit, {skipped}), expected) << "step " << step;
+    const auto someone = std::next(twin.begin(), static_cast<std::ptrdiff_t>(limit - 1));
+    ASSERT_EQ(queue.place(JobId{someone->second}), limit);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,160 @@
+#include "policy/registry.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "yard/testing.h"
+
+namespace trainyard {
+namespace {
+
+std::string error_of(std::string_view text, const std::vector<std::string>& settings = {}) {
+  const auto spec = PolicySpec::parse(text, settings);
+  return spec ? "" : spec.error().message;
+}
+
+/// Builds it and has it decide once with a job in the queue.
+void expect_works(const PolicySpec& spec) {
+  HandYard h("2x4xV100");
+  const auto policy = spec.build(h.yard, 1);
+  const JobId job = h.submit(gang(4));
+  Plan plan(h.yard);
+  policy->decide(plan);
+  EXPECT_EQ(h.phase(job), Phase::starting) << spec.name();
+  EXPECT_EQ(plan.refused(), 0U);
+}
+
+TEST(Registry, EveryPresetParsesAndWorks) {
+  for (const Preset& preset : presets()) {
+    const auto spec = PolicySpec::parse(preset.name);
+    ASSERT_TRUE(spec) << spec.error().message;
+    EXPECT_EQ(spec->name(), preset.name);
+    EXPECT_FALSE(preset.summary.empty());
+    EXPECT_FALSE(preset.source.empty());
+    expect_works(*spec);
+  }
+}
+
+TEST(Registry, EveryMemberOfEveryStageCanBeNamedAndWorks) {
+  for (const StageInfo& stage : stage_infos()) {
+    EXPECT_FALSE(stage.question.empty());
+    for (const MemberInfo& member : stage.members) {
+      const auto spec = PolicySpec::parse(fmt::format("{}={}", stage.name, member.name));
+      ASSERT_TRUE(spec) << spec.error().message;
+      EXPECT_EQ(spec->member(stage.name), member.name);
+      EXPECT_FALSE(member.summary.empty()) << member.name;
+      EXPECT_FALSE(member.source.empty()) << member.name;
+      expect_works(*spec);
+    }
+  }
+}
+
+TEST(Registry, EveryDefaultIsAValidValue) {
+  for (const StageInfo& stage : stage_infos())
+    for (const MemberInfo& member : stage.members)
+      for (const ParamSpec& param : member.params) {
+        const auto checked = check_param(param, param.default_value);
+        EXPECT_TRUE(checked) << stage.name << '.' << param.name << ": " << checked.error().message;
+        EXPECT_FALSE(param.help.empty());
+      }
+}
+
+TEST(Registry, NamesAreUnique) {
+  std::set<std::string> names;
+  for (const Preset& preset : presets()) EXPECT_TRUE(names.insert(preset.name).second);
+  for (const StageInfo& stage : stage_infos()) {
+    std::set<std::string> members;
+    for (const MemberInfo& member : stage.members)
+      EXPECT_TRUE(members.insert(member.name).second) << member.name;
+  }
+}
+
+TEST(Registry, WhatALineLeavesOutIsFilledIn) {
+  const auto spec = PolicySpec::parse("order=srtf");
+  ASSERT_TRUE(spec);
+  EXPECT_EQ(spec->member("order"), "srtf");
+  EXPECT_EQ(spec->member("backfill"), "none");
+  EXPECT_EQ(spec->member("place"), "first-fit");
+  EXPECT_EQ(spec->member("preempt"), "none");
+  EXPECT_EQ(spec->member("flow"), "fair");
+  EXPECT_EQ(spec->rules().min_run, minutes(1));
+  EXPECT_EQ(spec->rules().max_pauses, 64U);
+}
+
+TEST(Registry, SettingsOverrideAPreset) {
+  const auto spec = PolicySpec::parse(
+      "tiresias", {"place.wait_for=none", "yard.min_run=5m", "backfill=easy", "yard.max_pauses=3"});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->name(),
+            "tiresias place.wait_for=none yard.min_run=5m backfill=easy yard.max_pauses=3");
+  EXPECT_EQ(spec->params("place", 0).choice("wait_for"), "none");
+  EXPECT_EQ(spec->member("backfill"), "easy");
+  EXPECT_EQ(spec->member("order"), "las");
+  EXPECT_EQ(spec->rules().min_run, minutes(5));
+  EXPECT_EQ(spec->rules().max_pauses, 3U);
+  EXPECT_EQ(PolicySpec::parse("tiresias")->params("place", 0).choice("wait_for"), "skewed");
+}
+
+TEST(Registry, ParametersMayComeBeforeTheirMember) {
+  const auto spec = PolicySpec::parse("place.wait_for=none  place=consolidate");
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->params("place", 9).choice("wait_for"), "none");
+  EXPECT_EQ(spec->params("place", 9).seed, 9U);
+}
+
+TEST(Registry, UnknownNamesGetASuggestion) {
+  EXPECT_EQ(error_of("fifi"),
+            "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, las, "
+            "tiresias)");
+  EXPECT_EQ(error_of("order=srt"),
+            "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las)");
+  EXPECT_EQ(error_of("odrer=fifo"),
+            "unknown stage 'odrer', did you mean 'order'? (known: order, backfill, place, preempt, "
+            "flow, queue, yard)");
+  EXPECT_EQ(error_of("place=consolidate place.waitfor=all"),
+            "unknown parameter of place=consolidate, 'waitfor', did you mean 'wait_for'? (known: "
+            "wait_for)");
+}
+
+TEST(Registry, ErrorsOfSettingsNameThem) {
+  EXPECT_EQ(error_of("fifo", {"place.wait_for=all"}),
+            "place.wait_for: place=first-fit has no parameters");
+  EXPECT_EQ(error_of("tiresias", {"place.wait_for=some"}),
+            "place.wait_for: 'some' is not one of: all, skewed, none");
+  EXPECT_EQ(error_of("fifo", {"patience"}),
+            "'patience' is not a setting; write stage=member or stage.parameter=value");
+  EXPECT_EQ(error_of("fifo", {"queue.patience=long"}),
+            "queue.patience: 'long' is not a duration; write seconds or units, as in 90, 1.5h, "
+            "2d12h, 250ms");
+  EXPECT_EQ(error_of("order=fifo patience"),
+            "'patience' is not a setting; write stage=member or stage.parameter=value");
+}
+
+TEST(Registry, ThePageOnPoliciesNamesEverythingThatIsRegistered) {
+  std::ifstream file("docs/policies.md");
+  ASSERT_TRUE(file) << "docs/policies.md is not here; run in the root of the project";
+  std::ostringstream text;
+  text << file.rdbuf();
+  const std::string page = text.str();
+  const auto expect_named = [&](const std::string& what) {
+    EXPECT_NE(page.find(what), std::string::npos) << what;
+  };
+  for (const Preset& preset : presets()) {
+    expect_named(fmt::format("| `{}` |", preset.name));
+    expect_named(fmt::format("`{}`", preset.line));
+  }
+  for (const StageInfo& stage : stage_infos())
+    for (const MemberInfo& member : stage.members) {
+      if (stage.members.size() > 1)
+        expect_named(fmt::format("### `{}={}`", stage.name, member.name));
+      for (const ParamSpec& param : member.params)
+        expect_named(
+            fmt::format("| `{}.{}` | `{}` |", stage.name, param.name, param.default_value));
+    }
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,51 @@
+// A policy at work on a yard moved by hand, for the unit tests of policy/.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "policy/registry.h"
+#include "yard/testing.h"
+
+namespace trainyard {
+
+class HandPolicy : public HandYard {
+ public:
+  HandPolicy(Cluster c, const std::string& line, const std::vector<std::string>& settings = {})
+      : HandPolicy(std::move(c), PolicySpec::parse(line, settings).value()) {}
+  HandPolicy(const std::string& shorthand, const std::string& line,
+             const std::vector<std::string>& settings = {})
+      : HandPolicy(*parse_cluster_shorthand(shorthand), line, settings) {}
+
+  /// Decides once, and has everything that was started loaded at once if that takes no time.
+  void decide() {
+    Plan plan(yard);
+    policy->decide(plan);
+    wake = plan.wake();
+    refused += plan.refused();
+    for (std::size_t i = 0; i < yard.jobs(); ++i) {
+      const JobId job{static_cast<std::uint32_t>(i)};
+      if (phase(job) == Phase::starting && yard.job(job).load.us == 0) tell(EventKind::loaded, job);
+    }
+  }
+
+  /// The phases of all jobs by number, as "running queued".
+  [[nodiscard]] std::string phases() const {
+    std::string text;
+    for (std::size_t i = 0; i < yard.jobs(); ++i)
+      text +=
+          fmt::format("{}{}", i == 0 ? "" : " ", name(phase(JobId{static_cast<std::uint32_t>(i)})));
+    return text;
+  }
+
+  std::unique_ptr<Policy> policy;
+  Time wake = Time::never();
+  std::uint64_t refused = 0;
+
+ private:
+  HandPolicy(Cluster c, const PolicySpec& spec)
+      : HandYard(std::move(c), spec.rules()), policy(spec.build(yard, 1)) {}
+};
+
+}  // namespace trainyard

@@ -1,0 +1,83 @@
+#include "sim/timeline.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+namespace {
+
+std::string json_string(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Timeline::Timeline(const Yard& yard, std::ostream& out) : yard_(yard), out_(out) {
+  out_ << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  name_rows();
+}
+
+void Timeline::name_rows() {
+  for (std::size_t m = 0; m < yard_.cluster().machines.size(); ++m) {
+    const Machine& machine = yard_.cluster().machines[m];
+    const std::string& kind = yard_.cluster().kinds[index(machine.kind)];
+    write(fmt::format(
+        R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":{}}}}})", m,
+        json_string(fmt::format("{} ({} {})", machine.name, machine.capacity.gpus, kind))));
+    for (std::int32_t gpu = 0; gpu < machine.capacity.gpus; ++gpu)
+      write(fmt::format(
+          R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"GPU {}"}}}})", m,
+          gpu, gpu));
+  }
+}
+
+void Timeline::write(const std::string& event) {
+  if (!first_) out_ << ",\n";
+  first_ = false;
+  out_ << event;
+}
+
+void Timeline::on_phase(JobId job, Phase from, Phase to) {
+  if (holds_gpus(from)) close(job);
+  if (holds_gpus(to)) open(job, to);
+}
+
+void Timeline::open(JobId job, Phase phase) {
+  Bar& bar = bars_[job];
+  bar.phase = phase;
+  bar.since = yard_.now();
+  bar.rows.clear();
+  const Placement& placement = yard_.placement(job);
+  for (std::size_t i = 0; i < placement.size(); ++i)
+    for (std::uint32_t gpu = 0; gpu < 64; ++gpu)
+      if ((yard_.gpu_mask(job, i) >> gpu & 1) != 0)
+        bar.rows.push_back(static_cast<std::uint32_t>(placement[i].machine) * 64 + gpu);
+}
+
+void Timeline::close(JobId job) {
+  const auto found = bars_.find(job);
+  const Bar& bar = found->second;
+  const Duration length = yard_.now() - bar.since;
+  if (length.us > 0) {
+    const std::string title =
+        yard_.workload().job_name(job) +
+        (bar.phase == Phase::running ? "" : fmt::format(" ({})", name(bar.phase)));
+    const std::string text = json_string(title);
+    for (const std::uint32_t row : bar.rows)
+      write(
+          fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{},{}"}})",
+                      row / 64, row % 64, bar.since.us, length.us, text,
+                      name(yard_.job(job).job_class), name(bar.phase)));
+  }
+  bars_.erase(found);
+}
+
+void Timeline::finish() {
+  std::vector<JobId> open;
+  for (const auto& [job, bar] : bars_) open.push_back(job);
+  std::sort(open.begin(), open.end());
+  for (const JobId job : open) close(job);
+  out_ << "\n]}\n";
+}
+
+}  // namespace trainyard

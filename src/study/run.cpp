@@ -1,0 +1,30 @@
+#include "study/run.h"
+
+namespace trainyard {
+namespace {
+
+template <class Wanted>
+JobDistributions distributions(const Yard& yard, Wanted wanted) {
+  std::vector<double> jct, wait, slowdown;
+  for (std::size_t i = 0; i < yard.jobs(); ++i) {
+    const JobId id{static_cast<std::uint32_t>(i)};
+    const Job& job = yard.job(id);
+    const JobState& state = yard.state(id);
+    if (state.phase != Phase::done || !wanted(job)) continue;
+    jct.push_back((state.end - job.submit).seconds());
+    wait.push_back(state.waited.seconds());
+    slowdown.push_back(jct.back() / job.duration.seconds());
+  }
+  return {distribution_of(jct), distribution_of(wait), distribution_of(slowdown)};
+}
+
+}  // namespace
+
+Run summarize_run(const Simulation& simulation) {
+  const Yard& yard = simulation.yard();
+  return {simulation.result(), distributions(yard, [](const Job&) { return true; }),
+          distributions(yard, [](const Job& job) { return job.job_class == JobClass::trial; }),
+          distributions(yard, [](const Job& job) { return job.job_class == JobClass::batch; })};
+}
+
+}  // namespace trainyard

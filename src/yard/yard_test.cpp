@@ -1,0 +1,311 @@
+// The life of jobs: every transition, every refusal, the books. Rooms that are made by pausing
+// others are in yard_room_test.cpp.
+#include "yard/yard.h"
+
+#include <gtest/gtest.h>
+
+#include "yard/testing.h"
+
+namespace trainyard {
+namespace {
+
+TEST(YardLife, FromSubmissionToTheEnd) {
+  HandYard h("1x8xV100");
+  const JobId job = h.submit(costly(gang(4), {}, {}, minutes(2)));
+  EXPECT_EQ(h.phase(job), Phase::queued);
+  h.at(minutes(5));
+  ASSERT_EQ(h.start(job, on(0, 4)), Verdict::ok);
+  EXPECT_EQ(h.phase(job), Phase::starting);
+  EXPECT_EQ(h.orders(), "start 0");
+  EXPECT_EQ(h.yard.held_gpus(), 4);
+  h.at(minutes(7));
+  h.tell(EventKind::loaded, job);
+  EXPECT_EQ(h.phase(job), Phase::running);
+  h.at(minutes(67));
+  h.tell(EventKind::finished, job);
+
+  const JobState& state = h.yard.state(job);
+  EXPECT_EQ(state.phase, Phase::done);
+  EXPECT_EQ(state.first_start, Time{} + minutes(5));
+  EXPECT_EQ(state.end, Time{} + minutes(67));
+  EXPECT_EQ(state.waited, minutes(5));
+  EXPECT_EQ(state.lost, minutes(2));
+  EXPECT_EQ(state.done, hours(1));
+  EXPECT_EQ(h.yard.held_gpus(), 0);
+  EXPECT_EQ(h.free_gpus(0), 8);
+  EXPECT_EQ(h.yard.unfinished(), 0U);
+  EXPECT_EQ(h.orders(), "") << "nothing is left to do for one that finished";
+}
+
+TEST(YardLife, CheckpointsOfItsOwnAreLostTime) {
+  HandYard h("1x8xV100");
+  Job job = gang(1, 1, minutes(25));
+  job.checkpoint_interval = minutes(10), job.checkpoint_cost = minutes(1);
+  const JobId id = h.running(job, 0);
+  h.at(minutes(27));
+  h.tell(EventKind::finished, id);
+  EXPECT_EQ(h.yard.state(id).lost, minutes(2));
+  EXPECT_EQ(h.yard.state(id).done, minutes(25));
+}
+
+TEST(YardLife, ACrashEndsAJobThatHoldsGpusOnly) {
+  HandYard h("1x8xV100");
+  const JobId queued = h.submit(gang(1)), running = h.running(gang(1), 0);
+  EXPECT_EQ(h.hear(EventKind::crashed, queued), Verdict::wrong_phase);
+  h.orders();
+  h.at(minutes(20));
+  h.tell(EventKind::crashed, running);
+  EXPECT_EQ(h.phase(running), Phase::failed);
+  EXPECT_EQ(h.yard.state(running).done, minutes(20));
+  EXPECT_EQ(h.yard.state(running).lost, Duration{});
+  EXPECT_EQ(h.free_gpus(0), 8);
+  EXPECT_EQ(h.orders(), "stop 1");
+  EXPECT_EQ(h.hear(EventKind::crashed, running), Verdict::wrong_phase);
+}
+
+TEST(YardLife, ACrashWhileLoadingLosesTheLoad) {
+  HandYard h("1x8xV100");
+  const JobId job = h.submit(costly(gang(1), {}, {}, minutes(9)));
+  HandYard::must(h.start(job, on(0, 1)));
+  h.at(minutes(3));
+  h.tell(EventKind::crashed, job);
+  EXPECT_EQ(h.yard.state(job).lost, minutes(3));
+  EXPECT_EQ(h.yard.state(job).done, Duration{});
+}
+
+TEST(YardLife, CancelledFromAnyPhaseBeforeTheEnd) {
+  HandYard h("1x8xV100");
+  const JobId queued = h.submit(gang(1)), starting = h.submit(gang(1));
+  HandYard::must(h.start(starting, on(0, 1)));
+  const JobId running = h.running(gang(1), 0);
+  h.orders();
+  for (const JobId job : {queued, starting, running}) {
+    h.tell(EventKind::cancelled, job);
+    EXPECT_EQ(h.phase(job), Phase::cancelled);
+    EXPECT_EQ(h.yard.state(job).end, h.yard.now());
+    EXPECT_EQ(h.hear(EventKind::cancelled, job), Verdict::wrong_phase);
+  }
+  EXPECT_EQ(h.orders(), "stop 1, stop 2") << "nobody need stop one that waits";
+  EXPECT_EQ(h.free_gpus(0), 8);
+  EXPECT_EQ(h.yard.unfinished(), 0U);
+}
+
+TEST(YardLife, EventsInTheWrongPhaseAreRefused) {
+  HandYard h("1x8xV100");
+  const JobId queued = h.submit(gang(1)), running = h.running(gang(1), 0);
+  for (const EventKind kind : {EventKind::loaded, EventKind::finished, EventKind::drained})
+    EXPECT_EQ(h.hear(kind, queued), Verdict::wrong_phase);
+  for (const EventKind kind : {EventKind::loaded, EventKind::drained, EventKind::submitted})
+    EXPECT_EQ(h.hear(kind, running), Verdict::wrong_phase);
+  h.tell(EventKind::finished, running);
+  for (const EventKind kind : {EventKind::loaded, EventKind::finished, EventKind::drained,
+                               EventKind::crashed, EventKind::cancelled})
+    EXPECT_EQ(h.hear(kind, running), Verdict::wrong_phase);
+  EXPECT_EQ(h.phase(queued), Phase::queued);
+}
+
+TEST(YardLife, EventsOfNobodyAreRefused) {
+  HandYard h("1x8xV100");
+  EXPECT_EQ(h.hear(EventKind::finished, JobId{0}), Verdict::no_such_subject);
+  EXPECT_EQ(h.hear(EventKind::submitted, JobId{0}), Verdict::no_such_subject);
+  EXPECT_EQ(h.hear(EventKind::machine_down, MachineId{1}), Verdict::no_such_subject);
+  h.workload.jobs.assign(2, gang(1));
+  EXPECT_EQ(h.hear(EventKind::submitted, JobId{1}), Verdict::wrong_phase) << "0 comes first";
+  EXPECT_EQ(h.hear(EventKind::cancelled, JobId{0}), Verdict::no_such_subject) << "not submitted";
+}
+
+TEST(YardLife, TimeDoesNotGoBackAndARefusedEventDoesNotMoveIt) {
+  HandYard h("1x8xV100");
+  h.at(minutes(5));
+  EXPECT_EQ(h.yard.apply({Time{} + minutes(4), EventKind::clock}), Verdict::time_went_back);
+  EXPECT_EQ(h.yard.now(), Time{} + minutes(5));
+  const auto at = Time{} + minutes(6);
+  EXPECT_EQ(h.yard.apply(Event::of(at, EventKind::finished, JobId{9})), Verdict::no_such_subject);
+  EXPECT_EQ(h.yard.now(), Time{} + minutes(5));
+}
+
+// --- Machines --------------------------------------------------------------------------------
+
+TEST(YardMachines, GoDownOnceAndComeUpOnce) {
+  HandYard h("2x8xV100");
+  EXPECT_EQ(h.hear(EventKind::machine_up, MachineId{0}), Verdict::machine_is_up);
+  h.tell(EventKind::machine_down, MachineId{0});
+  EXPECT_EQ(h.hear(EventKind::machine_down, MachineId{0}), Verdict::machine_is_down);
+  EXPECT_EQ(h.yard.free().of(kAnyKind).free_gpus, 8);
+  h.tell(EventKind::machine_up, MachineId{0});
+  EXPECT_EQ(h.yard.free().of(kAnyKind).free_gpus, 16);
+}
+
+TEST(YardMachines, ARunningJobFallsBackToItsCheckpoint) {
+  HandYard h("2x8xV100");
+  Job job = gang(12, 1, hours(1));
+  job.checkpoint_interval = minutes(10), job.checkpoint_cost = minutes(1);
+  const JobId id = h.running(job, Placement{{MachineId{0}, 8}, {MachineId{1}, 4}});
+  const JobId bystander = h.running(gang(4), 1);
+  h.orders();
+  h.at(minutes(25));
+  h.tell(EventKind::machine_down, MachineId{0});
+  EXPECT_EQ(h.phase(id), Phase::queued);
+  EXPECT_EQ(h.yard.state(id).done, minutes(20));
+  EXPECT_EQ(h.yard.state(id).lost, minutes(5));
+  EXPECT_EQ(h.yard.state(id).pauses, 0U) << "no pause: nobody asked it to leave";
+  EXPECT_EQ(h.phase(bystander), Phase::running);
+  EXPECT_EQ(h.free_gpus(1), 4);
+  EXPECT_EQ(h.orders(), "stop 0");
+  EXPECT_TRUE(h.yard.jobs_on(MachineId{0}).empty());
+}
+
+TEST(YardMachines, ALoadingJobLosesTheLoad) {
+  HandYard h("1x8xV100");
+  const JobId job = h.submit(costly(gang(1), {}, {}, minutes(9)));
+  HandYard::must(h.start(job, on(0, 1)));
+  h.at(minutes(4));
+  h.tell(EventKind::machine_down, MachineId{0});
+  EXPECT_EQ(h.phase(job), Phase::queued);
+  EXPECT_EQ(h.yard.state(job).lost, minutes(4));
+}
+
+TEST(YardMachines, ADrainingJobLosesWhatItHasNotSaved) {
+  HandYard h("1x8xV100");
+  Job job = costly(gang(8), minutes(1), minutes(4), {});
+  job.checkpoint_interval = minutes(10), job.checkpoint_cost = minutes(1);
+  const JobId victim = h.running(job, 0);
+  h.at(minutes(17));  // 10 saved, 1 writing, 6 more done
+  const JobId waiter = h.submit(gang(8));
+  HandYard::must(h.make_room(waiter, on(0, 8), {victim}));
+  EXPECT_EQ(h.yard.state(victim).done, minutes(16));
+  EXPECT_EQ(h.yard.state(victim).lost, minutes(1));
+  h.at(minutes(19));
+  h.tell(EventKind::machine_down, MachineId{0});
+  EXPECT_EQ(h.yard.state(victim).done, minutes(10));
+  EXPECT_EQ(h.yard.state(victim).lost, minutes(1 + 2 + 6));
+  EXPECT_EQ(h.phase(waiter), Phase::queued);
+}
+
+// --- Plans -----------------------------------------------------------------------------------
+
+TEST(YardStart, RefusesWhatIsNotTheWholeGang) {
+  HandYard h("2x8xV100");
+  const JobId job = h.submit(gang(4));
+  EXPECT_EQ(h.start(job, {}), Verdict::wrong_gang);
+  EXPECT_EQ(h.start(job, on(0, 3)), Verdict::wrong_gang);
+  EXPECT_EQ(h.start(job, on(0, 5)), Verdict::wrong_gang);
+  EXPECT_EQ(h.start(job, {{MachineId{0}, 2}, {MachineId{0}, 2}}), Verdict::wrong_gang);
+  EXPECT_EQ(h.start(job, {{MachineId{0}, 4}, {MachineId{1}, 0}}), Verdict::wrong_gang);
+  EXPECT_EQ(h.start(job, {{MachineId{0}, 5}, {MachineId{1}, -1}}), Verdict::wrong_gang);
+  EXPECT_EQ(h.phase(job), Phase::queued);
+  EXPECT_EQ(h.orders(), "");
+}
+
+TEST(YardStart, RefusesWhatIsNotThere) {
+  HandYard h("2x8xV100");
+  const JobId job = h.submit(gang(4));
+  EXPECT_EQ(h.start(JobId{7}, on(0, 4)), Verdict::no_such_subject);
+  EXPECT_EQ(h.start(job, on(2, 4)), Verdict::no_such_subject);
+  h.tell(EventKind::machine_down, MachineId{0});
+  EXPECT_EQ(h.start(job, on(0, 4)), Verdict::machine_is_down);
+  HandYard::must(h.start(job, on(1, 4)));
+  EXPECT_EQ(h.start(job, on(1, 4)), Verdict::wrong_phase) << "it has started";
+}
+
+TEST(YardStart, RefusesGpusOfAnotherKind) {
+  HandYard h(*parse_cluster_toml(
+      "[[rack]]\n[[rack.machine]]\nkind = \"V100\"\n[[rack.machine]]\nkind = \"T4\"\n", "test"));
+  h.workload.kinds.add("T4");
+  Job job = gang(4);
+  job.kind = KindId{0};
+  const JobId id = h.submit(job);
+  EXPECT_EQ(h.start(id, on(0, 4)), Verdict::wrong_kind);
+  EXPECT_EQ(h.start(id, on(1, 4)), Verdict::ok);
+}
+
+TEST(YardStart, RefusesWithoutRoomForGpusCpusOrMemory) {
+  HandYard h("1x8xV100");  // 96 CPUs, 768 GiB
+  Job many_cpus = gang(2), much_memory = gang(2), huge = gang(3);
+  many_cpus.per_worker.milli_cpus = 49'000;
+  much_memory.per_worker.memory_mib = 385 * 1024;
+  huge.per_worker.memory_mib = 1'000'000'000;  // three times that is more than 2^31
+  for (const Job& job : {gang(9), many_cpus, much_memory, huge})
+    EXPECT_EQ(h.start(h.submit(job), on(0, job.workers)), Verdict::no_room);
+  EXPECT_EQ(h.free_gpus(0), 8);
+}
+
+TEST(YardStart, GivesEachJobGpusOfItsOwn) {
+  HandYard h("1x8xV100");
+  const JobId a = h.running(gang(3), 0), b = h.running(gang(2, 2), 0);
+  EXPECT_EQ(h.yard.gpu_mask(a, 0), 0b0000'0111U);
+  EXPECT_EQ(h.yard.gpu_mask(b, 0), 0b0111'1000U);
+  h.tell(EventKind::finished, a);
+  const JobId c = h.running(gang(4), 0);
+  EXPECT_EQ(h.yard.gpu_mask(c, 0), 0b1000'0111U);
+}
+
+TEST(YardStart, SixtyFourGpusInAMachineAreAllGiven) {
+  HandYard h("1x64xV100");
+  const JobId job = h.running(gang(64), 0);
+  EXPECT_EQ(h.yard.gpu_mask(job, 0), ~0ULL);
+  EXPECT_EQ(h.free_gpus(0), 0);
+}
+
+TEST(YardListeners, HearEveryChangeAfterItWasMade) {
+  struct Listener : YardListener {
+    explicit Listener(const Yard& y) : yard(y) {}
+    void on_phase(JobId job, Phase from, Phase to) override {
+      EXPECT_EQ(yard.state(job).phase, to);
+      heard += fmt::format("{} {}>{}, ", index(job), name(from), name(to));
+    }
+    void on_machine(MachineId machine, bool up) override {
+      heard += fmt::format("m{} {}, ", index(machine), up ? "up" : "down");
+    }
+    const Yard& yard;
+    std::string heard;
+  };
+  HandYard h("1x8xV100");
+  Listener listener(h.yard);
+  h.yard.listen(listener);
+  h.running(gang(1), 0);
+  h.tell(EventKind::machine_down, MachineId{0});
+  h.tell(EventKind::machine_up, MachineId{0});
+  EXPECT_EQ(listener.heard,
+            "0 absent>queued, 0 queued>starting, 0 starting>running, 0 running>queued, m0 down, "
+            "m0 up, ");
+}
+
+// --- What policies may know --------------------------------------------------------------------
+
+TEST(YardForesight, GoesByTheEstimateNotTheDuration) {
+  HandYard h("1x8xV100");
+  Job job = costly(gang(2, 1, hours(9)), {}, {}, minutes(3));
+  job.estimate = hours(1);
+  const JobId id = h.submit(job);
+  EXPECT_EQ(h.yard.expected_remaining(id), hours(1));
+  HandYard::must(h.start(id, on(0, 2)));
+  EXPECT_EQ(h.yard.expected_end(id), Time{} + minutes(63));
+  h.at(minutes(3));
+  h.tell(EventKind::loaded, id);
+  EXPECT_EQ(h.yard.expected_end(id), Time{} + minutes(63));
+  h.at(minutes(33));
+  EXPECT_EQ(h.yard.expected_remaining(id), minutes(30));
+  EXPECT_EQ(h.yard.attained_service(id), (minutes(30) * 2).us);
+  h.at(hours(5));
+  EXPECT_EQ(h.yard.expected_remaining(id), microseconds(1)) << "it outlived its estimate";
+  EXPECT_EQ(h.yard.expected_end(id), Time{} + minutes(63)) << "does not change while it runs";
+}
+
+TEST(YardForesight, ADrainingJobEndsWhenItHasSaved) {
+  HandYard h("1x8xV100");
+  const JobId victim = h.running(costly(gang(8), minutes(1), minutes(4), {}), 0);
+  h.at(minutes(10));
+  HandYard::must(h.make_room(h.submit(gang(8)), on(0, 8), {victim}));
+  EXPECT_EQ(h.yard.expected_end(victim), Time{} + minutes(15));
+}
+
+TEST(YardForesight, AttainedServiceDoesNotOverflow) {
+  HandYard h("1x64xV100");
+  const JobId job = h.running(gang(64, 1, kLongestDuration), 0);
+  h.at(kLongestDuration);
+  EXPECT_EQ(h.yard.attained_service(job), Duration::max().us);
+}
+
+}  // namespace
+}  // namespace trainyard

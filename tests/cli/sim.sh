@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# The commands sim, compare and policies, as a person or a script uses them.
+set -euo pipefail
+: "${TRAINYARD:?the program to test}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# expect WHAT PATTERN FILE: the file has a line that matches.
+expect() {
+  grep -qE -- "$2" "$3" || { cat "$3" >&2; fail "$1: nothing matches '$2'"; }
+}
+
+# refuses PATTERN ARGS...: status 2, a message that matches, and nothing on standard output.
+refuses() {
+  local pattern=$1 status=0
+  shift
+  "$TRAINYARD" "$@" >"$work/out" 2>"$work/err" || status=$?
+  [ "$status" = 2 ] || fail "'$*' ended with status $status instead of 2"
+  expect "'$*'" "$pattern" "$work/err"
+  [ ! -s "$work/out" ] || fail "'$*' printed to standard output"
+}
+
+cat >"$work/jobs.csv" <<'END'
+id,submit,duration,workers,gpus,class,user
+a,0,100,1,8,batch,ada
+b,10,50,1,8,batch,bob
+c,20,10,1,4,trial,ada
+END
+
+# --- sim ---
+"$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --policy fifo >"$work/text"
+expect "text" "3 of 3 jobs finished, makespan 2m 40s" "$work/text"
+expect "classes" "^trial \(1\)" "$work/text"
+
+"$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --policy fifo --json - \
+  --jobs-csv "$work/table.csv" --timeline "$work/timeline.json" >"$work/json"
+expect "json" '"makespan_s": 160' "$work/json"
+expect "json" '"finished": 3' "$work/json"
+expect "job table" '^c,ada,trial,4,20,150,160,140,130,14,0,0,done$' "$work/table.csv"
+python3 -c '
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+bars = [e for e in events if e["ph"] == "X"]
+rows = [e for e in events if e["ph"] == "M" and e["name"] == "thread_name"]
+assert len(rows) == 8, rows
+assert len(bars) == 8 + 8 + 4, bars
+assert sum(e["dur"] for e in bars) == (800 + 400 + 40) * 10**6, bars
+' "$work/timeline.json" || fail "the timeline"
+
+"$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --queue-at 30 >"$work/queue"
+expect "queue" '^ +1 +b +batch +8 +20s +1m 10s +resources: needs 8 GPUs on one machine; 0 free$' "$work/queue"
+expect "queue" '^ +2 +c +trial .* behind job b' "$work/queue"
+
+# The same seed gives the same bytes, whatever is measured of the machine aside.
+run=(sim --workload philly-like:jobs=3000,load=0.9,trial=0.3,save=10 --cluster 8x8xV100
+  --policy "order=fifo backfill=greedy preempt=random" --faults mtbf=20d,repair=4h --seed 7)
+for i in 1 2; do
+  "$TRAINYARD" "${run[@]}" --json "$work/$i.json" --jobs-csv "$work/$i.csv" >/dev/null
+  sed -i '/"decision_us"/,/}/d; /"wall_s"\|"events_per_s"\|"jobs_per_s"/d' "$work/$i.json"
+done
+cmp "$work/1.json" "$work/2.json" || fail "the same seed gave other figures"
+cmp "$work/1.csv" "$work/2.csv" || fail "the same seed gave another schedule"
+
+# --- compare ---
+"$TRAINYARD" compare --workload philly-like:jobs=500,load=0.9 --cluster 4x8xV100 \
+  --policy fifo,srtf,"order=las place=best-fit" --seeds 2 --threads 2 --json "$work/compare.json" \
+  --report "$work/report.html" >"$work/text" 2>"$work/err"
+expect "table" '^srtf ' "$work/text"
+expect "intervals" '"intervals"' "$work/compare.json"
+expect "report" '</html>' "$work/report.html"
+[ "$(grep -cE '"makespan_s": [0-9]' "$work/compare.json")" = 6 ] || fail "compare has not 3 x 2 results"
+
+# --- policies ---
+"$TRAINYARD" policies >"$work/text"
+for name in fifo fifo-easy sjf srtf las tiresias consolidate by-level; do
+  expect "policies" "^ +$name " "$work/text"
+done
+"$TRAINYARD" policies tiresias >"$work/text"
+expect "a preset" 'place.wait_for' "$work/text"
+expect "its source" 'NSDI 2019' "$work/text"
+
+# --- what is wrong is said, and nothing is left behind ---
+jobs=(--workload "$work/jobs.csv")
+refuses "unknown policy 'fifi', did you mean 'fifo'\?" sim "${jobs[@]}" --policy fifi
+refuses "unknown order stage 'srft', did you mean 'srtf'\?" sim "${jobs[@]}" --policy order=srft
+refuses "unknown parameter of order=las, 'threshold', did you mean 'thresholds'\?" \
+  sim "${jobs[@]}" --policy las --set order.threshold=1h
+refuses "order.thresholds: '1x' is not a duration" sim "${jobs[@]}" --policy las --set order.thresholds=1x
+refuses "order=fifo has no parameters" sim "${jobs[@]}" --set order.x=1
+refuses "job a needs 1 worker of 8 GPUs.*--drop-larger" sim "${jobs[@]}" --cluster 4x4xV100
+refuses "no-such-file.csv: cannot be opened" sim --workload no-such-file.csv
+refuses "'16x8' is not a cluster" sim "${jobs[@]}" --cluster 16x8
+refuses "there is no machine|there is no 'r9m9'" sim "${jobs[@]}" --faults <(echo "5s,r9m9,down")
+refuses "out.json: cannot be written" sim "${jobs[@]}" --json "$work/missing/out.json" --cluster 1x8xV100
+refuses "there is no policy or stage member 'fitgp'" policies fitgp
+refuses "named twice" compare "${jobs[@]}" --cluster 1x8xV100 --policy fifo,fifo
+printf 'submit,duration\n0,-5\n' >"$work/bad.csv"
+refuses "bad.csv:2: .*duration.*-5" sim --workload "$work/bad.csv" --json "$work/never.json"
+[ ! -e "$work/never.json" ] || fail "a failed run left a file"
+echo "sim, compare and policies do what they say"

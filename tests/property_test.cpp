@@ -1,0 +1,316 @@
+// What must hold under every policy there is, and every one that will be: the suite takes them from
+// the registry, all presets and every member of every stage among different companions, and runs
+// each on random cases. A failure prints the seed that repeats it (TRAINYARD_TEST_SEED=n).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "random_case.h"
+#include "sim/simulation.h"
+#include "yard_audit.h"
+
+namespace trainyard {
+namespace {
+
+JobId job_id(std::size_t j) {
+  return JobId{static_cast<std::uint32_t>(j)};
+}
+
+/// Every member in at least one composition where it has something to do.
+std::vector<std::string> all_policies() {
+  std::vector<std::string> lines;
+  for (const Preset& preset : presets()) lines.push_back(preset.line);
+  const std::vector<std::string> companions{
+      "order=fifo ", "order=las backfill=greedy preempt=by-level ",
+      "order=srtf backfill=easy place=best-fit preempt=srtf-blind ",
+      "order=fifo backfill=greedy place=consolidate preempt=longest-remaining "};
+  for (const std::string& others : companions)
+    for (const StageInfo& stage : stage_infos())
+      for (const MemberInfo& member : stage.members)
+        if (stage.name != "queue" && stage.name != "yard")
+          lines.push_back(others + stage.name + "=" + member.name);
+  return lines;
+}
+
+PolicySpec parse(const std::string& line, const std::vector<std::string>& settings = {}) {
+  auto spec = PolicySpec::parse(line, settings);
+  if (!spec) throw std::logic_error(spec.error().message);
+  return *spec;
+}
+
+/// Rules that bite on cases that last some minutes.
+std::vector<std::string> random_rules(Random& random) {
+  const std::vector<std::string> patience{"7d", "5m", "0"}, min_run{"1m", "0", "30s"},
+      max_pauses{"64", "2"};
+  return {"queue.patience=" + patience[random.below(patience.size())],
+          "yard.min_run=" + min_run[random.below(min_run.size())],
+          "yard.max_pauses=" + max_pauses[random.below(max_pauses.size())]};
+}
+
+/// Calls body(random, seed) for every seed, until one of them fails.
+template <class Body>
+void for_seeds(std::uint64_t count, Body body) {
+  const Seeds all = seeds(count);
+  for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
+    SCOPED_TRACE(fmt::format("TRAINYARD_TEST_SEED={}", seed));
+    Random random(seed, 3);
+    body(random, seed);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+class EveryPolicy : public testing::TestWithParam<std::string> {};
+
+// --- The yard's promises, jobs and books ---------------------------------------------------------
+
+TEST_P(EveryPolicy, KeepsTheYardsPromisesAndFinishesEveryJob) {
+  for_seeds(25, [&](Random& random, std::uint64_t seed) {
+    const RandomCase made = random_case(random);
+    const PolicySpec spec = parse(GetParam(), random_rules(random));
+    Simulation simulation(made.cluster, made.workload, spec, {seed, made.faults});
+    YardAudit audit(simulation.yard());
+    simulation.listen(audit);
+    for (const Fault& fault : made.faults)
+      if (!fault.up) audit.expect_failure(fault.at, fault.machine);
+    while (simulation.step()) audit.inspect();
+    EXPECT_EQ(audit.problems(), std::vector<std::string>{}) << spec.name() << "\n"
+                                                            << describe(made);
+    EXPECT_EQ(simulation.refused(), 0u) << spec.name() << "\n" << describe(made);
+    const Result result = simulation.result();
+    EXPECT_EQ(result.finished, made.workload.jobs.size()) << spec.name() << "\n" << describe(made);
+  });
+}
+
+// --- Repeatable ----------------------------------------------------------------------------------
+
+std::vector<Time> ends(const Simulation& simulation) {
+  std::vector<Time> all;
+  for (std::size_t j = 0; j < simulation.yard().jobs(); ++j)
+    all.push_back(simulation.yard().state(job_id(j)).end);
+  return all;
+}
+
+void expect_same(const Result& a, const Result& b) {
+  EXPECT_EQ(a.finished, b.finished);
+  EXPECT_EQ(a.makespan_s, b.makespan_s);
+  for (const auto times : {&Result::all, &Result::trial, &Result::batch}) {
+    EXPECT_EQ((a.*times).jobs, (b.*times).jobs);
+    EXPECT_EQ((a.*times).jct_s.mean, (b.*times).jct_s.mean);
+    EXPECT_EQ((a.*times).wait_s.mean, (b.*times).wait_s.mean);
+    EXPECT_EQ((a.*times).slowdown.mean, (b.*times).slowdown.mean);
+  }
+  EXPECT_EQ(a.preemptions, b.preemptions);
+  EXPECT_EQ(a.lost_gpu_s, b.lost_gpu_s);
+  EXPECT_EQ(a.gpu_utilization, b.gpu_utilization);
+  EXPECT_EQ(a.fairness_jain, b.fairness_jain);
+  EXPECT_EQ(a.events, b.events);
+  EXPECT_EQ(a.decisions, b.decisions);
+  EXPECT_EQ(a.utilization.share, b.utilization.share);
+}
+
+TEST_P(EveryPolicy, Repeats) {
+  for_seeds(5, [&](Random& random, std::uint64_t seed) {
+    const RandomCase made = random_case(random);
+    const PolicySpec spec = parse(GetParam(), random_rules(random));
+    Simulation first(made.cluster, made.workload, spec, {seed, made.faults});
+    Simulation second(made.cluster, made.workload, spec, {seed, made.faults});
+    first.run();
+    second.run();
+    EXPECT_EQ(ends(first), ends(second)) << describe(made);
+    expect_same(first.result(), second.result());
+  });
+}
+
+/// Machines that fail or come back at the same instant do so in any order. (Lots that are drawn
+/// fall on others when jobs come back to the queue in another order.)
+TEST_P(EveryPolicy, DoesNotDependOnTheOrderOfWhatIsSimultaneous) {
+  if (parse(GetParam()).member("preempt") == "random") GTEST_SKIP() << "draws lots";
+  for_seeds(10, [&](Random& random, std::uint64_t seed) {
+    const RandomCase made = random_case(random);
+    const PolicySpec spec = parse(GetParam(), random_rules(random));
+    std::vector<Fault> other = made.faults;
+    std::stable_sort(other.begin(), other.end(), [](const Fault& a, const Fault& b) {
+      return a.at != b.at ? a.at < b.at : a.machine > b.machine;
+    });
+    Simulation first(made.cluster, made.workload, spec, {seed, made.faults});
+    Simulation second(made.cluster, made.workload, spec, {seed, other});
+    first.run();
+    second.run();
+    EXPECT_EQ(ends(first), ends(second)) << spec.name() << "\n" << describe(made);
+  });
+}
+
+// --- Why a job waits -----------------------------------------------------------------------------
+
+/// The number between `before` and the next character that is none, if the text has `before`.
+std::optional<std::int64_t> number_after(std::string_view text, std::string_view before) {
+  const std::size_t at = text.find(before);
+  if (at == std::string_view::npos) return {};
+  std::int64_t number = 0;
+  text.remove_prefix(at + before.size());
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (status != std::errc{}) return {};
+  return number;
+}
+
+/// What the sentence says of the job's own needs, up to the first that is about another.
+void expect_true_numbers(const Yard& yard, JobId id, std::string_view sentence) {
+  const Job& job = yard.job(id);
+  const std::string own(sentence.substr(0, sentence.find("behind job")));
+  const FreeIndex::OfKind& of = yard.free().of(yard.shape(id).kind);
+  if (const auto needs = number_after(own, "needs ")) {
+    const bool in_gpus = job.per_worker.gpus == 1 || job.workers == 1;
+    EXPECT_EQ(*needs, in_gpus ? job.gpus() : job.workers) << sentence;
+  }
+  if (own.find(" free") != std::string::npos && own.find("most free") == std::string::npos) {
+    EXPECT_EQ(number_after(own, "; "), of.free_gpus) << sentence;
+    EXPECT_LT(of.free_gpus, job.gpus()) << sentence;
+  }
+  if (const auto most = number_after(own, "the most free is ")) {
+    EXPECT_LT(*most, job.per_worker.gpus) << sentence;
+    const Names names = [&] {
+      Names all;
+      for (const Machine& machine : yard.cluster().machines) all.add(machine.name);
+      return all;
+    }();
+    std::string where = own.substr(own.find(" on r") + 4);
+    where = where.substr(0, where.find_first_not_of("rm0123456789"));
+    ASSERT_LT(names.find(where), names.size()) << sentence;
+    EXPECT_EQ(yard.free().on(MachineId{names.find(where)}).gpus, *most) << sentence;
+  }
+  if (const auto room = number_after(own, "there is room for ")) {
+    EXPECT_LT(*room, job.workers) << sentence;
+  }
+}
+
+void expect_reasons(const Simulation& simulation) {
+  const Yard& yard = simulation.yard();
+  std::vector<std::size_t> places;
+  for (std::size_t j = 0; j < yard.jobs(); ++j) {
+    const Phase phase = yard.state(job_id(j)).phase;
+    if (phase != Phase::queued && phase != Phase::reserved) continue;
+    const WaitReason reason = simulation.policy().explain(job_id(j));
+    EXPECT_FALSE(reason.token.empty());
+    EXPECT_FALSE(reason.sentence.empty());
+    EXPECT_EQ(reason.sentence.find("()"), std::string::npos) << reason.sentence;
+    if (reason.expected_start) {
+      EXPECT_GE(*reason.expected_start, yard.now());
+    }
+    if (phase == Phase::queued) {
+      places.push_back(reason.place);
+      expect_true_numbers(yard, job_id(j), reason.sentence);
+    } else {
+      EXPECT_EQ(reason.place, 0u);
+    }
+  }
+  std::sort(places.begin(), places.end());
+  for (std::size_t i = 0; i < places.size(); ++i) EXPECT_EQ(places[i], i + 1);
+}
+
+TEST_P(EveryPolicy, GivesEveryWaitingJobAReason) {
+  for_seeds(12, [&](Random& random, std::uint64_t seed) {
+    const RandomCase made = random_case(random);
+    const PolicySpec spec = parse(GetParam(), random_rules(random));
+    Simulation simulation(made.cluster, made.workload, spec, {seed, made.faults});
+    while (!testing::Test::HasFailure() && simulation.step()) expect_reasons(simulation);
+    if (testing::Test::HasFailure())
+      ADD_FAILURE() << "at " << simulation.yard().now().seconds() << " s under " << spec.name()
+                    << "\n"
+                    << describe(made);
+  });
+}
+
+// --- Starvation ----------------------------------------------------------------------------------
+
+constexpr Duration kSmall = seconds(100);
+
+/// A gang that wants the whole cluster, amid small jobs that leave a tenth of it free.
+Workload gang_in_a_stream(Random& random, const Cluster& cluster) {
+  Workload workload;
+  const double gap_s = kSmall.seconds() / (0.9 * cluster.total_gpus);
+  double at_s = 0;
+  for (int i = 0; i < 2000; ++i) {
+    if (i == 200) {
+      Job gang;
+      gang.submit = Time{static_cast<std::int64_t>(at_s * 1e6)};
+      gang.duration = gang.estimate = seconds(500);
+      gang.workers = gang.min_workers = gang.max_workers = cluster.total_gpus;
+      workload.jobs.push_back(gang);
+    }
+    Job small;
+    at_s += random.exponential(gap_s);
+    small.submit = Time{static_cast<std::int64_t>(at_s * 1e6)};
+    small.duration = small.estimate = kSmall - seconds(static_cast<std::int64_t>(random.below(50)));
+    small.job_class = random.uniform() < 0.3 ? JobClass::trial : JobClass::batch;
+    workload.jobs.push_back(small);
+  }
+  return workload;
+}
+
+Duration wait_of_the_gang(const Cluster& cluster, const Workload& workload,
+                          const PolicySpec& spec) {
+  Simulation simulation(cluster, workload, spec, {});
+  simulation.run();
+  const JobId gang = job_id(200);
+  return simulation.yard().state(gang).first_start - workload.jobs[200].submit;
+}
+
+TEST_P(EveryPolicy, DoesNotStarveAGangBeyondPatience) {
+  const Cluster cluster = *parse_cluster_shorthand("4x4xV100");
+  Random random(7);
+  const Workload workload = gang_in_a_stream(random, cluster);
+  const PolicySpec spec = parse(GetParam(), {"queue.patience=10m"});
+  // Nobody passes it after its patience; those that run then are done, or room was being made.
+  EXPECT_LE(wait_of_the_gang(cluster, workload, spec), minutes(10) + kSmall * 2);
+}
+
+TEST(StrictOrder, NeedsNoPatience) {
+  const Cluster cluster = *parse_cluster_shorthand("4x4xV100");
+  Random random(7);
+  const Workload workload = gang_in_a_stream(random, cluster);
+  for (const std::string line : {"order=fifo", "order=fifo backfill=easy"})
+    for (const MemberInfo& place : stage_infos()[2].members) {
+      const PolicySpec spec = parse(line + " place=" + place.name, {"queue.patience=never"});
+      EXPECT_LE(wait_of_the_gang(cluster, workload, spec), kSmall * 2) << spec.name();
+    }
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& line) {
+  std::string name = fmt::format("{}_{}", line.index, line.param);
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(all_policies()), test_name);
+
+// --- EASY ----------------------------------------------------------------------------------------
+
+TEST(Easy, StartsTheHeadByTheTimeReservedForIt) {
+  for_seeds(300, [](Random& random, std::uint64_t seed) {
+    const RandomCase made = random_case(random, {.wrong_estimates = false, .faults = false});
+    const auto& places = stage_infos()[2].members;
+    const PolicySpec spec =
+        parse("order=fifo backfill=easy place=" + places[random.below(places.size())].name);
+    Simulation simulation(made.cluster, made.workload, spec, {seed, {}});
+    std::vector<Time> promised(made.workload.jobs.size(), Time::never());
+    while (simulation.step()) {
+      const Yard& yard = simulation.yard();
+      for (std::size_t j = 0; j < yard.jobs(); ++j) {
+        const JobState& state = yard.state(job_id(j));
+        EXPECT_LE(state.first_start == Time::never() ? yard.now() : state.first_start, promised[j])
+            << "job " << j << " under " << spec.name() << "\n"
+            << describe(made);
+        if (state.phase != Phase::queued) continue;
+        const WaitReason reason = simulation.policy().explain(job_id(j));
+        if (reason.place == 1 && reason.expected_start)
+          promised[j] = std::min(promised[j], *reason.expected_start);
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,42 @@
+// The reference's placements and its search for room, as functions of what is free on every
+// machine. A machine that may not be used has no Resources at all.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/resources.h"
+#include "model/cluster.h"
+#include "model/job.h"
+
+namespace trainyard::reference {
+
+/// What is free on each machine; none where the job may not go (down, another kind, kept off).
+using Free = std::vector<std::optional<Resources>>;
+/// Workers on each machine.
+using Spots = std::vector<std::int32_t>;
+
+struct Gang {
+  Resources each;
+  std::int32_t workers = 1;
+};
+
+/// Workers of the gang that would fit on each machine, at most all of them.
+std::vector<std::int32_t> slots(const Gang& gang, const Free& free);
+
+std::optional<Spots> first_fit(const Gang& gang, const Free& free);
+std::optional<Spots> best_fit(const Gang& gang, const Free& free);
+std::optional<Spots> spread(const Gang& gang, const Free& free);
+
+/// `rack_free` is what decides about racks: without machines that are down or of another kind, but
+/// with those that are only kept off.
+std::optional<Spots> consolidate(const Gang& gang, const Free& free, const Free& rack_free,
+                                 const Cluster& cluster, std::int32_t max_machines);
+/// On the empty cluster.
+std::int32_t fewest_machines_ever(const Gang& gang, const Free& empty_cluster);
+
+/// Where the whole gang fits on at most so many machines: most slots first, ties by number.
+std::optional<Spots> most_slots_first(const Gang& gang, const Free& free,
+                                      std::int32_t max_machines);
+
+}  // namespace trainyard::reference

@@ -1,0 +1,104 @@
+// The simulator against the reference: the same start, finish and number of pauses for every job
+// of thousands of small random cases. A case that fails is made as small as it stays failing, and
+// printed with the seed that repeats it (TRAINYARD_TEST_SEED=n).
+#include <gtest/gtest.h>
+
+#include "random_case.h"
+#include "reference_simulator.h"
+#include "sim/simulation.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<reference::Outcome> simulated(const RandomCase& made, const PolicySpec& spec) {
+  Simulation simulation(made.cluster, made.workload, spec, {.seed = 1, .faults = made.faults});
+  simulation.run();
+  std::vector<reference::Outcome> outcomes;
+  for (std::size_t j = 0; j < made.workload.jobs.size(); ++j) {
+    const JobState& state = simulation.yard().state(JobId{static_cast<std::uint32_t>(j)});
+    outcomes.push_back({state.first_start, state.end, state.pauses});
+  }
+  return outcomes;
+}
+
+std::vector<reference::Outcome> expected(const RandomCase& made, const PolicySpec& spec) {
+  return reference::simulate(made.cluster, made.workload, made.faults,
+                             reference::settings_of(spec));
+}
+
+bool agree(const RandomCase& made, const PolicySpec& spec) {
+  return simulated(made, spec) == expected(made, spec);
+}
+
+/// Without whatever job or fault it can do without and still fail.
+RandomCase smallest_failing(RandomCase made, const PolicySpec& spec) {
+  const auto drop_from = [&](auto part) {
+    for (std::size_t i = part(made).size(); i-- > 0;) {
+      RandomCase less = made;
+      part(less).erase(part(less).begin() + static_cast<std::ptrdiff_t>(i));
+      if (!agree(less, spec)) made = less;
+    }
+  };
+  drop_from([](RandomCase& c) -> std::vector<Job>& { return c.workload.jobs; });
+  RandomCase without_faults = made;
+  without_faults.faults.clear();
+  if (!agree(without_faults, spec)) made = without_faults;
+  return made;
+}
+
+std::string timeline(const std::vector<reference::Outcome>& outcomes) {
+  std::string text;
+  for (std::size_t j = 0; j < outcomes.size(); ++j)
+    text += fmt::format("  job {}: {} to {}, {} pauses\n", j, outcomes[j].start.seconds(),
+                        outcomes[j].finish.seconds(), outcomes[j].pauses);
+  return text;
+}
+
+void expect_agreement(const RandomCase& made, const std::string& line, std::uint64_t seed) {
+  const auto spec = PolicySpec::parse(line);
+  ASSERT_TRUE(spec) << spec.error().message;
+  if (agree(made, *spec)) return;
+  const RandomCase small = smallest_failing(made, *spec);
+  FAIL() << "TRAINYARD_TEST_SEED=" << seed << "\n"
+         << line << "\n"
+         << describe(small) << "reference:\n"
+         << timeline(expected(small, *spec)) << "simulator:\n"
+         << timeline(simulated(small, *spec));
+}
+
+class ReferenceOfPreset : public testing::TestWithParam<std::string> {};
+
+TEST_P(ReferenceOfPreset, AgreesWithTheSimulator) {
+  const auto [first, count] = seeds(300);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    Random random(seed, 1);
+    expect_agreement(random_case(random), GetParam(), seed);
+  }
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets())
+    if (preset.line.find("preempt=random") == std::string::npos) names.push_back(preset.name);
+  return names;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& preset) {
+  std::string name = preset.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Presets, ReferenceOfPreset, testing::ValuesIn(preset_names()), test_name);
+
+TEST(Reference, AgreesWithTheSimulatorUnderPoliciesOfRandomStages) {
+  const auto [first, count] = seeds(4000);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    Random random(seed, 2);
+    const std::string line = random_policy(random, {"random"});
+    expect_agreement(random_case(random), line, seed);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard

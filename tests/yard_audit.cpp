@@ -1,0 +1,175 @@
+#include "yard_audit.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace trainyard {
+namespace {
+
+bool may_follow(Phase from, Phase to) {
+  switch (from) {
+    case Phase::absent:
+      return to == Phase::queued;
+    case Phase::queued:
+      return to == Phase::reserved || to == Phase::starting || to == Phase::cancelled;
+    case Phase::reserved:
+      return to == Phase::starting || to == Phase::queued;
+    case Phase::starting:
+      return to == Phase::running || to == Phase::queued || has_ended(to);
+    case Phase::running:
+      return to == Phase::draining || to == Phase::queued || has_ended(to);
+    case Phase::draining:
+      return to == Phase::queued || has_ended(to);
+    default:
+      return false;
+  }
+}
+
+bool waits(Phase phase) {
+  return phase == Phase::queued || phase == Phase::reserved;
+}
+
+JobId job_id(std::size_t j) {
+  return JobId{static_cast<std::uint32_t>(j)};
+}
+MachineId machine_id(std::size_t m) {
+  return MachineId{static_cast<std::uint32_t>(m)};
+}
+
+}  // namespace
+
+void YardAudit::on_phase(JobId job, Phase from, Phase to) {
+  Book& book = books_[index(job)];
+  const Duration spent = yard_.now() - book.since;
+  book.since = yard_.now();
+  if (!may_follow(from, to))
+    complain("job {} went from {} to {}", index(job), name(from), name(to));
+  if (holds_gpus(from)) book.held += spent;
+  if (waits(from)) book.waited += spent;
+  if (to == Phase::draining) check_pause(job, spent);
+  if (to == Phase::reserved) book.promised = yard_.placement(job);
+  if (from == Phase::reserved) check_end_of_reservation(job, to);
+}
+
+void YardAudit::check_pause(JobId job, Duration ran) {
+  Book& book = books_[index(job)];
+  const JobId waiter = yard_.making_room_for(job);
+  if (ran < yard_.rules().min_run)
+    complain("job {} was paused after {}, before min_run", index(job), format(ran));
+  if (++book.pauses > yard_.rules().max_pauses)
+    complain("job {} was paused {} times", index(job), book.pauses);
+  if (waiter == kNoJob || yard_.state(waiter).phase != Phase::reserved)
+    return complain("job {} was paused for nobody", index(job));
+  if (books_[index(waiter)].gave_way_to.contains(job))
+    complain("jobs {} and {} take turns", index(job), index(waiter));
+  book.gave_way_to.insert(waiter);
+}
+
+void YardAudit::check_end_of_reservation(JobId job, Phase to) {
+  const Placement& promised = books_[index(job)].promised;
+  if (to == Phase::starting) {
+    if (yard_.placement(job) != promised)
+      complain("job {} starts elsewhere than where room was made", index(job));
+    return;
+  }
+  const bool failed = std::any_of(promised.begin(), promised.end(), [&](const Share& share) {
+    return failures_.contains({yard_.now().us, share.machine});
+  });
+  if (!failed && !cancelled_.contains(job))
+    complain("job {} lost its reservation without a fault", index(job));
+}
+
+void YardAudit::inspect() {
+  std::int64_t held = 0;
+  std::size_t unfinished = 0;
+  for (std::size_t j = 0; j < yard_.jobs(); ++j) {
+    inspect_job(job_id(j));
+    const Phase phase = yard_.state(job_id(j)).phase;
+    if (holds_gpus(phase)) held += yard_.job(job_id(j)).gpus();
+    if (!has_ended(phase)) ++unfinished;
+  }
+  if (held != yard_.held_gpus()) complain("held_gpus is {}, not {}", yard_.held_gpus(), held);
+  if (unfinished != yard_.unfinished())
+    complain("unfinished is {}, not {}", yard_.unfinished(), unfinished);
+  for (std::size_t m = 0; m < yard_.cluster().machines.size(); ++m) inspect_machine(machine_id(m));
+}
+
+void YardAudit::inspect_machine(MachineId machine) {
+  const std::string& name = yard_.cluster().machine(machine).name;
+  const Resources& capacity = yard_.cluster().machine(machine).capacity;
+  const Resources& free = yard_.free().on(machine);
+  Resources held;
+  std::uint64_t gpus = 0;
+  for (const JobId job : yard_.jobs_on(machine)) {
+    const Placement& shares = yard_.placement(job);
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (shares[i].machine != machine) continue;
+      const std::uint64_t mask = yard_.gpu_mask(job, i);
+      if ((gpus & mask) != 0) complain("a GPU of {} is held twice", name);
+      gpus |= mask;
+      if (holds_gpus(yard_.state(job).phase)) held += yard_.job(job).per_worker * shares[i].workers;
+    }
+    if (!yard_.free().is_up(machine)) complain("{} is down and holds job {}", name, index(job));
+  }
+  if (!Resources{}.fits_in(free)) complain("{} has less than nothing free", name);
+  if (!(held + free).fits_in(capacity)) complain("{} gives more than it has", name);
+  if (std::popcount(gpus) + free.gpus != capacity.gpus)
+    complain("{}: {} GPUs held and {} free of {}", name, std::popcount(gpus), free.gpus,
+             capacity.gpus);
+  if (capacity.gpus < 64 && (gpus >> capacity.gpus) != 0) complain("{} has no such GPU", name);
+}
+
+void YardAudit::inspect_job(JobId id) {
+  const JobState& state = yard_.state(id);
+  const Book& book = books_[index(id)];
+  const Job& job = yard_.job(id);
+  if (holds_gpus(state.phase)) {
+    const Placement& shares = yard_.placement(id);
+    if (workers(shares) != job.workers) complain("the gang of job {} is not whole", index(id));
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      const Machine& machine = yard_.cluster().machine(shares[i].machine);
+      if (std::popcount(yard_.gpu_mask(id, i)) != shares[i].workers * job.per_worker.gpus)
+        complain("job {} has not the GPUs of its workers", index(id));
+      if (job.kind != kAnyKind &&
+          yard_.cluster().kinds[index(machine.kind)] != yard_.workload().kinds[index(job.kind)])
+        complain("job {} is on GPUs of another kind", index(id));
+    }
+  }
+  if (state.pauses != book.pauses)
+    complain("job {} was paused {} times, not {}", index(id), book.pauses, state.pauses);
+  if (book.held != state.done + state.lost && !holds_gpus(state.phase))
+    complain("job {} held GPUs for {}, but did {} and lost {}", index(id), format(book.held),
+             format(state.done), format(state.lost));
+  if (book.waited != state.waited && !waits(state.phase))
+    complain("job {} waited {}, not {}", index(id), format(book.waited), format(state.waited));
+  if (state.phase == Phase::done && state.done != job.duration)
+    complain("job {} is done after {} of its work", index(id), format(state.done));
+}
+
+std::string snapshot(const Yard& yard) {
+  std::string text = fmt::format("{} {} {} {}\n", yard.now().us, yard.held_gpus(),
+                                 yard.unfinished(), yard.orders().size());
+  for (std::size_t m = 0; m < yard.cluster().machines.size(); ++m) {
+    const Resources& free = yard.free().on(machine_id(m));
+    text += fmt::format("{} {} {} {}:", free.gpus, free.milli_cpus, free.memory_mib,
+                        yard.free().is_up(machine_id(m)));
+    for (const JobId job : yard.jobs_on(machine_id(m))) text += fmt::format(" {}", index(job));
+    text += "\n";
+  }
+  for (std::size_t j = 0; j < yard.jobs(); ++j) {
+    const JobState& state = yard.state(job_id(j));
+    text += fmt::format("{} {} {} {} {} {} {} {}", name(state.phase), state.pauses, state.since.us,
+                        state.first_start.us, state.end.us, state.done.us, state.waited.us,
+                        state.lost.us);
+    if (holds_gpus(state.phase) || state.phase == Phase::reserved) {
+      const Placement& shares = yard.placement(job_id(j));
+      for (std::size_t i = 0; i < shares.size(); ++i)
+        text += fmt::format(" {}x{}:{:x}", index(shares[i].machine), shares[i].workers,
+                            yard.gpu_mask(job_id(j), i));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace trainyard

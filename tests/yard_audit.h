@@ -1,0 +1,62 @@
+// Holds a yard to its promises (yard/yard.h), from outside: listens to every change and keeps its
+// own books, and inspects everything that can be seen when asked. Each thing that is wrong is an
+// entry in problems(), in words.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "yard/yard.h"
+
+namespace trainyard {
+
+class YardAudit : public YardListener {
+ public:
+  /// Sees nothing until it is registered with the yard.
+  explicit YardAudit(const Yard& yard) : yard_(yard), books_(yard.workload().jobs.size()) {}
+
+  void on_phase(JobId job, Phase from, Phase to) override;
+
+  /// Of machines that fail at the present instant: they may void a reservation.
+  void expect_failure(Time at, MachineId machine) { failures_.insert({at.us, machine}); }
+  /// Cancelled jobs void their reservation too.
+  void expect_cancellation(JobId job) { cancelled_.insert(job); }
+
+  /// Compares all that the yard shows with all that must hold.
+  void inspect();
+
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  struct Book {
+    Time since;
+    Duration held, waited;
+    std::int64_t pauses = 0;
+    std::set<JobId> gave_way_to;
+    Placement promised;  // while its room is being made
+  };
+
+  template <class... Args>
+  void complain(fmt::format_string<Args...> format, Args&&... args) {
+    problems_.push_back(fmt::format("at {} s: ", yard_.now().seconds()) +
+                        fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void check_pause(JobId job, Duration ran);
+  void check_end_of_reservation(JobId job, Phase to);
+  void inspect_machine(MachineId machine);
+  void inspect_job(JobId job);
+
+  const Yard& yard_;
+  std::vector<Book> books_;  // by job
+  std::set<std::pair<std::int64_t, MachineId>> failures_;
+  std::set<JobId> cancelled_;
+  std::vector<std::string> problems_;
+};
+
+/// Everything that the yard shows, as text: equal before and after what it refuses.
+std::string snapshot(const Yard& yard);
+
+}  // namespace trainyard
