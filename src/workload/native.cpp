@@ -27,7 +27,7 @@ class NativeReader {
   }
 
   Expected<Import> read() {
-    while (table_.next()) {
+    while (table_.next_line()) {
       if (workload_.jobs.size() == kSample) reserve();
       if (workload_.jobs.size() >= kMostJobs)
         table_.fields().complain(fmt::format("there are more than {} jobs", kMostJobs));
@@ -75,8 +75,51 @@ class NativeReader {
     workload_.jobs.push_back(kBlank);
     Job& job = workload_.jobs.back();
     iteration_time_.reset();
-    for (std::size_t i = 0; i < columns_.size(); ++i) read_cell(job, columns_[i], table_.cell(i));
+    if (table_.is_quoted()) {
+      read_split(job);
+    } else {
+      read_in_passing(job);
+    }
     if (!table_.failed()) complete(job);
+  }
+
+  void read_split(Job& job) {
+    if (!table_.split()) return;
+    for (std::size_t i = 0; i < columns_.size(); ++i) read_cell(job, columns_[i], table_.cell(i));
+  }
+
+  /// One pass over the line: a number ends where its digits do.
+  void read_in_passing(Job& job) {
+    const char* at = table_.line().data();
+    const char* const stop = at + table_.line().size();
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const char* end = take_plain(job, columns_[i], at, stop);
+      if (end == nullptr) {
+        end = std::find(at, stop, ',');
+        read_cell(job, columns_[i], std::string_view(at, static_cast<std::size_t>(end - at)));
+      }
+      const bool is_last = i + 1 == columns_.size();
+      if ((end == stop) != is_last) return void(table_.split());  // it says what is wrong
+      at = end + 1;
+    }
+  }
+
+  /// The columns that every row has, as nearly every row has them; null for all others.
+  const char* take_plain(Job& job, NativeColumn column, const char* at, const char* stop) {
+    if (column != NativeColumn::submit && column != NativeColumn::duration) return nullptr;
+    Duration seconds;
+    const char* const end = take_plain_seconds(at, stop, seconds);
+    if (end == nullptr || (end != stop && *end != ',')) return nullptr;
+    if (column == NativeColumn::submit) return set_submit(job, seconds), end;
+    if (seconds.us == 0) return nullptr;
+    job.duration = seconds;
+    return end;
+  }
+
+  void set_submit(Job& job, Duration seconds) {
+    job.submit = Time{} + seconds;
+    in_order_ = in_order_ && job.submit >= last_submit_;
+    last_submit_ = job.submit;
   }
 
   void read_cell(Job& job, NativeColumn column, std::string_view cell) {
@@ -92,10 +135,7 @@ class NativeReader {
       case NativeColumn::job_class:
         return read_class(job, cell);
       case NativeColumn::submit:
-        job.submit = Time{} + in.seconds(name, cell);
-        in_order_ = in_order_ && job.submit >= last_submit_;
-        last_submit_ = job.submit;
-        return;
+        return set_submit(job, in.seconds(name, cell));
       case NativeColumn::duration:
         job.duration = positive(name, cell);
         return;

@@ -38,11 +38,13 @@ class Records {
 
  private:
   Expected<void> take_record(std::string_view& record);
+  bool quote_before(std::size_t end);
 
   std::string_view text_;
   LineStyle style_;
   std::size_t position_ = 0;
   std::size_t line_ = 0, next_line_ = 1;
+  std::size_t quote_free_ = 0;  // there is no quote from position_ up to here
   bool has_quotes_ = false;
 };
 

@@ -8,10 +8,11 @@ namespace trainyard {
 JobTable::JobTable(std::string_view text, std::string_view origin, LineStyle style)
     : records_(text, style), separator_(style.separator), fields_(origin) {
   fields_.at_line(1);
-  if (!read_cells()) {
+  if (!next_line()) {
     if (!failed()) fields_.complain("the file is empty; the first line must name the columns");
     return;
   }
+  check(cells_.split(line_, separator_, is_quoted()));
   std::unordered_set<std::string_view> seen;
   for (std::size_t i = 0; i < cells_.size(); ++i) {
     header_.emplace_back(cells_[i]);
@@ -42,12 +43,7 @@ JobTable::Column JobTable::need(std::string_view name) {
 }
 
 bool JobTable::next() {
-  if (failed() || !read_cells()) return false;
-  if (cells_.size() != header_.size()) {
-    fields_.complain(fmt::format("the line has {} fields, and there are {} columns", cells_.size(),
-                                 header_.size()));
-    return false;
-  }
+  if (!next_line() || !split()) return false;
   if (header_may_follow_) {
     header_may_follow_ = false;
     if (cells_[0] == header_[0]) return next();
@@ -55,16 +51,19 @@ bool JobTable::next() {
   return true;
 }
 
-bool JobTable::read_cells() {
-  std::string_view record;
-  const auto more = records_.next(record);
+bool JobTable::next_line() {
+  if (failed()) return false;
+  const auto more = records_.next(line_);
   fields_.at_line(std::max<std::size_t>(records_.line(), 1));
-  if (!more) {
-    fields_.complain(more.error().message);
-    return false;
-  }
-  if (!*more) return false;
-  check(cells_.split(record, separator_, records_.has_quotes()));
+  if (!more) fields_.complain(more.error().message);
+  return more && *more;
+}
+
+bool JobTable::split() {
+  check(cells_.split(line_, separator_, is_quoted()));
+  if (!failed() && cells_.size() != header_.size())
+    fields_.complain(fmt::format("the line has {} fields, and there are {} columns", cells_.size(),
+                                 header_.size()));
   return !failed();
 }
 

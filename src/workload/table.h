@@ -39,6 +39,12 @@ class JobTable {
 
   /// Goes to the next row, which must have as many fields as there are columns.
   bool next();
+  /// Goes to the next line without splitting it: for who reads the fields of line() on the way, as
+  /// long as it is not quoted. Else, and when the fields do not match the columns: split().
+  bool next_line();
+  bool split();
+  [[nodiscard]] std::string_view line() const { return line_; }
+  [[nodiscard]] bool is_quoted() const { return records_.has_quotes(); }
 
   [[nodiscard]] std::string_view text(const Column& column) const {
     return column.index == kAbsent ? std::string_view{} : cells_[column.index];
@@ -67,11 +73,10 @@ class JobTable {
  private:
   static constexpr std::size_t kAbsent = static_cast<std::size_t>(-1);
 
-  bool read_cells();
-
   Records records_;
   char separator_;
   InputFields fields_;
+  std::string_view line_;
   Cells cells_;
   std::vector<std::string> header_;
   bool header_may_follow_ = false;
