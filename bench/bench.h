@@ -81,11 +81,11 @@ double seconds(Work work) {
   return now() - begin;
 }
 
-/// The median of so many measurements (an odd number) of the same work.
-template <std::size_t times, class Work>
-double median_seconds(Work work) {
-  std::array<double, times> all;
-  for (double& s : all) s = seconds(work);
+/// The median of an odd number of measurements; each is what measure() returns.
+template <class Measure>
+double median_of(std::size_t times, Measure measure) {
+  std::vector<double> all(times);
+  for (double& value : all) value = measure();
   std::sort(all.begin(), all.end());
   return all[times / 2];
 }

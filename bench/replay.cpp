@@ -77,16 +77,20 @@ Cost replay(const std::string& preset, std::size_t jobs) {
     workload = must(generate(fmt::format("philly-like:jobs={},load=0.9", jobs), cluster, 1));
   Cost cost;
   std::unique_ptr<Simulation> simulation;
-  cost.seconds = median_seconds<3>([&] {
+  cost.seconds = median_of(3, [&] {
     simulation.reset();
-    simulation = std::make_unique<Simulation>(cluster, workload, policy, SimOptions{});
-    simulation->run();
-    keep(simulation->result().finished);
+    const double taken = seconds([&] {
+      simulation = std::make_unique<Simulation>(cluster, workload, policy, SimOptions{});
+      simulation->run();
+      keep(simulation->result().finished);
+    });
     if (cost.peak_bytes == 0) cost.peak_bytes = peak_bytes();
+    return taken;
   });
   if (jobs == 0) return cost;
   const std::vector<Stay> stays = stays_by_begin(simulation->yard());
-  cost.bare_seconds = median_seconds<3>([&] { bare_event_loop(workload.jobs, stays); });
+  cost.bare_seconds =
+      median_of(3, [&] { return seconds([&] { bare_event_loop(workload.jobs, stays); }); });
   return cost;
 }
 

@@ -80,6 +80,19 @@ class SortedList {
     return true;
   }
 
+  /// The same from this value on, which need not be in the list.
+  template <class Visit>
+  bool each_from(const T& first, Visit visit) const {
+    const std::size_t at = chunk_of(first);
+    for (std::size_t i = at; i < chunks_.size(); ++i) {
+      const T* value = chunks_[i]->begin();
+      if (i == at) value = std::lower_bound(value, chunks_[i]->end(), first);
+      for (; value != chunks_[i]->end(); ++value)
+        if (!visit(*value)) return false;
+    }
+    return true;
+  }
+
   /// The same from the largest down.
   template <class Visit>
   bool each_reverse(Visit visit) const {

@@ -48,8 +48,14 @@ class Queue {
   /// The first job, in order, of a lane for which skip(lane) is false; kNoJob when there is none.
   template <class Skip>
   [[nodiscard]] JobId first_not(Skip skip) const {
+    return empty() ? kNoJob : first_not(skip, front().job);
+  }
+
+  /// The same from where this job stands, or stood when it waited.
+  template <class Skip>
+  [[nodiscard]] JobId first_not(Skip skip, JobId from) const {
     JobId found = kNoJob;
-    heads_.each([&](const Entry& head) {
+    heads_.each_from(entry(from), [&](const Entry& head) {
       if (!skip(head.lane)) found = head.job;
       return found == kNoJob;
     });
@@ -71,13 +77,14 @@ class Queue {
   };
   std::vector<SortedList<Entry>> lanes_;  // by shape
   SortedList<Entry> heads_;               // the first of every lane
-  std::vector<Place> places_;             // by job, for those that wait
+  std::vector<Place> places_;             // by job, for those that wait or did
   std::size_t size_ = 0;
 };
 
 template <class Skip>
 void Queue::collect(std::size_t limit, Skip skip, std::vector<Entry>& out) const {
   const auto first = static_cast<std::ptrdiff_t>(out.size());
+  std::size_t lanes = 0;  // no more than `limit` can matter: the head of each goes before the next
   heads_.each([&](const Entry& head) {
     if (skip(head.lane)) return true;
     std::size_t taken = 0;
@@ -85,7 +92,7 @@ void Queue::collect(std::size_t limit, Skip skip, std::vector<Entry>& out) const
       out.push_back(e);
       return ++taken < limit;
     });
-    return true;
+    return ++lanes < limit;
   });
   const auto all = static_cast<std::ptrdiff_t>(out.size()) - first;
   const auto kept = std::min(all, static_cast<std::ptrdiff_t>(limit));

@@ -3,6 +3,7 @@
 // asks once, at the end, whether all was well.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,15 +41,16 @@ inline bool parse_plain_seconds(std::string_view text, Duration& result) {
   for (; i < text.size() && i <= kDigits && text[i] >= '0' && text[i] <= '9'; ++i)
     whole = whole * 10 + (text[i] - '0');
   if (i == 0 || i > kDigits) return false;
-  std::int64_t fraction = 0, unit = 1'000'000;
+  // What a fraction of so many digits counts.
+  constexpr std::array<std::int64_t, 7> kUnit{1'000'000, 100'000, 10'000, 1'000, 100, 10, 1};
+  std::int64_t fraction = 0;
+  std::size_t decimals = 0;
   if (i < text.size()) {
     if (text[i++] != '.' || i == text.size() || text.size() - i > 6) return false;
-    for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
-      unit /= 10;
-      fraction += (text[i] - '0') * unit;
-    }
+    for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i, ++decimals)
+      fraction = fraction * 10 + (text[i] - '0');
   }
-  result = {whole * 1'000'000 + fraction};
+  result = {whole * 1'000'000 + fraction * kUnit[decimals]};
   return i == text.size() && result <= kLongestDuration;
 }
 

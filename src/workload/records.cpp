@@ -1,6 +1,8 @@
 #include "workload/records.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 namespace trainyard {
@@ -10,6 +12,17 @@ std::size_t find(std::string_view text, char c) {
   const void* const found = text.empty() ? nullptr : std::memchr(text.data(), c, text.size());
   return found == nullptr ? std::string_view::npos
                           : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+}
+
+/// Which of eight bytes are c: the highest bit of each that is. Cells are short and lines many:
+/// going through them byte by byte was an eighth of the time to read a file.
+std::uint64_t equal_bytes(const char* bytes, char c) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kLow = 0x7f7f7f7f7f7f7f7f;
+  static_assert(std::endian::native == std::endian::little, "the first byte is the lowest");
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof word);
+  const std::uint64_t differs = word ^ (kOnes * static_cast<unsigned char>(c));
+  return ~(((differs & kLow) + kLow) | differs | kLow);  // no carry from byte to byte: exact
 }
 
 }  // namespace
@@ -63,13 +76,18 @@ Expected<void> Cells::split(std::string_view record, char separator, bool has_qu
 
 void Cells::split_plain(std::string_view record, char separator) {
   const char* begin = record.data();
+  const char* at = begin;
   const char* const stop = begin + record.size();
-  for (const char* at = begin; at != stop; ++at) {
-    if (*at != separator) continue;
-    cells_.emplace_back(begin, static_cast<std::size_t>(at - begin));
-    begin = at + 1;
-  }
-  cells_.emplace_back(begin, static_cast<std::size_t>(stop - begin));
+  const auto end_cell = [&](const char* end) {
+    cells_.emplace_back(begin, static_cast<std::size_t>(end - begin));
+    begin = end + 1;
+  };
+  for (; stop - at >= 8; at += 8)
+    for (std::uint64_t found = equal_bytes(at, separator); found != 0; found &= found - 1)
+      end_cell(at + std::countr_zero(found) / 8);
+  for (; at != stop; ++at)
+    if (*at == separator) end_cell(at);
+  end_cell(stop);
 }
 
 void Cells::split_blanks(std::string_view record) {

@@ -11,13 +11,12 @@ class None final : public BackfillStage {
 
 class Greedy final : public BackfillStage {
  public:
+  /// Nothing is freed while deciding, so a lane that is closed stays closed: one pass.
   void run(Dispatcher& dispatcher, JobId /*blocked*/) override {
-    while (true) {
-      const JobId next =
-          dispatcher.queue().first_not([&](ShapeId lane) { return dispatcher.is_closed(lane); });
-      if (next == kNoJob) return;
+    const auto is_closed = [&](ShapeId lane) { return dispatcher.is_closed(lane); };
+    for (JobId next = dispatcher.queue().first_not(is_closed); next != kNoJob;
+         next = dispatcher.queue().first_not(is_closed, next))
       dispatcher.try_start(next);
-    }
   }
 
   [[nodiscard]] bool can_starve() const override { return true; }
