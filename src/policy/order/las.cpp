@@ -7,8 +7,8 @@
 // in level 1 until it has run 75 minutes, in level 2 from then on.
 //
 // Starvation: a job that sank, ran for r since it last counted anew, and has now waited for
-// promote x r (and at least `promote_wait`) goes back to level 0 and its service counts anew. The wait
-// counts from when it last came to the queue.
+// promote x r (and at least `promote_wait`) goes back to level 0 and its service counts anew. The
+// wait counts from when it last came to the queue.
 #include <algorithm>
 #include <unordered_map>
 
