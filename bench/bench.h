@@ -37,7 +37,11 @@ struct Figure {
   std::string unit;
   std::optional<Target> target = {};
   std::optional<double> limit = {};  // of the machine, in the same unit
+  std::string note = {};
 };
+
+/// Three digits, and thousands in groups: "1,234,567", "12.3", "0.987".
+std::string number(double value);
 
 class Table {
  public:

@@ -5,18 +5,6 @@
 namespace trainyard::bench {
 namespace {
 
-/// Three digits, and thousands in groups: "1,234,567", "12.3", "0.987".
-std::string number(double value) {
-  if (value < 999.5) {
-    const int whole_digits = value < 1 ? 1 : static_cast<int>(std::log10(value)) + 1;
-    return fmt::format("{:.{}f}", value, std::max(0, 3 - whole_digits));
-  }
-  std::string digits = fmt::format("{:.0f}", value);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
-  return digits;
-}
-
 std::string text(const Target& target) {
   return (target.is == Target::Is::at_least ? ">= " : "<= ") + number(target.value);
 }
@@ -27,7 +15,7 @@ bool is_met(const Figure& figure) {
                                                    : figure.measured <= goal;
 }
 
-using Cells = std::array<std::string, 7>;
+using Cells = std::array<std::string, 8>;
 
 Cells cells(const Figure& f) {
   Cells row{f.name, number(f.measured), f.unit};
@@ -39,6 +27,7 @@ Cells cells(const Figure& f) {
     row[5] = number(*f.limit);
     row[6] = number(f.measured / *f.limit);
   }
+  row[7] = f.note;
   return row;
 }
 
@@ -64,6 +53,17 @@ std::string rule(const Cells& header) {
 
 }  // namespace
 
+std::string number(double value) {
+  if (value < 999.5) {
+    const int whole_digits = value < 1 ? 1 : static_cast<int>(std::log10(value)) + 1;
+    return fmt::format("{:.{}f}", value, std::max(0, 3 - whole_digits));
+  }
+  std::string digits = fmt::format("{:.0f}", value);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), ",");
+  return digits;
+}
+
 bool Table::wants(const std::string& group) const {
   if (!std::regex_search(group, filter_)) return false;
   std::fprintf(stderr, "measuring %s\n", group.c_str());
@@ -71,7 +71,8 @@ bool Table::wants(const std::string& group) const {
 }
 
 void Table::print() const {
-  std::vector<Cells> rows{{"figure", "measured", "unit", "target", "", "machine's limit", "ratio"}};
+  std::vector<Cells> rows{
+      {"figure", "measured", "unit", "target", "", "machine's limit", "ratio", "also"}};
   for (const Figure& figure : figures_) rows.push_back(cells(figure));
   for (std::size_t column = 0; column < std::tuple_size_v<Cells>; ++column) align(rows, column);
   for (const Cells& row : rows) {
