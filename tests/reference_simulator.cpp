@@ -159,7 +159,6 @@ void Simulator::note_leaving(std::size_t j) {
 void Simulator::note_the_queued() {
   for (const std::size_t j : state_.queued_now) {
     Train& train = state_.trains[j];
-    train.forgiven = std::min(train.forgiven, state_.service(j));
     const std::int64_t counted = state_.service(j) - train.forgiven;
     std::size_t level = 0;
     while (level < set_.thresholds.size() && counted >= set_.thresholds[level].us) ++level;

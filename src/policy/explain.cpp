@@ -92,28 +92,30 @@ WaitReason StagedPolicy::explain(JobId job) const {
     return {"", fmt::format("job {} does not wait: it is {}", who, name(state.phase)), 0, {}};
 
   const Shape& shape = yard_.shape(job);
-  const std::int32_t max_machines = stages_.place->max_machines(yard_, shape);
+  const std::int32_t max_machines = stages_.place->max_machines(yard_, state.shape);
   const JobId late = overdue();
   const JobId head = late != kNoJob ? late : queue_.front().job;
   const std::size_t place = queue_.place(job);
+  // Who runs longer than estimated makes a reservation late: then it is now, as soon as they end.
+  std::optional<Time> reserved = keeper(late != kNoJob).reserved_start(head);
+  if (reserved) reserved = std::max(*reserved, yard_.now());
   std::string lacks = shortage(yard_, shape, max_machines);
   if (job == head) {
-    std::optional<Time> start = keeper(late != kNoJob).reserved_start(job);
+    std::optional<Time> start = reserved;
     if (!start) start = earliest_fit(yard_, job, max_machines);
     if (lacks.empty()) lacks = "is next, and waits for the decision";
     return {"resources", lacks, place, start};
   }
-  const Shape& head_shape = yard_.shape(head);
-  const std::string head_lacks =
-      shortage(yard_, head_shape, stages_.place->max_machines(yard_, head_shape));
+  const std::string head_lacks = shortage(
+      yard_, yard_.shape(head), stages_.place->max_machines(yard_, yard_.state(head).shape));
   const std::string behind =
       fmt::format("behind job {}{}", yard_.workload().job_name(head),
                   head_lacks.empty() ? "" : fmt::format(" ({})", head_lacks));
   if (!lacks.empty()) return {"resources", fmt::format("{}; {}", lacks, behind), place, {}};
-  if (const auto start = keeper(late != kNoJob).reserved_start(head))
+  if (reserved)
     return {"reservation",
             fmt::format("would delay job {}, which is to start in {} at the latest",
-                        yard_.workload().job_name(head), format(*start - yard_.now())),
+                        yard_.workload().job_name(head), format(*reserved - yard_.now())),
             place,
             {}};
   return {"priority", behind, place, {}};

@@ -4,7 +4,8 @@
 // Jobs of one shape stand in a lane of their own. Where the first of a lane finds no room nobody
 // behind it in that lane does, so a decision looks at the heads of the lanes and costs the number
 // of different shapes, not of waiting jobs. A lane whose shape found no room is closed until
-// something is freed.
+// something is freed. (By pausing others someone behind it might get room, where order and
+// preemption look at different things; it is not tried in that round.)
 #pragma once
 
 #include <algorithm>

@@ -103,7 +103,7 @@ bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
   const ShapeId lane = yard_.state(job).shape;
   LaneMemory& known = memory(lane);
   if (known.no_room_since_release == releases_) return false;
-  if (stages_.place->find(yard_, yard_.shapes()[lane], avoid, scratch_) &&
+  if (stages_.place->find(yard_, lane, avoid, scratch_) &&
       plan_->start(job, scratch_) == Verdict::ok)
     return true;
   if (avoid == nullptr) known.no_room_since_release = releases_;
@@ -117,7 +117,7 @@ bool StagedPolicy::try_start(JobId job) {
   if (try_place(job, nullptr)) return true;
   if (stages_.preempt) {
     Time retry = plan_->wake();
-    const std::int32_t max_machines = stages_.place->max_machines(yard_, yard_.shapes()[lane]);
+    const std::int32_t max_machines = stages_.place->max_machines(yard_, lane);
     if (stages_.preempt->make_room(yard_, job, max_machines, finder_, retry) &&
         plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok)
       return true;

@@ -1,9 +1,9 @@
 // A policy made of stages. One round of deciding:
 //
-//  1. Whoever has waited longer than `patience` goes first, longest wait first. If it cannot start
-//     it gets a reservation as EASY backfilling gives, and only who does not delay it may pass:
-//     this is what bounds the wait of a large gang among small jobs, or a long job among short
-//     ones. (An order that nobody can be overtaken in needs no such bound.)
+//  1. Whoever has waited longer than `patience` since it last came to the queue goes first, longest
+//     wait first. If it cannot start it gets a reservation as EASY backfilling gives, and only who
+//     does not delay it may pass: this is what bounds the wait of a large gang among small jobs, or
+//     a long job among short ones. (An order that nobody can be overtaken in needs no such bound.)
 //  2. In the order of the order stage: place the job on what is free; else let the preempt stage
 //     make room for it. Stop at the first that gets neither.
 //  3. The backfill stage decides who may go behind it.

@@ -45,11 +45,11 @@ class PlaceStage {
   virtual ~PlaceStage() = default;
 
   /// Room for a gang of this shape on what is free now. False when there is none it accepts.
-  virtual bool find(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) = 0;
+  virtual bool find(const Yard& yard, ShapeId shape, const Avoid* avoid, Placement& out) = 0;
 
   /// On how many machines it would accept the gang at most, wherever they are.
-  [[nodiscard]] virtual std::int32_t max_machines(const Yard& /*yard*/, const Shape& shape) const {
-    return shape.workers;
+  [[nodiscard]] virtual std::int32_t max_machines(const Yard& yard, ShapeId shape) const {
+    return yard.shapes()[shape].workers;
   }
 };
 

@@ -35,9 +35,18 @@ void Simulation::run(const std::function<void(std::size_t)>& progress) {
   wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
+/// The time up to the next instant, counted from the first submission.
+void Simulation::account(Time next) {
+  if (workload_.jobs.empty()) return;
+  const Time begin = workload_.jobs.front().submit;
+  if (next <= begin) return;
+  utilization_.add(Time{} + (std::max(now_, begin) - begin), Time{} + (next - begin),
+                   yard_.held_gpus());
+}
+
 void Simulation::run_until(Time time) {
   while (next() <= time) step();
-  utilization_.add(now_, time, yard_.held_gpus());
+  account(time);
   now_ = std::max(now_, time);
   (void)yard_.apply({now_, EventKind::clock});
 }
@@ -45,7 +54,7 @@ void Simulation::run_until(Time time) {
 bool Simulation::step() {
   const Time at = next();
   if (at == Time::never()) return false;
-  utilization_.add(now_, at, yard_.held_gpus());
+  account(at);
   now_ = at;
   happen(at);
   do {

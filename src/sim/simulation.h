@@ -60,6 +60,7 @@ class Simulation {
   [[nodiscard]] Result result() const;
 
  private:
+  void account(Time next);
   void happen(Time at);
   void tell(EventKind kind, JobId job);
   void decide();

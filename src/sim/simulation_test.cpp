@@ -58,7 +58,7 @@ TEST(SimulationResult, ThreeJobsByHand) {
   const double squares = 1 + 1 / (1.9 * 1.9) + 1 / (4.2 * 4.2);
   EXPECT_DOUBLE_EQ(r.fairness_jain, speeds * speeds / (3 * squares));
   EXPECT_EQ(r.events, 3U + 3U + 3U) << "submitted, loaded, finished";
-  EXPECT_DOUBLE_EQ(r.utilization.share[0], 0) << "it starts at 0, the first job at 10 s";
+  EXPECT_DOUBLE_EQ(r.utilization.share[0], 1) << "it starts with the first submission";
   EXPECT_DOUBLE_EQ(r.utilization.share[150], 0.5);
 }
 

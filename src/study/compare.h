@@ -39,9 +39,9 @@ struct Comparison {
 using Simulate = std::function<Expected<Run>(const std::string& policy, std::uint64_t seed)>;
 
 struct CompareOptions {
-  std::vector<std::string> policies;  // no two the same
-  std::vector<std::uint64_t> seeds;   // likewise
-  int threads = 0;                    // runs at once; 0: one a core
+  std::vector<std::string> policies;          // no two the same
+  std::vector<std::uint64_t> seeds;           // likewise
+  int threads = 0;                            // runs at once; 0: one a core
   std::function<void()> on_run_done = [] {};  // called from several threads at once
 };
 

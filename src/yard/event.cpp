@@ -41,7 +41,7 @@ std::string_view describe(Verdict verdict) {
     case Verdict::no_room:
       return "a machine has not that much free";
     case Verdict::wrong_kind:
-      return "a machine has GPUs of another kind than the job wants";
+      return "the machine, or the whole cluster, has GPUs of other kinds than the job wants";
     case Verdict::machine_is_down:
       return "a machine is down";
     case Verdict::machine_is_up:

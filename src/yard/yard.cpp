@@ -98,6 +98,9 @@ Verdict Yard::load(JobId job) {
 }
 
 Verdict Yard::submit(JobId job) {
+  const KindId kind = workload_.jobs[index(job)].kind;
+  if (kind != kAnyKind && index(cluster_kind(workload_, kind, cluster_)) >= cluster_.kinds.size())
+    return Verdict::wrong_kind;
   JobState& state = states_.emplace_back();
   state.shape = shapes_.of(workload_.jobs[index(job)], workload_, cluster_);
   ++unfinished_;

@@ -76,7 +76,7 @@ class Easy final : public BackfillStage {
     head_ = head;
     start_ = Time::never();
     needed_.assign(yard.cluster().machines.size(), false);
-    finder.begin(head, dispatcher.place().max_machines(yard, yard.shape(head)));
+    finder.begin(head, dispatcher.place().max_machines(yard, yard.state(head).shape));
     const bool never_fits =
         running_.ends().each([&](const auto& entry) { return !finder.offer(entry.job); });
     if (never_fits) return;  // machines are down, or being emptied for others

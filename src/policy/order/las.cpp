@@ -7,7 +7,8 @@
 // in level 1 until it has run 75 minutes, in level 2 from then on.
 //
 // Starvation: a job that sank, ran for r since it last counted anew, and has now waited for
-// promote x r (and at least `promote_wait`) goes back to level 0 and its service counts anew.
+// promote x r (and at least `promote_wait`) goes back to level 0 and its service counts anew. The
+// wait counts from when it last came to the queue.
 #include <algorithm>
 #include <unordered_map>
 
@@ -39,7 +40,6 @@ class LeastAttainedService final : public OrderStage {
       set_timer(job, Time::never());
     if (to == Phase::running) set_timer(job, next_sinking(yard, job));
     if (to == Phase::queued && from != Phase::absent) {
-      forget_what_was_lost(yard, job);
       known.level = std::max(known.level, level_of(counted_service(yard, job)));
       set_timer(job, promotion(yard, job));
     }
@@ -92,15 +92,9 @@ class LeastAttainedService final : public OrderStage {
     return found == forgiven_.end() ? 0 : found->second;
   }
 
-  /// A failed machine takes back service, and may take back more than was not forgiven.
-  void forget_what_was_lost(const Yard& yard, JobId job) {
-    if (const auto found = forgiven_.find(job); found != forgiven_.end())
-      found->second = std::min(found->second, yard.attained_service(job));
-  }
-
   /// GPU-microseconds since the job last counted anew.
   [[nodiscard]] std::int64_t counted_service(const Yard& yard, JobId job) const {
-    return yard.attained_service(job) - forgiven(job);
+    return std::max<std::int64_t>(0, yard.attained_service(job) - forgiven(job));
   }
 
   [[nodiscard]] std::uint8_t level_of(std::int64_t service) const {

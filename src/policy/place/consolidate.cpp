@@ -23,18 +23,19 @@ class Consolidate final : public PlaceStage {
     wait_for_ = who == "all" ? WaitFor::all : who == "skewed" ? WaitFor::skewed : WaitFor::none;
   }
 
-  bool find(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) override {
+  bool find(const Yard& yard, ShapeId id, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard.shapes()[id];
     if (yard.free().of(shape.kind).free_gpus < shape.gpus()) return false;
     gather_all(yard, shape, avoid);
     if (!fewest_machines(shape, out)) return false;
-    if (waits(shape) && out.size() > static_cast<std::size_t>(fewest_ever(yard, shape)))
-      return false;
+    if (waits(shape) && out.size() > static_cast<std::size_t>(fewest_ever(yard, id))) return false;
     if (out.size() > 1 && yard.cluster().racks.size() > 1) prefer_one_rack(yard, shape, avoid, out);
     return true;
   }
 
-  [[nodiscard]] std::int32_t max_machines(const Yard& yard, const Shape& shape) const override {
-    return waits(shape) ? fewest_ever(yard, shape) : shape.workers;
+  [[nodiscard]] std::int32_t max_machines(const Yard& yard, ShapeId id) const override {
+    const Shape& shape = yard.shapes()[id];
+    return waits(shape) ? fewest_ever(yard, id) : shape.workers;
   }
 
  private:
@@ -49,11 +50,11 @@ class Consolidate final : public PlaceStage {
   }
 
   /// On an empty cluster. Depends on the shape alone, and is remembered.
-  std::int32_t fewest_ever(const Yard& yard, const Shape& shape) const {
-    const auto at = static_cast<std::size_t>(&shape - &yard.shapes()[ShapeId{0}]);
-    grow_to(fewest_ever_, at, yard.shapes().size());
-    if (fewest_ever_[at] == 0) fewest_ever_[at] = count_fewest(yard, shape);
-    return fewest_ever_[at];
+  std::int32_t fewest_ever(const Yard& yard, ShapeId id) const {
+    grow_to(fewest_ever_, index(id), yard.shapes().size());
+    std::int32_t& known = fewest_ever_[index(id)];
+    if (known == 0) known = count_fewest(yard, yard.shapes()[id]);
+    return known;
   }
 
   static std::int32_t count_fewest(const Yard& yard, const Shape& shape) {

@@ -11,7 +11,8 @@ namespace {
 /// Machines in order of their number, each filled before the next.
 class FirstFit final : public PlaceStage {
  public:
-  bool find(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) override {
+  bool find(const Yard& yard, ShapeId id, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard.shapes()[id];
     GangFiller filler(yard, shape, avoid, out);
     const CountIndex& machines = yard.free().of(shape.kind).machines;
     const auto gpus = static_cast<std::size_t>(shape.per_worker.gpus);
@@ -25,7 +26,8 @@ class FirstFit final : public PlaceStage {
 /// Fewest free GPUs first, so that large holes stay whole.
 class BestFit final : public PlaceStage {
  public:
-  bool find(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) override {
+  bool find(const Yard& yard, ShapeId id, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard.shapes()[id];
     GangFiller filler(yard, shape, avoid, out);
     const CountIndex& machines = yard.free().of(shape.kind).machines;
     for (auto count = static_cast<std::size_t>(shape.per_worker.gpus);
@@ -38,7 +40,8 @@ class BestFit final : public PlaceStage {
 /// One worker on each of the machines with the most free GPUs; a second only when all have one.
 class Spread final : public PlaceStage {
  public:
-  bool find(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) override {
+  bool find(const Yard& yard, ShapeId id, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard.shapes()[id];
     out.clear();
     const CountIndex& machines = yard.free().of(shape.kind).machines;
     const auto least = static_cast<std::size_t>(shape.per_worker.gpus);

@@ -1,4 +1,5 @@
-// Preemption by remaining time, whoever would stay longest leaves first.
+// Preemption by remaining time, whoever would stay longest leaves first: until when a running job
+// is expected to stay, its checkpoints included, against the work that the waiter has left.
 //   srtf-blind         a job with less time left pauses those with more, whatever that costs: the
 //                      preemption that SRTF's optimality assumes to be free.
 //   longest-remaining  a trial job pauses batch jobs (the LRTP baseline of FitGpp's study).
