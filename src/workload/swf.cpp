@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 18> kSwfColumns{
 bool recognise_swf(std::string_view text) {
   const std::vector<std::string> cells = first_line(text, kSwfLine);
   if (cells.size() != kSwfColumns.size()) return false;
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    if (!parse_real(cells[i], -1, 1e18)) return false;
+  for (const std::string& cell : cells)
+    if (!parse_real(cell, -1, 1e18)) return false;
   return true;
 }
 
