@@ -48,7 +48,7 @@ Expected<void> check_drop_larger(const WorkloadOptions& options) {
 
 Expected<void> print_distances(const InfoOptions& options, const Workload& workload,
                                const Cluster& cluster) {
-  WorkloadOptions other = options;
+  WorkloadOptions other = static_cast<const WorkloadOptions&>(options);
   other.workload = options.against;
   other.format.clear();
   const auto against = load_workload(other, cluster);

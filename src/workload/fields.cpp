@@ -19,7 +19,7 @@ bool take_part(std::string_view& text, std::size_t digits, std::string_view sepa
   if (status != std::errc{} || end != stop) return false;
   text.remove_prefix(digits);
   if (separators.empty()) return text.empty();
-  if (text.empty() || separators.find(text.front()) == separators.npos) return false;
+  if (text.empty() || separators.find(text.front()) == std::string_view::npos) return false;
   text.remove_prefix(1);
   return true;
 }

@@ -171,25 +171,18 @@ class NativeReader {
       case NativeColumn::iteration_time:
         iteration_time_ = exact_seconds(name, cell);
         return;
-      case NativeColumn::grace:
-        job.grace = in.seconds(name, cell);
-        return;
-      case NativeColumn::save:
-        job.save = in.seconds(name, cell);
-        return;
-      case NativeColumn::load:
-        job.load = in.seconds(name, cell);
-        return;
-      case NativeColumn::checkpoint_interval:
-        job.checkpoint_interval = in.seconds(name, cell);
-        return;
-      case NativeColumn::checkpoint_cost:
-        job.checkpoint_cost = in.seconds(name, cell);
-        return;
-      case NativeColumn::id:
-      case NativeColumn::user:
-        return;
+      default:
+        return set_cost(job, column, in.seconds(name, cell));
     }
+  }
+
+  /// What pauses and checkpoints cost.
+  static void set_cost(Job& job, NativeColumn column, Duration value) {
+    if (column == NativeColumn::grace) job.grace = value;
+    if (column == NativeColumn::save) job.save = value;
+    if (column == NativeColumn::load) job.load = value;
+    if (column == NativeColumn::checkpoint_interval) job.checkpoint_interval = value;
+    if (column == NativeColumn::checkpoint_cost) job.checkpoint_cost = value;
   }
 
   void read_class(Job& job, std::string_view cell) {
