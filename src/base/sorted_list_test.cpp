@@ -17,6 +17,12 @@ std::vector<int> forwards(const SortedList<int>& list) {
   return all;
 }
 
+std::vector<int> from(const SortedList<int>& list, int first) {
+  std::vector<int> rest;
+  list.each_from(first, [&](int value) { return rest.push_back(value), true; });
+  return rest;
+}
+
 std::vector<int> backwards(const SortedList<int>& list) {
   std::vector<int> all;
   list.each_reverse([&](int value) { return all.push_back(value), true; });
@@ -84,6 +90,7 @@ void against_set(std::uint64_t seed, int range) {
               static_cast<std::size_t>(std::distance(twin.begin(), twin.lower_bound(value))));
     if (step % 100 != 0) continue;
     ASSERT_NO_FATAL_FAILURE(expect_same(list, twin));
+    ASSERT_EQ(from(list, value), std::vector<int>(twin.lower_bound(value), twin.end()));
   }
   expect_same(list, twin);
 }

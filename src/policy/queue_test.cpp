@@ -51,6 +51,18 @@ TEST_F(QueueTest, FirstNotSkipsLanes) {
   EXPECT_EQ(queue.first_not([](ShapeId) { return true; }), kNoJob);
 }
 
+TEST_F(QueueTest, FirstNotGoesOnFromAJobThatWaitsOrDid) {
+  const auto none = [](ShapeId) { return false; };
+  EXPECT_EQ(queue.first_not(none, JobId{1}), JobId{1});
+  EXPECT_EQ(queue.first_not([](ShapeId lane) { return lane == ShapeId{1}; }, JobId{1}), JobId{2});
+  queue.erase(JobId{2});
+  EXPECT_EQ(queue.first_not(none, JobId{2}), JobId{3});
+  queue.erase(JobId{3});
+  EXPECT_EQ(queue.first_not(none, JobId{3}), JobId{0});
+  queue.erase(JobId{0});
+  EXPECT_EQ(queue.first_not(none, JobId{0}), kNoJob);
+}
+
 TEST_F(QueueTest, TheNextOfALaneTakesTheHeadsPlace) {
   queue.erase(JobId{2});
   EXPECT_EQ(collected(queue, 10), (std::vector{1U, 3U, 0U}));

@@ -46,6 +46,26 @@ TEST(Native, QuotedFieldsMayHoldCommasQuotesAndLines) {
   EXPECT_EQ(good->names[0], "a, \"b\"\nc");
 }
 
+/// Rows with and without quotes are read in different ways, and quotes are looked for far ahead.
+TEST(Native, QuotesMakeNoDifference) {
+  std::string plain = "id,submit,duration,gpus\n", mixed = plain;
+  for (int i = 0; i < 5000; ++i) {
+    const std::string id = fmt::format("job{}", i), submit = fmt::format("{}.25", i / 2);
+    plain += fmt::format("{},{},1h30m,2\n", id, submit);
+    mixed += i % 1700 == 1699 ? fmt::format("\"{}\",\"{}\",\"1h30m\",\"2\"\r\n", id, submit)
+                              : fmt::format("{},{},5400,2\n", id, submit);
+  }
+  const auto a = parse_workload(plain, "plain"), b = parse_workload(mixed, "mixed");
+  ASSERT_TRUE(a && b);
+  ASSERT_EQ(a->jobs.size(), b->jobs.size());
+  EXPECT_EQ(a->names, b->names);
+  for (std::size_t i = 0; i < a->jobs.size(); ++i) {
+    EXPECT_EQ(a->jobs[i].submit, b->jobs[i].submit) << i;
+    EXPECT_EQ(a->jobs[i].duration, b->jobs[i].duration) << i;
+    EXPECT_EQ(a->jobs[i].per_worker, b->jobs[i].per_worker) << i;
+  }
+}
+
 TEST(Native, ErrorsNameLineFieldAndValue) {
   const auto begins = [](std::string_view text, std::string_view with) {
     EXPECT_TRUE(error_of(text).starts_with(with)) << error_of(text);
