@@ -41,7 +41,9 @@ Result Simulation::result() const {
   result.seed = options_.seed;
   result.jobs = workload_.jobs.size();
   Time last;
-  double lost_gpu_us = 0, speeds = 0, squares = 0;
+  double lost_gpu_us = 0;
+  std::vector<double> scratch;
+  scratch.reserve(yard_.jobs());
   for (std::size_t i = 0; i < yard_.jobs(); ++i) {
     const JobId id{static_cast<std::uint32_t>(i)};
     const JobState& state = yard_.state(id);
@@ -50,17 +52,13 @@ Result Simulation::result() const {
     if (state.phase != Phase::done) continue;
     ++result.finished;
     last = std::max(last, state.end);
-    const double speed = 1 / slowdown(yard_.job(id), state);
-    speeds += speed;
-    squares += speed * speed;
+    scratch.push_back(1 / slowdown(yard_.job(id), state));
   }
   result.lost_gpu_s = lost_gpu_us / 1e6;
   if (result.finished > 0) {
     result.makespan_s = (last - workload_.jobs.front().submit).seconds();
-    result.fairness_jain = speeds * speeds / (static_cast<double>(result.finished) * squares);
+    result.fairness_jain = jain_index(scratch);
   }
-  std::vector<double> scratch;
-  scratch.reserve(result.finished);
   result.trial = times_of(
       yard_, [](const Job& job) { return job.job_class == JobClass::trial; }, scratch);
   result.batch = times_of(
