@@ -147,6 +147,14 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
     if (name == "las" && chance(random, 0.8))
       line += "order.thresholds=1m/5m order.promote_wait=20s order.promote=" +
               std::string(chance(random, 0.5) ? "0.5 " : "2 ");
+    if (name == "trial-first")
+      line += fmt::format("order.reentry={} ",
+                          one_of(random, std::vector{"head", "submission", "tail"}));
+    if (name == "fitgpp")
+      line += fmt::format("preempt.s={} preempt.P={} preempt.normalise={} ",
+                          one_of(random, std::vector{"0", "0.5", "4"}),
+                          one_of(random, std::vector{"1", "2", "64"}),
+                          one_of(random, std::vector{"all", "candidates"}));
     if (name == "consolidate") line += "place.wait_for=";
     if (name == "consolidate")
       line += std::string(one_of(random, std::vector{"all", "skewed", "none"})) + " ";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <tuple>
 
 #include "perf/skew.h"
@@ -40,6 +41,8 @@ class Simulator {
   bool try_start(std::size_t j);
   std::optional<Spots> find_place(std::size_t j, const Free& free) const;
   bool make_room(std::size_t j);
+  bool make_room_by_score(std::size_t j);
+  [[nodiscard]] double size(std::size_t j) const;
   void greedy();
   void easy(std::size_t head);
   void reserve_for(std::size_t head);
@@ -257,6 +260,13 @@ std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
   if (set_.order == "srsf") return {left * job.gpus(), 0};
   if (set_.order == "las")
     return {static_cast<std::int64_t>(state_.trains[j].level), job.submit.us};
+  if (set_.order == "trial-first") {
+    const Train& train = state_.trains[j];
+    const bool comes_back = train.first_start != Time::never();
+    if (job.job_class == JobClass::trial) return {0, job.submit.us};
+    if (comes_back && set_.reentry == "head") return {1, job.submit.us};
+    return {2, comes_back && set_.reentry == "tail" ? train.since.us : job.submit.us};
+  }
   return {job.submit.us, 0};
 }
 
@@ -315,6 +325,7 @@ Time Simulator::next_sinking(std::size_t j) const {
 // --- Who gives way? ------------------------------------------------------------------------------
 
 bool Simulator::make_room(std::size_t j) {
+  if (set_.preempt == "fitgpp") return make_room_by_score(j);
   Jobs leaving;
   Time retry = Time::never();
   for (const std::size_t victim : would_rather_see_leave(j)) {
@@ -331,6 +342,66 @@ bool Simulator::make_room(std::size_t j) {
   }
   wake_at(retry);
   return false;
+}
+
+/// Of a job that holds GPUs: how much of its machines it takes.
+double Simulator::size(std::size_t j) const {
+  double size = 0;
+  for (std::size_t m = 0; m < state_.up.size(); ++m) {
+    const Resources& held = state_.trains[j].held[m];
+    const Resources& all = state_.cluster.machines[m].capacity;
+    const auto part = [](std::int32_t some, std::int32_t of) {
+      return of == 0 ? 0.0 : static_cast<double>(some) / of;
+    };
+    size += std::hypot(part(held.gpus, all.gpus), part(held.milli_cpus, all.milli_cpus),
+                       part(held.memory_mib, all.memory_mib));
+  }
+  return size;
+}
+
+/// The batch job with the least score whose leaving lets the trial job, a single worker, onto its
+/// machine; on the first such machine, there the last submitted.
+bool Simulator::make_room_by_score(std::size_t j) {
+  const Resources& demand = state_.job(j).per_worker;
+  if (state_.job(j).job_class != JobClass::trial) return false;
+  struct Candidate {
+    std::size_t machine, job;
+  };
+  std::vector<Candidate> candidates;
+  double largest_size = 0, largest_pause = 0;
+  const auto pause = [&](std::size_t v) { return state_.job(v).expected_pause().seconds(); };
+  const auto count = [&](std::size_t v) {
+    largest_size = std::max(largest_size, size(v));
+    largest_pause = std::max(largest_pause, pause(v));
+  };
+  for (const std::size_t v : state_.in(Stage::running)) {
+    if (state_.job(v).job_class != JobClass::batch) continue;
+    if (!set_.over_candidates) count(v);
+    const Time from = pausable_from(v, j);
+    if (from > state_.now) wake_at(from);
+    if (from > state_.now || state_.trains[v].pauses >= set_.most_pauses) continue;
+    for (std::size_t m = 0; m < state_.up.size(); ++m) {
+      if (state_.trains[v].spots[m] == 0 || !state_.suits(j, m)) continue;
+      if (!demand.fits_in(state_.free_on(m) + state_.trains[v].held[m])) continue;
+      candidates.push_back({m, v});
+      if (set_.over_candidates) count(v);
+    }
+  }
+  if (candidates.empty()) return false;
+  const auto score = [&](const Candidate& c) {
+    const double by_size = largest_size > 0 ? 1 / largest_size * size(c.job) : 0;
+    const double by_pause = largest_pause > 0 ? set_.s / largest_pause * pause(c.job) : 0;
+    return by_size + by_pause;
+  };
+  const Candidate best = *std::min_element(
+      candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+        if (score(a) != score(b)) return score(a) < score(b);
+        return a.machine != b.machine ? a.machine < b.machine : a.job > b.job;
+      });
+  Spots spots(state_.up.size());
+  spots[best.machine] = 1;
+  state_.reserve(j, spots, {best.job});
+  return true;
 }
 
 Jobs Simulator::would_rather_see_leave(std::size_t waiter) const {
@@ -452,6 +523,13 @@ Settings settings_of(const PolicySpec& spec) {
     set.thresholds = las.durations("thresholds");
     set.promote = las.real("promote");
     set.promote_wait = las.duration("promote_wait");
+  }
+  if (set.order == "trial-first") set.reentry = spec.params("order", 0).choice("reentry");
+  if (set.preempt == "fitgpp") {
+    const Params fitgpp = spec.params("preempt", 0);
+    set.s = fitgpp.real("s");
+    set.most_pauses = fitgpp.whole("P");
+    set.over_candidates = fitgpp.choice("normalise") == "candidates";
   }
   set.patience = spec.params("queue", 0).duration("patience");
   const Params yard = spec.params("yard", 0);

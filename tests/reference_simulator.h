@@ -3,7 +3,9 @@
 // again. It shares no code with yard/, policy/ and sim/, only the model and the text of a policy,
 // and must agree with them on when every job starts and ends.
 //
-// It does not draw lots: preempt=random is not among its members.
+// It does not draw lots: preempt=random is not among its members, and preempt=fitgpp is only
+// without its fallback and for trial jobs of one worker. Trial jobs have their rights without
+// limit.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +23,10 @@ namespace trainyard::reference {
 struct Settings {
   std::string order, backfill, place, preempt;
   std::string wait_for;  // of consolidate
+  std::string reentry;   // of trial-first
+  double s = 0;          // of fitgpp
+  std::int64_t most_pauses = 0;
+  bool over_candidates = false;
   std::vector<Duration> thresholds;
   double promote = 0;
   Duration promote_wait;

@@ -15,6 +15,7 @@ std::string describe_params(const std::vector<ParamSpec>& params, std::string_vi
                     fmt::format("{}.{}={}", prefix, param.name, param.default_value), param.help);
     if (!param.choices.empty())
       text += fmt::format("      {:<34} one of: {}\n", "", fmt::join(param.choices, ", "));
+    if (!param.from.empty()) text += fmt::format("      {:<34} {}\n", "", param.from);
   }
   return text;
 }
@@ -65,7 +66,9 @@ Expected<void> describe_one(const std::string& name) {
   for (const StageInfo& stage : stage_infos())
     for (const MemberInfo& member : stage.members) {
       known.push_back(member.name);
-      if (member.name == name || stage.name + "=" + member.name == name)
+      // A preset of the same name has described it already.
+      const bool is_told = text.find(stage.name + "=" + member.name + ":") != std::string::npos;
+      if (!is_told && (member.name == name || stage.name + "=" + member.name == name))
         text += (text.empty() ? "" : "\n") + describe_member(stage, member);
     }
   if (!text.empty()) return print(text);

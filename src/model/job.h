@@ -30,9 +30,10 @@ struct Job {
   Duration estimate;  // of the duration, > 0
 
   // What a pause costs. The job holds its GPUs through all three and makes no progress.
-  Duration grace;  // between being told to leave and beginning to save
-  Duration save;   // writing the checkpoint before it leaves
-  Duration load;   // from being placed to running: every start, the first included
+  Duration grace;               // between being told to leave and beginning to save
+  Duration save;                // writing the checkpoint before it leaves
+  Duration declared_pause{-1};  // what its user says that grace and save take; < 0: the truth
+  Duration load;                // from being placed to running: every start, the first included
 
   // Checkpoints on its own account, so that a failed machine costs at most the work since the last.
   Duration checkpoint_interval;  // of work between two; 0: none
@@ -50,6 +51,10 @@ struct Job {
   KindId kind = kAnyKind;  // the only kind of GPU it takes, numbered by the workload's names
   JobClass job_class = JobClass::batch;
 
+  /// What a policy may know of the time it takes to leave.
+  [[nodiscard]] constexpr Duration expected_pause() const {
+    return declared_pause.us < 0 ? grace + save : declared_pause;
+  }
   [[nodiscard]] constexpr std::int32_t gpus() const { return workers * per_worker.gpus; }
 };
 

@@ -100,6 +100,9 @@ WaitReason StagedPolicy::explain(JobId job) const {
   std::optional<Time> reserved = keeper(late != kNoJob).reserved_start(head);
   if (reserved) reserved = std::max(*reserved, yard_.now());
   std::string lacks = shortage(yard_, shape, max_machines);
+  if (uses_rights_ && yard_.job(job).job_class == JobClass::trial && !rights_.acts_as_trial(job))
+    lacks += std::string(lacks.empty() ? "" : "; ") +
+             "waits like a batch job until its user's share of trial jobs is paid back";
   if (job == head) {
     std::optional<Time> start = reserved;
     if (!start) start = earliest_fit(yard_, job, max_machines);

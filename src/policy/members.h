@@ -31,6 +31,7 @@ Member<OrderStage> order_sjf();
 Member<OrderStage> order_srtf();
 Member<OrderStage> order_srsf();
 Member<OrderStage> order_las();
+Member<OrderStage> order_trial_first();
 
 // Who may go while the first in the queue cannot?
 Member<BackfillStage> backfill_none();
@@ -49,5 +50,6 @@ Member<PreemptStage> preempt_random();
 Member<PreemptStage> preempt_longest_remaining();
 Member<PreemptStage> preempt_srtf_blind();
 Member<PreemptStage> preempt_by_level();
+Member<PreemptStage> preempt_fitgpp();
 
 }  // namespace trainyard

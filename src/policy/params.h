@@ -27,6 +27,7 @@ struct ParamSpec {
   std::string default_value;
   std::string help;
   std::vector<std::string> choices = {};
+  std::string from = {};  // whose choice it is, where a paper leaves some open
 };
 
 /// What would be right in place of `value`, or nothing when it is right.

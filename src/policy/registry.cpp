@@ -7,7 +7,7 @@ namespace {
 
 const std::vector<Member<OrderStage>>& orders() {
   static const std::vector<Member<OrderStage>> all{order_fifo(), order_sjf(), order_srtf(),
-                                                   order_srsf(), order_las()};
+                                                   order_srsf(), order_las(), order_trial_first()};
   return all;
 }
 
@@ -24,9 +24,9 @@ const std::vector<Member<PlaceStage>>& places() {
 }
 
 const std::vector<Member<PreemptStage>>& preempts() {
-  static const std::vector<Member<PreemptStage>> all{preempt_none(), preempt_random(),
-                                                     preempt_longest_remaining(),
-                                                     preempt_srtf_blind(), preempt_by_level()};
+  static const std::vector<Member<PreemptStage>> all{
+      preempt_none(),       preempt_random(),   preempt_longest_remaining(),
+      preempt_srtf_blind(), preempt_by_level(), preempt_fitgpp()};
   return all;
 }
 
@@ -35,11 +35,15 @@ const MemberInfo kFair{"fair",
                        "contention yet",
                        "standard"};
 
-const MemberInfo kQueue{"queue",
-                        "shared by all policies: how long one may be passed by others",
-                        "ours; Slurm's PriorityMaxAge has the same default",
-                        {{"patience", ParamType::duration, "7d",
-                          "who waited longer goes first, behind a reservation; never: no bound"}}};
+const MemberInfo kQueue{
+    "queue",
+    "shared by all policies: how long one may be passed by others",
+    "ours; Slurm's PriorityMaxAge has the same default as patience",
+    {{"patience", ParamType::duration, "7d",
+      "who waited longer goes first, behind a reservation; never: no bound"},
+     {"trial_share", ParamType::real, "0.25",
+      "of a user's equal part of the GPUs, for trial jobs to act as such; 0: no limit"},
+     {"trial_window", ParamType::duration, "1h", "how much of it can be saved up"}}};
 
 const MemberInfo kYard{
     "yard",
@@ -111,6 +115,14 @@ const std::vector<Preset>& presets() {
        "order=las backfill=greedy place=consolidate place.wait_for=skewed preempt=by-level",
        "las, and models with skewed tensors wait for the fewest machines",
        "Gu et al., Tiresias, NSDI 2019; which models are skewed: see perf/skew.h"},
+      {"fitgpp", "order=trial-first preempt=fitgpp",
+       "trial jobs first; the batch job that is cheapest to pause gives way",
+       "Yabuuchi, Taniwaki and Omura, OpML 2019; open choices: see the parameters"},
+      {"lrtp", "order=trial-first preempt=longest-remaining",
+       "trial jobs first; the batch job with the most time left gives way",
+       "a baseline of FitGpp's study"},
+      {"rand", "order=trial-first preempt=random",
+       "trial jobs first; batch jobs drawn at random give way", "a baseline of FitGpp's study"},
   };
   return all;
 }
@@ -207,7 +219,9 @@ Params PolicySpec::params(const std::string& stage, std::uint64_t seed) const {
 
 YardRules PolicySpec::rules() const {
   const Params yard = params("yard", 0);
-  return {yard.duration("min_run"), static_cast<std::uint32_t>(yard.whole("max_pauses"))};
+  const bool literal =
+      member("preempt") == "fitgpp" && params("preempt", 0).choice("fallback") == "literal";
+  return {yard.duration("min_run"), static_cast<std::uint32_t>(yard.whole("max_pauses")), literal};
 }
 
 std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const {
@@ -216,7 +230,9 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const 
   stages.backfill = make(backfills(), member("backfill"), params("backfill", seed));
   stages.place = make(places(), member("place"), params("place", seed));
   stages.preempt = make(preempts(), member("preempt"), params("preempt", seed));
-  stages.patience = params("queue", seed).duration("patience");
+  const Params queue = params("queue", seed);
+  stages.patience = queue.duration("patience");
+  stages.trial_limit = {queue.real("trial_share"), queue.duration("trial_window")};
   if (member("backfill") != "easy") stages.guard = backfill_easy().make(easy_defaults());
   return std::make_unique<StagedPolicy>(yard, std::move(stages));
 }

@@ -108,9 +108,10 @@ TEST(Registry, ParametersMayComeBeforeTheirMember) {
 TEST(Registry, UnknownNamesGetASuggestion) {
   EXPECT_EQ(error_of("fifi"),
             "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, las, "
-            "tiresias)");
+            "tiresias, fitgpp, lrtp, rand)");
   EXPECT_EQ(error_of("order=srt"),
-            "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las)");
+            "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las, "
+            "trial-first)");
   EXPECT_EQ(error_of("odrer=fifo"),
             "unknown stage 'odrer', did you mean 'order'? (known: order, backfill, place, preempt, "
             "flow, queue, yard)");

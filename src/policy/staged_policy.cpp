@@ -9,10 +9,15 @@ namespace trainyard {
 StagedPolicy::StagedPolicy(Yard& yard, Stages stages)
     : yard_(yard),
       stages_(std::move(stages)),
+      rights_(yard, stages_.trial_limit),
+      uses_rights_(stages_.order->use(rights_)),
       bounded_(stages_.patience != Duration::max() &&
                (stages_.order->can_starve() || stages_.backfill->can_starve())),
       finder_(yard) {
-  if (stages_.preempt) stages_.preempt->use_levels_of(*stages_.order);
+  if (stages_.preempt) {
+    stages_.preempt->use_levels_of(*stages_.order);
+    uses_rights_ = stages_.preempt->use(rights_) || uses_rights_;
+  }
   queue_.reserve(yard.workload().jobs.size());
   yard.listen(*this);
 }
@@ -20,6 +25,7 @@ StagedPolicy::StagedPolicy(Yard& yard, Stages stages)
 // --- Keeping up with the yard --------------------------------------------------------------------
 
 void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
+  if (uses_rights_) rights_.on_phase(job, from, to, changed_);
   stages_.order->on_phase(yard_, job, from, to);
   stages_.backfill->on_phase(yard_, job, from, to);
   if (bounded_ && stages_.guard) stages_.guard->on_phase(yard_, job, from, to);
@@ -32,6 +38,7 @@ void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
     queue_.insert(job, yard_.state(job).shape, stages_.order->key(yard_, job));
     if (bounded_) begin_wait(job);
   }
+  rekey_changed();
   const bool held = holds_gpus(from) || from == Phase::reserved;
   if (held && !holds_gpus(to)) ++releases_;
 }
@@ -72,14 +79,22 @@ void StagedPolicy::decide(Plan& plan) {
 }
 
 void StagedPolicy::refresh_order(Plan& plan) {
+  if (uses_rights_) {
+    rights_.refresh(changed_);
+    plan.wake_at(rights_.next_change());
+  }
   stages_.order->refresh(yard_, changed_);
+  plan.wake_at(stages_.order->next_change());
+  rekey_changed();
+}
+
+void StagedPolicy::rekey_changed() {
   for (const JobId job : changed_) {
     const Phase phase = yard_.state(job).phase;
     if (phase == Phase::queued) queue_.rekey(job, stages_.order->key(yard_, job));
     if (phase == Phase::running && stages_.preempt) stages_.preempt->on_level(yard_, job);
   }
   changed_.clear();
-  plan.wake_at(stages_.order->next_change());
 }
 
 BackfillStage& StagedPolicy::keeper(bool is_overdue) const {

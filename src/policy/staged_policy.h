@@ -25,6 +25,7 @@ struct Stages {
   std::unique_ptr<PreemptStage> preempt;  // null: nothing is ever paused
   Duration patience = days(7);            // Duration::max(): no bound
   std::unique_ptr<BackfillStage> guard;   // of who ran out of it; null: the backfill stage does it
+  TrialRights::Limit trial_limit = {};
 };
 
 class StagedPolicy final : public Policy, private Dispatcher {
@@ -50,6 +51,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
 
   void begin_wait(JobId job);
   void refresh_order(Plan& plan);
+  void rekey_changed();
   [[nodiscard]] JobId overdue() const;
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
   [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;
@@ -74,6 +76,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
   const Yard& yard_;
   Stages stages_;
   Queue queue_;
+  TrialRights rights_;
+  bool uses_rights_;                 // whether a stage asks for them
   bool bounded_;                     // whether patience matters; if not, these stay empty:
   SortedList<Waiting> by_wait_;      // the longest wait first
   std::vector<Time> waiting_since_;  // by job

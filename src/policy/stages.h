@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "policy/queue.h"
+#include "policy/trial_rights.h"
 #include "yard/plan.h"
 #include "yard/room.h"
 #include "yard/yard.h"
@@ -26,6 +27,10 @@ class OrderStage {
 
   /// Whether ever new jobs can overtake a waiting one. If so the policy's patience bounds it.
   [[nodiscard]] virtual bool can_starve() const { return true; }
+
+  /// Called once, before anything else. True: the stage tells trial jobs from others by it, and the
+  /// keys of waiting jobs change with their right.
+  virtual bool use(const TrialRights& /*rights*/) { return false; }
 
   /// Brings time-dependent keys and levels up to now; lists the jobs whose key or level changed.
   virtual void refresh(const Yard& /*yard*/, std::vector<JobId>& /*changed*/) {}
@@ -64,7 +69,9 @@ class PreemptStage {
                          RoomFinder& finder, Time& retry) = 0;
 
   virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
-  /// Called once, before anything else: the order stage that it works with.
+  /// Called once, before anything else. True: the stage tells trial jobs from others by it.
+  virtual bool use(const TrialRights& /*rights*/) { return false; }
+  /// Likewise: the order stage that it works with.
   virtual void use_levels_of(const OrderStage& /*order*/) {}
   /// The order stage moved a running job to another level.
   virtual void on_level(const Yard& /*yard*/, JobId /*job*/) {}

@@ -48,6 +48,7 @@ Result Simulation::result() const {
     const JobId id{static_cast<std::uint32_t>(i)};
     const JobState& state = yard_.state(id);
     result.preemptions += state.pauses;
+    if (state.pauses > 0) ++result.paused_jobs;
     lost_gpu_us += static_cast<double>(state.lost.us) * yard_.job(id).gpus();
     if (state.phase != Phase::done) continue;
     ++result.finished;
@@ -55,6 +56,8 @@ Result Simulation::result() const {
     scratch.push_back(1 / slowdown(yard_.job(id), state));
   }
   result.lost_gpu_s = lost_gpu_us / 1e6;
+  std::vector<double> away_s = pauses_.away_s();
+  result.away_s = summarize(away_s);
   if (result.finished > 0) {
     result.makespan_s = (last - workload_.jobs.front().submit).seconds();
     result.fairness_jain = jain_index(scratch);

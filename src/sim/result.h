@@ -31,10 +31,12 @@ struct Result {
   double makespan_s = 0;  // from the first submission to the last completion
   JobTimes all, trial, batch;
   std::uint64_t preemptions = 0;
-  double lost_gpu_s = 0;       // GPU time held without lasting progress: load, grace, save,
-                               // checkpoints, work done again after a failure
-  double gpu_utilization = 0;  // GPU time held by jobs over GPUs x makespan
-  double fairness_jain = 0;    // Jain's index over the jobs' 1 / slowdown
+  std::size_t paused_jobs = 0;  // those that were paused at least once
+  Summary away_s;               // of every pause: from being told to leave to running again
+  double lost_gpu_s = 0;        // GPU time held without lasting progress: load, grace, save,
+                                // checkpoints, work done again after a failure
+  double gpu_utilization = 0;   // GPU time held by jobs over GPUs x makespan
+  double fairness_jain = 0;     // Jain's index over the jobs' 1 / slowdown
   std::uint64_t events = 0, decisions = 0;
   struct {
     double p50 = 0, p99 = 0, max = 0;

@@ -16,7 +16,10 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
       policy_name_(policy.name()),
       yard_(cluster, workload, policy.rules()),
       policy_(policy.build(yard_, options_.seed)),
-      pending_(workload.jobs.size()) {}
+      pending_(workload.jobs.size()),
+      pauses_(yard_) {
+  yard_.listen(pauses_);
+}
 
 Time Simulation::next() const {
   // With every job over, faults and timers no longer matter.

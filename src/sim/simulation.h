@@ -19,6 +19,7 @@
 #include "policy/policy.h"
 #include "policy/registry.h"
 #include "sim/faults.h"
+#include "sim/pauses.h"
 #include "sim/pending.h"
 #include "sim/result.h"
 #include "sim/utilization.h"
@@ -80,6 +81,7 @@ class Simulation {
   std::vector<Order> carrying_;
 
   UtilizationRecorder utilization_;
+  PauseRecorder pauses_;
   Histogram decision_ticks_;
   std::uint64_t events_ = 0, refused_ = 0;
   double wall_s_ = 0;

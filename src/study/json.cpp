@@ -65,6 +65,8 @@ ordered_json to_json(const Result& r) {
           {"slowdown", summary_json(r.all.slowdown)},
           {"by_class", {{"trial", class_json(r.trial)}, {"batch", class_json(r.batch)}}},
           {"preemptions", r.preemptions},
+          {"paused_jobs", r.paused_jobs},
+          {"away_s", summary_json(r.away_s)},
           {"lost_gpu_s", r.lost_gpu_s},
           {"gpu_utilization", r.gpu_utilization},
           {"fairness_jain", r.fairness_jain},

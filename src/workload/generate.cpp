@@ -27,6 +27,8 @@ std::span<const Generator> generators() {
        with_common_parameters(poisson_parameters()), make_poisson},
       {"philly-like", "demands and durations as in Microsoft's Philly log of 2017",
        with_common_parameters(philly_like_parameters()), make_philly_like},
+      {"trial-batch", "trial jobs among batch jobs under a load held by FIFO, as in FitGpp's study",
+       trial_batch_parameters(), make_trial_batch},
   };
   return kGenerators;
 }

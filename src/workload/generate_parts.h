@@ -1,5 +1,5 @@
-// What every generator has: how many jobs, how loaded the cluster shall be, who submits, and what a
-// pause costs. Draws of one kind come from one stream of the seed, so that asking for other
+// What generators have in common: how many jobs, how loaded the cluster shall be, who submits, and
+// what a pause costs. Draws of one kind come from one stream of the seed, so that asking for other
 // durations, say, leaves the arrivals and demands as they were.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace trainyard {
 
-enum class Stream : std::uint64_t { arrivals = 1, demands, durations, classes, users };
+enum class Stream : std::uint64_t { arrivals = 1, demands, durations, classes, users, pauses };
 
 inline Random stream(std::uint64_t seed, Stream which) {
   return Random(seed, static_cast<std::uint64_t>(which));
@@ -46,8 +46,10 @@ Expected<void> check_span(double last_arrival_s);
 
 Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+Expected<Workload> make_trial_batch(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 
 std::vector<Parameter> poisson_parameters();
 std::vector<Parameter> philly_like_parameters();
+std::vector<Parameter> trial_batch_parameters();
 
 }  // namespace trainyard

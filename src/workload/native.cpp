@@ -180,6 +180,7 @@ class NativeReader {
   static void set_cost(Job& job, NativeColumn column, Duration value) {
     if (column == NativeColumn::grace) job.grace = value;
     if (column == NativeColumn::save) job.save = value;
+    if (column == NativeColumn::declared_pause) job.declared_pause = value;
     if (column == NativeColumn::load) job.load = value;
     if (column == NativeColumn::checkpoint_interval) job.checkpoint_interval = value;
     if (column == NativeColumn::checkpoint_cost) job.checkpoint_cost = value;

@@ -25,13 +25,14 @@ enum class NativeColumn {
   kind,
   grace,
   save,
+  declared_pause,
   load,
   checkpoint_interval,
   checkpoint_cost
 };
 
 /// In the order of the enumeration, which is also that of writing.
-constexpr std::array<std::string_view, 21> kNativeColumns{"id",
+constexpr std::array<std::string_view, 22> kNativeColumns{"id",
                                                           "user",
                                                           "class",
                                                           "submit",
@@ -49,6 +50,7 @@ constexpr std::array<std::string_view, 21> kNativeColumns{"id",
                                                           "kind",
                                                           "grace",
                                                           "save",
+                                                          "declared_pause",
                                                           "load",
                                                           "checkpoint_interval",
                                                           "checkpoint_cost"};

@@ -113,6 +113,11 @@ constexpr std::array kWritten{
                   }},
     duration_column<&Job::grace>(NativeColumn::grace),
     duration_column<&Job::save>(NativeColumn::save),
+    WrittenColumn{NativeColumn::declared_pause, [](W, J job) { return job.declared_pause.us >= 0; },
+                  [](Text& out, W w, std::size_t i) {
+                    if (const Duration pause = w.jobs[i].declared_pause; pause.us >= 0)
+                      put_seconds(out, pause.us);
+                  }},
     duration_column<&Job::load>(NativeColumn::load),
     duration_column<&Job::checkpoint_interval>(NativeColumn::checkpoint_interval),
     duration_column<&Job::checkpoint_cost>(NativeColumn::checkpoint_cost)};

@@ -16,7 +16,8 @@ class Plan {
 
   Verdict start(JobId job, const Placement& placement) { return note(yard_.start(job, placement)); }
 
-  /// Pauses the victims and gives their room, with what is free of it now, to the job.
+  /// Pauses the victims and gives their room, with what is free of it now, to the job. (Without a
+  /// room, where the rules allow it: only pauses them.)
   Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims) {
     return note(yard_.make_room(job, room, victims));
   }

@@ -26,6 +26,12 @@ class RoomFinder {
   /// victims() are valid until the next begin().
   bool offer(JobId victim);
 
+  /// Takes a room that the caller found by other means.
+  void settle(std::span<const Share> room, std::span<const JobId> victims) {
+    room_.assign(room.begin(), room.end());
+    victims_.assign(victims.begin(), victims.end());
+  }
+
   [[nodiscard]] const Placement& room() const { return room_; }
   [[nodiscard]] std::span<const JobId> victims() const { return victims_; }
 

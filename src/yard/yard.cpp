@@ -218,7 +218,7 @@ Verdict Yard::start(JobId job, const Placement& placement) {
   return Verdict::ok;
 }
 
-Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId> victims) const {
+Verdict Yard::check_victims(JobId job, std::span<const JobId> victims) const {
   for (std::size_t i = 0; i < victims.size(); ++i) {
     const JobId victim = victims[i];
     const auto before = victims.first(i);
@@ -228,6 +228,10 @@ Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId
     if (state(victim).phase != Phase::running) return Verdict::wrong_phase;
     if (pausable_from(victim, job) > now_) return Verdict::victim_protected;
   }
+  return Verdict::ok;
+}
+
+Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId> victims) const {
   // What each machine of the room has free, with what the victims would free there.
   std::vector<Resources> there;
   for (const Share& share : room) there.push_back(free_.on(share.machine));
@@ -253,7 +257,9 @@ Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId
 
 Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId> victims) {
   if (victims.empty()) return start(job, room);
+  if (room.empty() && rules_.bare_pauses) return pause_without_room(job, victims);
   if (const Verdict verdict = check_gang(job, room); verdict != Verdict::ok) return verdict;
+  if (const Verdict verdict = check_victims(job, victims); verdict != Verdict::ok) return verdict;
   if (const Verdict verdict = check_room(job, room, victims); verdict != Verdict::ok)
     return verdict;
   const Resources& each = shape(job).per_worker;
@@ -267,6 +273,17 @@ Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId>
   run.leaving = static_cast<std::uint32_t>(victims.size());
   enter(job, Phase::reserved);
   for (const JobId victim : victims) begin_pause(victim, job);
+  return Verdict::ok;
+}
+
+/// The waiter stays in the queue, and what they leave is anybody's.
+Verdict Yard::pause_without_room(JobId waiter, std::span<const JobId> victims) {
+  if (index(waiter) >= states_.size()) return Verdict::no_such_subject;
+  if (state(waiter).phase != Phase::queued) return Verdict::wrong_phase;
+  if (const Verdict verdict = check_victims(waiter, victims); verdict != Verdict::ok)
+    return verdict;
+  for (const JobId victim : victims) begin_pause(victim, waiter);
+  for (const JobId victim : victims) runs_[state(victim).run].room_for = kNoJob;
   return Verdict::ok;
 }
 

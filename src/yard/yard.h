@@ -33,6 +33,8 @@ namespace trainyard {
 struct YardRules {
   Duration min_run = minutes(1);  // since it last loaded
   std::uint32_t max_pauses = 64;
+  bool bare_pauses =
+      false;  // allows pauses that do not suffice, against 3: for FitGpp's study only
 };
 
 struct JobState {
@@ -52,6 +54,7 @@ struct JobState {
 class YardListener {
  public:
   virtual ~YardListener() = default;
+  /// Where a job was that has just left its machines can still be asked for during this call.
   virtual void on_phase(JobId job, Phase from, Phase to) = 0;
   virtual void on_machine(MachineId /*machine*/, bool /*up*/) {}
 };
@@ -133,7 +136,9 @@ class Yard {
   // A plan's actions, checked.
   [[nodiscard]] Verdict start(JobId job, const Placement& placement);
   [[nodiscard]] Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims);
+  [[nodiscard]] Verdict pause_without_room(JobId waiter, std::span<const JobId> victims);
 
+  [[nodiscard]] Verdict check_victims(JobId job, std::span<const JobId> victims) const;
   [[nodiscard]] Verdict check_gang(JobId job, const Placement& placement) const;
   [[nodiscard]] Verdict check_room(JobId job, const Placement& room,
                                    std::span<const JobId> victims) const;

@@ -43,13 +43,22 @@ class SrtfBlind final : public ByRemaining {
 };
 
 class LongestRemaining final : public ByRemaining {
-  [[nodiscard]] bool may_preempt(const Yard& yard, JobId waiter) const override {
-    return yard.job(waiter).job_class == JobClass::trial;
+ public:
+  bool use(const TrialRights& rights) override {
+    rights_ = &rights;
+    return true;
   }
-  [[nodiscard]] bool is_victim(const Yard& yard, JobId job) const override {
-    return yard.job(job).job_class == JobClass::batch;
+
+ private:
+  [[nodiscard]] bool may_preempt(const Yard&, JobId waiter) const override {
+    return rights_->acts_as_trial(waiter);
+  }
+  [[nodiscard]] bool is_victim(const Yard&, JobId job) const override {
+    return !rights_->acts_as_trial(job);
   }
   [[nodiscard]] Duration least_remaining(const Yard&, JobId) const override { return {}; }
+
+  const TrialRights* rights_ = nullptr;
 };
 
 }  // namespace

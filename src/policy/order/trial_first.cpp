@@ -1,0 +1,54 @@
+// Trial jobs before batch jobs, each class first come, first served. Who acts as a trial job is
+// told by TrialRights. A job that comes back after a pause or a failure re-enters where `reentry`
+// says: before the other batch jobs, where its submission stands, or behind everybody.
+#include "policy/members.h"
+
+namespace trainyard {
+namespace {
+
+class TrialFirst final : public OrderStage {
+ public:
+  explicit TrialFirst(const Params& params)
+      : to_head_(params.choice("reentry") == "head"),
+        to_tail_(params.choice("reentry") == "tail") {}
+
+  bool use(const TrialRights& rights) override {
+    rights_ = &rights;
+    return true;
+  }
+
+  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
+    const JobState& state = yard.state(job);
+    const std::int64_t submit = yard.job(job).submit.us;
+    const bool comes_back = state.first_start != Time::never();
+    if (rights_->acts_as_trial(job)) return submit - 2 * kRank;
+    if (comes_back && to_head_) return submit - kRank;
+    return comes_back && to_tail_ ? state.since.us : submit;
+  }
+
+ private:
+  static constexpr std::int64_t kRank = std::int64_t{1} << 60;  // no submission is so late
+
+  const TrialRights* rights_ = nullptr;
+  bool to_head_, to_tail_;
+};
+
+}  // namespace
+
+Member<OrderStage> order_trial_first() {
+  return {
+      {"trial-first",
+       "trial jobs before batch jobs, each first come, first served",
+       "FitGpp (Yabuuchi et al. 2019), by its idea; what the order is in detail is ours",
+       {{"reentry",
+         ParamType::choice,
+         "head",
+         "where a batch job comes back to: before those that never ran, by its submission, or last",
+         {"head", "submission", "tail"},
+         "head is the paper's, as others describe it; the others are ours"}}},
+      [](const Params& params) -> std::unique_ptr<OrderStage> {
+        return std::make_unique<TrialFirst>(params);
+      }};
+}
+
+}  // namespace trainyard

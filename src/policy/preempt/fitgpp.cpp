@@ -1,0 +1,290 @@
+// FitGpp (Yabuuchi, Taniwaki and Omura, OpML 2019), reconstructed from descriptions of the paper: a
+// trial job that finds no room makes the batch job give way that can be resumed with little delay.
+//
+//   Size(j)  = sqrt(sum over GPUs, CPUs, memory of (demand of j / capacity of its machine)^2)
+//   Score(j) = Size(j) / largest Size + s * GP(j) / largest GP     largest of all running batch
+//   jobs victim   = the least Score of those with  demand of the trial job <= free there + demand
+//   of j,
+//              in every resource, and fewer than P pauses so far
+//   none     : batch jobs drawn at random until the trial job fits
+//
+// GP is the time from being told to leave until the GPUs are free, saving included. Example: two
+// batch jobs, A with Size 0.5 and GP 60 s, B with 0.25 and 120 s; s = 4. A scores 0.5/0.5 + 4 *
+// 60/120 = 3, B 0.5 + 4 = 4.5: A leaves, though it is larger.
+//
+// Ours: jobs on several machines (their Size is the sum over the machines), trial gangs (below),
+// ties, learnt pauses, and that all victims are known to suffice before the first is paused.
+//
+// A gang of n workers that needs several machines gets the set of machines and victims, at most
+// one on each machine, with the least summed score that holds it (cover.h). Only the n best
+// machines for each number of workers need be looked at: a cover has at most n machines, so one
+// beyond these can be exchanged for one of them. (A victim that itself spans machines is counted
+// for each machine on which it is chosen: then the set may not be the cheapest, but it suffices.)
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <map>
+
+#include "policy/members.h"
+#include "policy/preempt/cover.h"
+#include "policy/preempt/learnt_pause.h"
+#include "policy/preempt/lots.h"
+#include "policy/preempt/offers.h"
+#include "policy/preempt/victim_index.h"
+
+namespace trainyard {
+namespace {
+
+double size_of(const Yard& yard, JobId job) {
+  const Resources& each = yard.shape(job).per_worker;
+  double size = 0;
+  for (const Share& share : yard.placement(job)) {
+    const Resources& capacity = yard.cluster().machine(share.machine).capacity;
+    const auto part = [&](std::int32_t demand, std::int32_t all) {
+      return all == 0 ? 0.0 : static_cast<double>(demand) * share.workers / all;
+    };
+    size += std::hypot(part(each.gpus, capacity.gpus), part(each.milli_cpus, capacity.milli_cpus),
+                       part(each.memory_mib, capacity.memory_mib));
+  }
+  return size;
+}
+
+class FitGpp final : public PreemptStage {
+ public:
+  explicit FitGpp(const Params& params)
+      : s_(params.real("s")),
+        most_pauses_(params.whole("P")),
+        over_candidates_(params.choice("normalise") == "candidates"),
+        falls_back_(params.choice("fallback") != "none"),
+        literal_(params.choice("fallback") == "literal"),
+        fallback_keeps_p_(params.choice("fallback_P") == "kept"),
+        learns_(params.choice("pause") == "learnt"),
+        batch_(params.seed) {}
+
+  bool use(const TrialRights& rights) override {
+    rights_ = &rights;
+    return true;
+  }
+
+  bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
+                 Time& retry) override {
+    if (!rights_->acts_as_trial(waiter) || index_ == nullptr) return false;
+    if (yard.rules().min_run == Duration::max()) return false;
+    admit_newcomers(yard);
+    const bool found = yard.shape(waiter).workers == 1
+                           ? find_victim(yard, waiter, finder)
+                           : find_victims(yard, waiter, max_machines, finder);
+    if (found || fall_back(yard, waiter, max_machines, finder, retry)) return true;
+    if (!newcomers_.empty())
+      retry = std::min(retry, newcomers_.front().since + yard.rules().min_run);
+    return false;
+  }
+
+  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
+    if (index_ == nullptr) index_ = std::make_unique<VictimIndex>(yard);
+    if (from == Phase::running) leave(job);
+    if (learns_) learnt_.on_phase(yard, job, from, to);
+    if (to == Phase::running && !rights_->acts_as_trial(job)) join(yard, job);
+    const bool took = holds_gpus(from) || from == Phase::reserved;
+    const bool takes = holds_gpus(to) || to == Phase::reserved;
+    if (took != takes) index_->refresh(yard.placement(job));
+  }
+
+ private:
+  struct Newcomer {
+    Time since;
+    JobId job = kNoJob;
+  };
+
+  void join(const Yard& yard, JobId job) {
+    batch_.add(yard, job);
+    const Duration pause = learns_ ? learnt_.expected(yard, job) : yard.job(job).expected_pause();
+    index_->add(job, size_of(yard, job), pause.seconds(), false);
+    newcomers_.push_back({yard.now(), job});
+  }
+
+  void leave(JobId job) {
+    batch_.remove(job);
+    index_->remove(job);
+  }
+
+  /// Who has run long enough can give way, unless it did so too often.
+  void admit_newcomers(const Yard& yard) {
+    for (; !newcomers_.empty(); newcomers_.pop_front()) {
+      const Newcomer& first = newcomers_.front();
+      if (first.since + yard.rules().min_run > yard.now()) return;
+      const JobState& state = yard.state(first.job);
+      if (state.phase != Phase::running || state.since != first.since) continue;
+      if (state.pauses < std::min<std::int64_t>(most_pauses_, yard.rules().max_pauses))
+        index_->allow(first.job);
+    }
+  }
+
+  VictimIndex::Weights weights(const VictimIndex::Question& question) {
+    VictimIndex::Weights largest{index_->largest_size(), index_->largest_pause()};
+    if (over_candidates_) largest = index_->largest_of(question);
+    const VictimIndex::Weights weights{largest.size > 0 ? 1 / largest.size : 0,
+                                       largest.pause > 0 ? s_ / largest.pause : 0};
+    if (!over_candidates_ && index_->is_stale(weights)) index_->reweigh(weights);
+    return weights;
+  }
+
+  bool find_victim(const Yard& yard, JobId waiter, RoomFinder& finder) {
+    const Shape& shape = yard.shape(waiter);
+    const VictimIndex::Question question{shape.per_worker, shape.kind, waiter};
+    index_->find(question, weights(question), 1, choices_);
+    if (choices_.empty()) return false;
+    const VictimIndex::Choice& best = choices_.front();
+    finder.settle({{{best.machine, 1}}}, {{best.job}});
+    return true;
+  }
+
+  bool find_victims(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder);
+  void collect_offers(const Yard& yard, const VictimIndex::Question& question,
+                      std::int32_t workers);
+  bool fall_back(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
+                 Time& retry);
+  bool pause_one(const Yard& yard, JobId waiter, RoomFinder& finder);
+  [[nodiscard]] bool may_be_drawn(const Yard& yard, JobId job) const {
+    return !fallback_keeps_p_ || yard.state(job).pauses < most_pauses_;
+  }
+
+  double s_;
+  std::int64_t most_pauses_;
+  bool over_candidates_, falls_back_, literal_, fallback_keeps_p_, learns_;
+
+  const TrialRights* rights_ = nullptr;
+  std::unique_ptr<VictimIndex> index_;
+  Lots batch_;                      // those that run
+  std::deque<Newcomer> newcomers_;  // those that have not run for min_run, or left before; by time
+  LearntPause learnt_;
+  std::map<JobId, JobId> asked_;  // by the literal rule: who was paused last for whom
+
+  std::vector<VictimIndex::Choice> choices_, picked_;
+  std::vector<CoverOffer> offers_, taken_;
+};
+
+/// What machines offer to a gang: what is free, at no price, and for each number of workers the
+/// best victims that make room for so many.
+void FitGpp::collect_offers(const Yard& yard, const VictimIndex::Question& question,
+                            std::int32_t workers) {
+  offers_.clear();
+  picked_.clear();
+  const CountIndex& machines = yard.free().of(question.kind).machines;
+  const auto gpus = static_cast<std::size_t>(question.demand.gpus);
+  for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone;
+       m = machines.next(m + 1, gpus)) {
+    const MachineId machine{static_cast<std::uint32_t>(m)};
+    const std::int32_t fit = workers_that_fit(question.demand, yard.free().on(machine), workers);
+    if (fit == 0) continue;
+    offers_.push_back({m, fit, 0, picked_.size()});
+    picked_.push_back({0, machine, kNoJob});
+  }
+  VictimIndex::Question slots = question;
+  slots.only_if_needed = true;
+  const VictimIndex::Weights w = weights(question);
+  for (std::int32_t n = 1; n <= workers; ++n) {
+    slots.demand = question.demand * n;
+    index_->find(slots, w, static_cast<std::size_t>(workers), choices_);
+    if (choices_.empty() && n > yard.cluster().largest_machine_gpus) break;
+    for (const VictimIndex::Choice& choice : choices_) {
+      offers_.push_back({index(choice.machine), n, choice.score, picked_.size()});
+      picked_.push_back(choice);
+    }
+  }
+  std::stable_sort(offers_.begin(), offers_.end(),
+                   [](const CoverOffer& a, const CoverOffer& b) { return a.machine < b.machine; });
+}
+
+bool FitGpp::find_victims(const Yard& yard, JobId waiter, std::int32_t max_machines,
+                          RoomFinder& finder) {
+  const Shape& shape = yard.shape(waiter);
+  const VictimIndex::Question question{shape.per_worker, shape.kind, waiter};
+  collect_offers(yard, question, shape.workers);
+  if (!cheapest_cover(offers_, shape.workers, max_machines, taken_)) return false;
+  // What is free is filled first, so that whoever is paused is needed.
+  std::stable_sort(taken_.begin(), taken_.end(), [](const CoverOffer& a, const CoverOffer& b) {
+    return a.price == 0 && b.price > 0;
+  });
+  Placement room;
+  std::vector<JobId> victims;
+  std::int32_t left = shape.workers;
+  for (const CoverOffer& offer : taken_) {
+    const VictimIndex::Choice& choice = picked_[offer.id];
+    const std::int32_t here = std::min(left, offer.workers);
+    room.push_back({choice.machine, here});
+    left -= here;
+    if (choice.job != kNoJob &&
+        std::find(victims.begin(), victims.end(), choice.job) == victims.end())
+      victims.push_back(choice.job);
+  }
+  finder.settle(room, victims);
+  return true;
+}
+
+bool FitGpp::fall_back(const Yard& yard, JobId waiter, std::int32_t max_machines,
+                       RoomFinder& finder, Time& retry) {
+  if (!falls_back_) return false;
+  if (literal_) return pause_one(yard, waiter, finder);
+  Offers offers(yard, waiter, max_machines, finder, retry);
+  return batch_.draw([&](JobId job) { return may_be_drawn(yard, job) && offers.make(job); });
+}
+
+/// The literal rule: pauses one, and looks again when it has left.
+bool FitGpp::pause_one(const Yard& yard, JobId waiter, RoomFinder& finder) {
+  const auto asked = asked_.find(waiter);
+  if (asked != asked_.end() && yard.state(asked->second).phase == Phase::draining) return false;
+  JobId victim = kNoJob;
+  batch_.draw([&](JobId job) {
+    if (may_be_drawn(yard, job) && yard.pausable_from(job, waiter) <= yard.now()) victim = job;
+    return victim != kNoJob;
+  });
+  if (victim == kNoJob) return false;
+  asked_[waiter] = victim;
+  finder.settle({}, {{victim}});
+  return true;
+}
+
+const std::string kPaper = "the paper's, as others describe it";
+const std::string kOurs = "ours: the paper leaves it open";
+const std::string kBeyond = "ours, beyond the paper";
+
+}  // namespace
+
+Member<PreemptStage> preempt_fitgpp() {
+  return {{"fitgpp",
+           "a trial job pauses the batch job that is small and quick to leave",
+           "Yabuuchi, Taniwaki and Omura, OpML 2019, reconstructed from descriptions of it",
+           {{"s", ParamType::real, "4", "weight of the pause against the size", {}, kPaper},
+            {"P", ParamType::whole, "1", "nobody gives way more often", {}, kPaper},
+            {"normalise",
+             ParamType::choice,
+             "all",
+             "whose largest size and pause count as 1: all running batch jobs', or the candidates'",
+             {"all", "candidates"},
+             kOurs},
+            {"fallback",
+             ParamType::choice,
+             "random",
+             "where no one job will do: a set drawn at random, nothing, or one by one (literal, in "
+             "vain at times)",
+             {"random", "none", "literal"},
+             "literal is the paper's, as others describe it; that a set must suffice is ours"},
+            {"fallback_P",
+             ParamType::choice,
+             "ignored",
+             "whether P binds what is drawn at random",
+             {"ignored", "kept"},
+             kOurs},
+            {"pause",
+             ParamType::choice,
+             "declared",
+             "how long leaving takes: as declared, or as the job and its like took before",
+             {"declared", "learnt"},
+             kBeyond}}},
+          [](const Params& params) -> std::unique_ptr<PreemptStage> {
+            return std::make_unique<FitGpp>(params);
+          }};
+}
+
+}  // namespace trainyard

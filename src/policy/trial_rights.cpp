@@ -1,0 +1,142 @@
+#include "policy/trial_rights.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard {
+namespace {
+
+bool waits(Phase phase) {
+  return phase == Phase::queued;
+}
+
+/// What it got by its right; a room being made counts from the start.
+bool takes(Phase phase) {
+  return holds_gpus(phase) || phase == Phase::reserved;
+}
+
+}  // namespace
+
+TrialRights::TrialRights(const Yard& yard, Limit limit) : yard_(yard), limit_(limit) {
+  if (yard.cluster().total_gpus == 0) limit_.share = 0;
+}
+
+void TrialRights::on_phase(JobId job, Phase from, Phase to, std::vector<JobId>& changed) {
+  const bool is_trial = yard_.job(job).job_class == JobClass::trial;
+  if (limit_.share == 0) {
+    if (is_trial && from == Phase::absent) {
+      if (rights_.size() <= index(job)) rights_.resize(index(job) + 1);
+      rights_[index(job)] = true;
+    }
+    return;
+  }
+  if (!is_trial && from != Phase::absent && !has_ended(to)) return;
+  advance();
+  User& user = user_of(job);
+  if (from == Phase::absent) join(user);
+  if (is_trial) {
+    if (rights_.size() <= index(job)) rights_.resize(index(job) + 1);
+    settle(user);
+    if (rights_[index(job)]) {
+      const std::int64_t gpus = yard_.job(job).gpus();
+      user.held += (takes(to) ? gpus : 0) - (takes(from) ? gpus : 0);
+    }
+    if (waits(from)) user.waiting.erase(job);
+    if (waits(to)) {
+      user.waiting.insert(job);
+      rights_[index(job)] = user.has_right;
+    }
+    const UserId id = yard_.job(job).user;
+    if (user.waiting.empty()) queuing_.erase(id);
+    if (!user.waiting.empty() && !queuing_.contains(id)) queuing_.insert(id);
+    update(user, changed);
+  }
+  if (has_ended(to) && --user.unfinished == 0) --active_;
+}
+
+void TrialRights::refresh(std::vector<JobId>& changed) {
+  if (queuing_.empty()) return;
+  advance();
+  queuing_.each([&](UserId id) {
+    User& user = users_[index(id)];
+    settle(user);
+    update(user, changed);
+    return true;
+  });
+}
+
+Time TrialRights::next_change() const {
+  Time next = Time::never();
+  queuing_.each([&](UserId id) {
+    const User& user = users_[index(id)];
+    const double slope = rate() - static_cast<double>(user.held);
+    const double missing = needed(user) - user.allowance;
+    // Towards the threshold, from the side on which the user is.
+    if (slope == 0 || (slope > 0) == user.has_right) return true;
+    if (!user.has_right && needed(user) >= full()) return true;  // only when something ends
+    const double us = std::ceil(missing / slope) + 1;
+    if (us < 1e18) next = std::min(next, user.at + microseconds(static_cast<std::int64_t>(us)));
+    return true;
+  });
+  return next;
+}
+
+TrialRights::User& TrialRights::user_of(JobId job) {
+  const std::size_t id = index(yard_.job(job).user);
+  if (users_.size() <= id) users_.resize(id + 1);
+  return users_[id];
+}
+
+/// A new user begins with a full allowance.
+void TrialRights::join(User& user) {
+  if (user.unfinished++ == 0) ++active_;
+  if (user.known) return;
+  user.known = true;
+  user.at = yard_.now();
+  user.grown = growth_;
+  user.allowance = full();
+}
+
+/// GPUs, on the average, that a user's trial jobs may hold.
+double TrialRights::rate() const {
+  return limit_.share * yard_.cluster().total_gpus /
+         static_cast<double>(std::max<std::size_t>(active_, 1));
+}
+
+double TrialRights::full() const {
+  return rate() * static_cast<double>(limit_.window.us);
+}
+
+void TrialRights::advance() {
+  growth_ += rate() * static_cast<double>((yard_.now() - as_of_).us);
+  as_of_ = yard_.now();
+}
+
+double TrialRights::allowance_now(const User& user) const {
+  const double spent =
+      static_cast<double>(user.held) * static_cast<double>((yard_.now() - user.at).us);
+  return std::min(full(), user.allowance + growth_ - user.grown - spent);
+}
+
+void TrialRights::settle(User& user) {
+  user.allowance = allowance_now(user);
+  user.at = yard_.now();
+  user.grown = growth_;
+}
+
+double TrialRights::needed(const User& user) {
+  return static_cast<double>(user.held) * static_cast<double>(kAhead.us);
+}
+
+void TrialRights::update(User& user, std::vector<JobId>& changed) {
+  const bool has_right = user.allowance > needed(user);
+  if (has_right == user.has_right) return;
+  user.has_right = has_right;
+  user.waiting.each([&](JobId job) {
+    rights_[index(job)] = has_right;
+    changed.push_back(job);
+    return true;
+  });
+}
+
+}  // namespace trainyard
