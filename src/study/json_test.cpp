@@ -56,7 +56,7 @@ TEST(Json, AComparisonFollowsTheSchema) {
 TEST(Json, ThePageOnOutputNamesEveryField) {
   const std::string page = read_text("docs/output.md");
   std::set<std::string> names;
-  for (const char* file : {"sim.json", "compare.json"})
+  for (const char* file : {"sim.json", "compare.json", "study.json"})
     property_names(ordered_json::parse(read_text(std::string("docs/schema/") + file)), names);
   EXPECT_GT(names.size(), 25U);
   for (const std::string& name : names)

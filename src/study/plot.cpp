@@ -219,7 +219,7 @@ class Drawing {
                      y_(y));
     };
     for (const Band& at : band) to(at.x, at.high);
-    for (auto at = band.rbegin(); at != band.rend(); ++at) to(at->x, at->low);
+    for (std::size_t i = band.size(); i-- > 0;) to(band[i].x, band[i].low);
     add("<path class=\"area\" d=\"{}Z\"/>", path);
   }
 

@@ -48,7 +48,7 @@ double Outcome::metric(std::string_view policy, std::string_view name) const {
   return value->second;
 }
 
-Change policy_setting(std::vector<std::string> labels, std::string setting) {
+Change policy_setting(const std::vector<std::string>& labels, const std::string& setting) {
   return [=](Condition& condition, const std::string& value) {
     for (const std::string& label : labels) {
       const auto policy = std::ranges::find(condition.policies, label, &StudyPolicy::label);
@@ -59,7 +59,7 @@ Change policy_setting(std::vector<std::string> labels, std::string setting) {
   };
 }
 
-Change workload_key(std::string key) {
+Change workload_key(const std::string& key) {
   return [=](Condition& condition, const std::string& value) {
     const std::string_view workload = condition.workload;
     const std::size_t colon = std::min(workload.find(':'), workload.size());

@@ -83,9 +83,9 @@ struct Claim {
 using Change = std::function<void(Condition& condition, const std::string& value)>;
 
 /// Sets "stage.param" of the policies with these labels, and leaves the others as they are.
-Change policy_setting(std::vector<std::string> labels, std::string setting);
+Change policy_setting(const std::vector<std::string>& labels, const std::string& setting);
 /// Sets one key of the workload's generator.
-Change workload_key(std::string key);
+Change workload_key(const std::string& key);
 
 struct Sweep {
   std::string id, title;
