@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -78,14 +79,12 @@ Expected<void> show(const Findings& findings, const ReproduceOptions& options) {
     if (auto ok = write_output(options.markdown, to_markdown(findings)); !ok) return ok;
   if (!options.json.empty())
     if (auto ok = write_output(options.json, to_text(to_json(findings))); !ok) return ok;
-  if (options.json == "-") return {};
-  std::string more = "the sweeps and what we chose: --report FILE.html, --markdown FILE.md";
-  if (!options.report.empty())
-    more = fmt::format("the sweeps and what we chose: {}", options.report);
-  else if (!options.markdown.empty())
-    more = fmt::format("the sweeps and what we chose: {}", options.markdown);
-  return print(
-      fmt::format("{}\n{}\n", to_terminal_text(findings, ::isatty(STDOUT_FILENO) == 1), more));
+  const std::array outputs{options.report, options.markdown, options.json};
+  if (std::ranges::find(outputs, "-") != outputs.end()) return {};
+  const std::string& page = options.report.empty() ? options.markdown : options.report;
+  return print(fmt::format("{}\nsweeps, assumptions and discussion: {}\n",
+                           to_terminal_text(findings, ::isatty(STDOUT_FILENO) == 1),
+                           page.empty() ? "--report FILE.html or --markdown FILE.md" : page));
 }
 
 Expected<void> reproduce(const ReproduceOptions& options) {
@@ -126,9 +125,9 @@ void add_reproduce_command(CLI::App& app, Action& chosen) {
   command->add_option("--json", options->json, "claims and tables as JSON; - is standard output")
       ->type_name("FILE|-");
   command->add_option("--report", options->report, "an HTML page with plots, in one file")
-      ->type_name("FILE");
+      ->type_name("FILE|-");
   command->add_option("--markdown", options->markdown, "the same as Markdown, without plots")
-      ->type_name("FILE");
+      ->type_name("FILE|-");
   command->callback([options, command, &chosen] {
     const bool bare = options->name.empty() && command->count_all() == 1;
     chosen = [options, bare]() -> Expected<void> {

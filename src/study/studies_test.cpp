@@ -29,7 +29,6 @@ TEST(Studies, HaveNamesOfTheirOwnAndSomethingToClaim) {
     EXPECT_GT(study.quick.seeds, 1) << study.name << ": one seed has no interval";
     expect_own_ids(study.measures, study.name);
     expect_own_ids(study.claims, study.name);
-    expect_own_ids(study.sweeps, study.name);
   }
 }
 

@@ -9,7 +9,7 @@
 //     return 1 - o.metric("srtf", "jct_s.mean") / o.metric("fifo", "jct_s.mean"); }}};
 //   study.claims = {{"jct", "Jobs complete 40% earlier in the mean", "table 2", "jct",
 //                    Direction::at_least, 0.40}};
-//   study.sweeps = {{"load", "Offered load", "load", workload_key("load"), {"0.5", "0.7", "0.9"}}};
+//   study.sweeps = {{"Offered load", "load", workload_key("load"), {"0.5", "0.7", "0.9"}}};
 //
 // How it is run, and what becomes of it, is in study/reproduce/. docs/studies/README.md tells how
 // to add one.
@@ -88,7 +88,7 @@ Change policy_setting(const std::vector<std::string>& labels, const std::string&
 Change workload_key(const std::string& key);
 
 struct Sweep {
-  std::string id, title;
+  std::string title;
   std::string axis;  // "share of trial jobs"
   Change change;
   std::vector<std::string> values;         // numbers and durations are plotted, all are tabled

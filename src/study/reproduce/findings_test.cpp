@@ -114,7 +114,7 @@ TEST(Findings, ASweepHasARowForEachValueAndItsMeasures) {
 TEST(Findings, ValuesAreNumbersOrDurationsWhereTheyAreEither) {
   Study study = sample_study();
   const auto axis = [&](std::vector<std::string> values) {
-    study.sweeps = {{"x", "X", "x", [](Condition&, const std::string&) {}, std::move(values)}};
+    study.sweeps = {{"X", "x", [](Condition&, const std::string&) {}, std::move(values)}};
     return sample_findings(study, {.quick = true, .seeds = 1}).sweeps[0];
   };
   using Xs = std::vector<std::optional<double>>;

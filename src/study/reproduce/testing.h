@@ -40,9 +40,8 @@ inline Study sample_study() {
   study.tables = {{"By policy",
                    {{"mean JCT", "jct_s.mean", Quantity::seconds},
                     {"preemptions", "preemptions", Quantity::count}}}};
-  study.sweeps = {{"load", "Load", "load", workload_key("load"), {"0.5", "0.9", "1.5"}, {"srtf"}},
-                  {"threshold",
-                   "Threshold of las",
+  study.sweeps = {{"Load", "load", workload_key("load"), {"0.5", "0.9", "1.5"}, {"srtf"}},
+                  {"Threshold of las",
                    "order.thresholds",
                    policy_setting({"las"}, "order.thresholds"),
                    {"10m", "1h", "10h"}}};

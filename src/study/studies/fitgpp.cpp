@@ -73,11 +73,8 @@ Study fitgpp_study() {
                     {"batch p95", "by_class.batch.slowdown.p95", ratio},
                     {"batch p99", "by_class.batch.slowdown.p99", ratio},
                     {"preemptions", "preemptions", count}}}};
-  study.sweeps = {{"trial",
-                   "Share of trial jobs",
-                   "trial",
-                   workload_key("trial"),
-                   {"0.1", "0.3", "0.5", "0.7"}}};
+  study.sweeps = {
+      {"Share of trial jobs", "trial", workload_key("trial"), {"0.1", "0.3", "0.5", "0.7"}}};
   return study;
 }
 
