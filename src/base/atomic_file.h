@@ -14,4 +14,8 @@ namespace trainyard {
 Expected<void> write_file_atomically(const std::string& path,
                                      const std::function<void(std::ostream&)>& write);
 
+/// Whether write_file_atomically would be able to begin, tried out without leaving anything behind:
+/// for asking before hours of work rather than after.
+Expected<void> check_writable(const std::string& path);
+
 }  // namespace trainyard

@@ -59,6 +59,7 @@ void describe_program(CLI::App& app) {
       "Examples:\n"
       "  trainyard sim --workload philly-like:jobs=20000 --policy srtf\n"
       "  trainyard compare --workload jobs.csv --cluster 16x8xV100 --policy fifo,srtf,las\n"
+      "  trainyard reproduce fitgpp --quick\n"
       "  trainyard workload info philly-like:jobs=10000 --cluster 16x8xV100\n"
       "  trainyard policies tiresias\n"
       "  trainyard COMMAND --help");
@@ -75,6 +76,7 @@ int run(int argc, char** argv) {
   describe_program(app);
   add_sim_command(app, chosen);
   add_compare_command(app, chosen);
+  add_reproduce_command(app, chosen);
   add_policies_command(app, chosen);
   add_workload_command(app, chosen);
   add_completion_command(app, chosen);

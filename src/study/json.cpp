@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include <utility>
-#include <vector>
 
 namespace trainyard {
 namespace {
@@ -20,35 +19,22 @@ ordered_json class_json(const JobTimes& times) {
           {"slowdown", summary_json(times.slowdown)}};
 }
 
-struct Metric {
-  std::string path;  // "jct_s.mean"
-  std::vector<double> values;
-};
-
-/// Appends every number within `json`, in order, to the metric of its path.
-void collect(const ordered_json& json, const std::string& path, std::vector<Metric>& metrics,
-             std::size_t& next) {
+void collect(const ordered_json& json, const std::string& path, std::vector<Number>& numbers) {
   for (const auto& [key, value] : json.items()) {
     const std::string here = path.empty() ? key : path + "." + key;
-    if (here == "seed") continue;
-    if (value.is_object()) collect(value, here, metrics, next);
-    if (!value.is_number()) continue;
-    if (next == metrics.size()) metrics.push_back({here, {}});
-    metrics[next++].values.push_back(value.get<double>());
+    if (value.is_object()) collect(value, here, numbers);
+    if (value.is_number() && here != "seed") numbers.push_back({here, value.get<double>()});
   }
 }
 
 ordered_json intervals_json(const std::vector<ordered_json>& runs) {
-  std::vector<Metric> metrics;  // all runs have the same numbers in the same order
-  for (const ordered_json& run : runs) {
-    std::size_t next = 0;
-    collect(run, "", metrics, next);
-  }
+  std::vector<std::vector<Number>> numbers;  // all runs have the same ones in the same order
+  for (const ordered_json& run : runs) numbers.push_back(numbers_of(run));
   ordered_json intervals = ordered_json::object();
-  for (const Metric& metric : metrics) {
-    const auto [mean, half_width] = mean_interval(metric.values);
-    intervals[metric.path] = {
-        {"mean", mean}, {"low", mean - half_width}, {"high", mean + half_width}};
+  for (std::size_t i = 0; !numbers.empty() && i < numbers.front().size(); ++i) {
+    std::vector<double> values;
+    for (const auto& run : numbers) values.push_back(run[i].value);
+    intervals[numbers.front()[i].path] = to_json(mean_interval(values));
   }
   return intervals;
 }
@@ -78,6 +64,17 @@ ordered_json to_json(const Result& r) {
           {"events_per_s", r.events_per_s},
           {"jobs_per_s", r.jobs_per_s},
           {"seed", r.seed}};
+}
+
+ordered_json to_json(const Interval& interval) {
+  const auto [mean, half_width] = interval;
+  return {{"mean", mean}, {"low", mean - half_width}, {"high", mean + half_width}};
+}
+
+std::vector<Number> numbers_of(const ordered_json& run) {
+  std::vector<Number> numbers;
+  collect(run, "", numbers);
+  return numbers;
 }
 
 ordered_json to_json(const Comparison& comparison) {

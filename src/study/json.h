@@ -4,6 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "sim/result.h"
 #include "study/compare.h"
@@ -11,6 +12,17 @@
 namespace trainyard {
 
 nlohmann::ordered_json to_json(const Result& result);
+
+/// {mean, low, high}.
+nlohmann::ordered_json to_json(const Interval& interval);
+
+struct Number {
+  std::string path;  // "jct_s.mean"
+  double value;
+};
+
+/// Every number of a run's JSON but its seed, in order.
+std::vector<Number> numbers_of(const nlohmann::ordered_json& run);
 
 /// {workload, cluster, seeds, results: one object a run, intervals: by policy and metric}.
 nlohmann::ordered_json to_json(const Comparison& comparison);

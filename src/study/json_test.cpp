@@ -2,110 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
+#include "study/schema_checker.h"
 #include "study/testing.h"
 
 namespace trainyard {
 namespace {
 
 using nlohmann::ordered_json;
-
-const std::filesystem::path kDocs = "docs";  // tests run in the root of the project
-
-std::string read(const std::filesystem::path& file) {
-  std::ifstream in(file.lexically_normal());
-  EXPECT_TRUE(in) << file;
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-/// As much of JSON Schema as docs/schema uses: an unknown keyword is a failure, so that none is
-/// taken for checked which is not.
-class SchemaChecker {
- public:
-  explicit SchemaChecker(const std::string& file)
-      : root_(ordered_json::parse(read(kDocs / "schema" / file))) {}
-
-  /// What is wrong with `value`, a line each.
-  std::vector<std::string> operator()(const ordered_json& value) {
-    problems_.clear();
-    check(value, root_, "$");
-    return problems_;
-  }
-
- private:
-  void report(const std::string& where, const std::string& what) {
-    problems_.push_back(where + ": " + what);
-  }
-
-  void check(const ordered_json& value, const ordered_json& schema, const std::string& where) {
-    for (const auto& [keyword, rule] : schema.items()) {
-      if (keyword == "$ref") {
-        check_reference(value, rule.get<std::string>(), where);
-      } else if (keyword == "type") {
-        if (!has_type(value, rule.get<std::string>())) report(where, "is no " + rule.dump());
-      } else if (keyword == "required") {
-        for (const auto& key : rule)
-          if (!value.contains(key.get<std::string>())) report(where, "has no " + key.dump());
-      } else if (keyword == "minimum") {
-        if (value.get<double>() < rule.get<double>()) report(where, "is too small");
-      } else if (keyword == "maximum") {
-        if (value.get<double>() > rule.get<double>()) report(where, "is too large");
-      } else if (keyword == "items") {
-        for (const auto& item : value) check(item, rule, where + "[]");
-      } else if (keyword == "properties" || keyword == "additionalProperties") {
-        continue;  // together, below
-      } else if (keyword != "$schema" && keyword != "title" && keyword != "$defs") {
-        report(where, "unknown keyword " + keyword);
-      }
-    }
-    if (value.is_object()) check_members(value, schema, where);
-  }
-
-  void check_members(const ordered_json& value, const ordered_json& schema,
-                     const std::string& where) {
-    const ordered_json properties = schema.value("properties", ordered_json::object());
-    const ordered_json others = schema.value("additionalProperties", ordered_json(true));
-    for (const auto& [key, member] : value.items()) {
-      const std::string here = where + "." + key;
-      if (properties.contains(key)) {
-        check(member, properties[key], here);
-      } else if (others.is_object()) {
-        check(member, others, here);
-      } else if (others == false) {
-        report(here, "is not in the schema");
-      }
-    }
-  }
-
-  void check_reference(const ordered_json& value, const std::string& target,
-                       const std::string& where) {
-    if (target.starts_with("#")) {
-      check(value, root_.at(ordered_json::json_pointer(target.substr(1))), where);
-      return;
-    }
-    for (const std::string& problem : SchemaChecker(target)(value)) report(where, problem);
-  }
-
-  static bool has_type(const ordered_json& value, const std::string& type) {
-    if (type == "integer") return value.is_number_integer();
-    if (type == "number") return value.is_number();
-    if (type == "string") return value.is_string();
-    if (type == "array") return value.is_array();
-    return type == "object" && value.is_object();
-  }
-
-  ordered_json root_;
-  std::vector<std::string> problems_;
-};
-
-using Problems = std::vector<std::string>;
 
 /// Every name of a property in a schema, at any depth.
 void property_names(const ordered_json& schema, std::set<std::string>& names) {
@@ -148,10 +54,10 @@ TEST(Json, AComparisonFollowsTheSchema) {
 }
 
 TEST(Json, ThePageOnOutputNamesEveryField) {
-  const std::string page = read(kDocs / "output.md");
+  const std::string page = read_text("docs/output.md");
   std::set<std::string> names;
-  for (const char* file : {"sim.json", "compare.json"})
-    property_names(ordered_json::parse(read(kDocs / "schema" / file)), names);
+  for (const char* file : {"sim.json", "compare.json", "study.json"})
+    property_names(ordered_json::parse(read_text(std::string("docs/schema/") + file)), names);
   EXPECT_GT(names.size(), 25U);
   for (const std::string& name : names)
     EXPECT_NE(page.find("`" + name + "`"), std::string::npos) << name;

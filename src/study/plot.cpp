@@ -42,10 +42,20 @@ std::vector<Point> finite(std::vector<Point> points) {
   return points;
 }
 
+/// What a series covers: its points and the edges of its band.
+std::vector<Point> extent(const Series& series) {
+  std::vector<Point> points = finite(series.points);
+  for (const Band& band : series.band) {
+    points.push_back({band.x, band.low});
+    points.push_back({band.x, band.high});
+  }
+  return points;
+}
+
 Range range_of(const Chart& chart, const Axis& axis, double Point::*coordinate) {
   Range range;
   for (const Series& series : chart.series) {
-    for (const Point& point : finite(series.points)) {
+    for (const Point& point : extent(series)) {
       const double value = point.*coordinate;
       if (axis.scale == Scale::log && value <= 0) {
         range.has_zero = true;
@@ -195,8 +205,22 @@ class Drawing {
     add("<g class=\"{}\" data-series=\"{}\">", series_class(series.style), name);
     if (chart_.filled)
       add("<path class=\"area\" d=\"{}V{:.1f}H{:.1f}Z\"/>", path, bottom_, x_(points.front().x));
+    draw_band(series.band);
     add("<path class=\"line\" d=\"{}\"/>", path);
     add("<path class=\"reach\" d=\"{}\"><title>{}</title></path></g>\n", path, name);
+  }
+
+  /// Along its upper edge and back along the lower.
+  void draw_band(const std::vector<Band>& band) {
+    if (band.empty()) return;
+    std::string path;
+    const auto to = [&](double x, double y) {
+      fmt::format_to(std::back_inserter(path), "{}{:.1f} {:.1f}", path.empty() ? 'M' : 'L', x_(x),
+                     y_(y));
+    };
+    for (const Band& at : band) to(at.x, at.high);
+    for (std::size_t i = band.size(); i-- > 0;) to(band[i].x, band[i].low);
+    add("<path class=\"area\" d=\"{}Z\"/>", path);
   }
 
   const Chart& chart_;

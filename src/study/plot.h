@@ -15,10 +15,16 @@ struct Point {
   double x, y;
 };
 
+/// How far around a line's point its true value may lie.
+struct Band {
+  double x, low, high;
+};
+
 struct Series {
   std::string name;
-  std::vector<Point> points;  // in order of x; those that are not finite are left out
-  std::size_t style = 0;      // the same number looks the same in every chart
+  std::vector<Point> points;    // in order of x; those that are not finite are left out
+  std::size_t style = 0;        // the same number looks the same in every chart
+  std::vector<Band> band = {};  // in order of x, all finite; shaded behind the line
 };
 
 struct Chart {

@@ -44,6 +44,19 @@ TEST(Plot, ALineGoesFromTheAxisStartToItsEnd) {
   EXPECT_NE(to_svg(chart).find("class=\"line\" d=\"M54.0 126.0L384.0 26.0\""), std::string::npos);
 }
 
+TEST(Plot, ABandLiesAroundItsLineAndWithinTheAxes) {
+  Chart chart = two_lines();
+  chart.series = {{"fifo", {{1, 2}, {100, 3}}, 0, {{1, 1, 3}, {100, 2, 5}}}};
+  chart.y = {"", Unit::number, Scale::linear, {}, {}};
+  chart.legend = false;
+  chart.width = 400, chart.plot_height = 100;
+  // From 1 to 5, which the points alone do not reach.
+  EXPECT_NE(
+      to_svg(chart).find("class=\"area\" d=\"M54.0 76.0L384.0 26.0L384.0 101.0L54.0 126.0Z\""),
+      std::string::npos)
+      << to_svg(chart);
+}
+
 TEST(Plot, ZerosOnALogarithmicAxisStandAtItsStart) {
   Chart chart = two_lines();
   EXPECT_EQ(to_svg(chart).find(">0</text>"), std::string::npos);

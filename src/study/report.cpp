@@ -10,8 +10,7 @@
 
 #include "base/atomic_file.h"
 #include "study/markup.h"
-#include "study/plot.h"
-#include "study/report_style.h"
+#include "study/page.h"
 #include "study/summary.h"
 #include "study/utilization.h"
 
@@ -44,22 +43,13 @@ constexpr std::array kAllJobs{Group{&Run::all, "all jobs"}};
 constexpr std::array kByClass{Group{&Run::all, "all jobs"}, Group{&Run::trial, "trial jobs"},
                               Group{&Run::batch, "batch jobs"}};
 
-std::string figure(const Chart& chart, std::string_view caption) {
-  return fmt::format("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", to_svg(chart),
-                     escaped(caption));
-}
-
-std::string fact(std::string_view term, std::string_view html) {
-  return fmt::format("<dt>{}</dt><dd>{}</dd>\n", term, html);
-}
-
 std::string facts(const Comparison& comparison) {
   std::string html = "<dl class=\"facts\">\n";
-  html += fact("Workload", escaped(comparison.workload));
-  html += fact("Cluster", escaped(comparison.cluster));
-  html += fact("Seeds", fmt::format("{}", fmt::join(comparison.seeds, ", ")));
+  html += html_fact("Workload", escaped(comparison.workload));
+  html += html_fact("Cluster", escaped(comparison.cluster));
+  html += html_fact("Seeds", fmt::format("{}", fmt::join(comparison.seeds, ", ")));
   if (!comparison.command.empty())
-    html += fact("Command", fmt::format("<code>{}</code>", escaped(comparison.command)));
+    html += html_fact("Command", fmt::format("<code>{}</code>", escaped(comparison.command)));
   return html + "</dl>\n";
 }
 
@@ -75,27 +65,6 @@ std::string warnings(const Comparison& comparison) {
           escaped(policy.policy), jobs - finished, jobs);
   }
   return html;
-}
-
-std::string table(const Comparison& comparison) {
-  const SummaryTable summary = summarize(comparison);
-  std::string html = "<div class=\"scroll\">\n<table>\n<thead><tr>";
-  for (const std::string& title : summary.header)
-    html += fmt::format("<th scope=\"col\">{}</th>", escaped(title));
-  html += "</tr></thead>\n<tbody>\n";
-  for (std::size_t i = 0; i < summary.rows.size(); ++i) {
-    const auto& row = summary.rows[i];
-    const std::string name = escaped(row[0].text);
-    html += fmt::format(
-        "<tr data-series=\"{0}\"><th scope=\"row\"><span class=\"swatch {1}\"></span>{0}</th>",
-        name, series_class(i));
-    for (auto cell = row.begin() + 1; cell != row.end(); ++cell)
-      html +=
-          fmt::format("<td{}>{}</td>", cell->best ? " class=\"best\"" : "", escaped(cell->text));
-    html += "</tr>\n";
-  }
-  return html + fmt::format("</tbody>\n</table>\n</div>\n<p class=\"note\">{}; bold: best.</p>\n",
-                            escaped(summary.note));
 }
 
 std::vector<Point> cumulative(const Distribution& distribution) {
@@ -150,7 +119,7 @@ std::string distributions(const Comparison& comparison) {
       charts.push_back(distribution_chart(comparison, group, metric));
     share_axis(charts);
     for (std::size_t i = 0; i < charts.size(); ++i)
-      html += figure(charts[i], fmt::format("Share of {} {}", groups[i].name, metric.caption));
+      html += html_figure(charts[i], fmt::format("Share of {} {}", groups[i].name, metric.caption));
   }
   return fmt::format("<h2>How jobs fared</h2>\n<div class=\"charts\">\n{}</div>\n", html);
 }
@@ -175,9 +144,9 @@ std::string utilization(const Comparison& comparison) {
     chart.filled = true;
     chart.legend = false;
     chart.plot_height = 130;
-    html += figure(chart,
-                   "Share of the cluster's GPUs that jobs hold; a long low end to the right "
-                   "is a few last jobs running alone.");
+    html += html_figure(chart,
+                        "Share of the cluster's GPUs that jobs hold; a long low end to the right "
+                        "is a few last jobs running alone.");
   }
   return html + "</div>\n";
 }
@@ -196,17 +165,13 @@ constexpr std::string_view kTerms = R"(<h2>Terms</h2>
 }  // namespace
 
 std::string to_html(const Comparison& comparison) {
-  std::string html =
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n";
-  html += fmt::format("<title>Policies compared: {}</title>\n", escaped(comparison.workload));
-  html += fmt::format("<style>\n{}{}</style>\n</head>\n<body>\n", kReportStyle, plot_style());
-  html += "<h1>Scheduling policies compared</h1>\n" + facts(comparison) + warnings(comparison);
+  std::string body =
+      "<h1>Scheduling policies compared</h1>\n" + facts(comparison) + warnings(comparison);
   if (!comparison.policies.empty())
-    html += "<h2>Summary</h2>\n" + table(comparison) + distributions(comparison) +
-            utilization(comparison);
-  html += kTerms;
-  return html + fmt::format("<script>\n{}</script>\n</body>\n</html>\n", kReportScript);
+    body += "<h2>Summary</h2>\n" + html_table(summarize(comparison), RowStyle::series) +
+            distributions(comparison) + utilization(comparison);
+  body += kTerms;
+  return html_page("Policies compared: " + comparison.workload, body);
 }
 
 Expected<void> write_report(const Comparison& comparison, const std::string& path) {

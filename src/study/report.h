@@ -1,5 +1,4 @@
-// A comparison as one HTML file that needs nothing else: no other files, no network. For reading on
-// a screen, light or dark, for printing, and for sending to someone.
+// A comparison as an HTML page (study/page.h).
 #pragma once
 
 #include <string>

@@ -55,10 +55,12 @@ Scaled scale_for(double value, Quantity quantity) {
   return {1.0 / 86'400, " d"};
 }
 
-/// As many as show three digits of `value`.
-int decimals(double value) {
-  const double size = std::abs(value);
-  if (size >= 99.95) return 0;
+/// As many as show three digits of the mean in its unit; none for a count that is whole.
+int decimals(const Interval& value, Quantity quantity) {
+  const double size = std::abs(value.mean * scale_for(value.mean, quantity).factor);
+  const bool whole =
+      quantity == Quantity::count && value.half_width == 0 && size == std::floor(size);
+  if (whole || size == 0 || size >= 99.95) return 0;
   return size >= 9.995 ? 1 : 2;
 }
 
@@ -158,12 +160,18 @@ std::string to_text(const SummaryTable& table, bool terminal) {
 
 std::string to_text(const Interval& value, Quantity quantity, bool with_interval) {
   const Scaled scaled = scale_for(value.mean, quantity);
+  const int digits = decimals(value, quantity);
   const double mean = value.mean * scaled.factor;
-  const double half_width = value.half_width * scaled.factor;
-  const bool whole = quantity == Quantity::count && half_width == 0 && mean == std::floor(mean);
-  const int digits = whole || mean == 0 ? 0 : decimals(mean);
   if (!with_interval) return fmt::format("{:.{}f}{}", mean, digits, scaled.unit);
-  return fmt::format("{:.{}f} ± {:.{}f}{}", mean, digits, half_width, digits, scaled.unit);
+  return fmt::format("{:.{}f} ± {:.{}f}{}", mean, digits, value.half_width * scaled.factor, digits,
+                     scaled.unit);
+}
+
+std::string ends_text(const Interval& value, Quantity quantity) {
+  const Scaled scaled = scale_for(value.mean, quantity);
+  const int digits = decimals(value, quantity);
+  return fmt::format("{:.{}f} to {:.{}f}{}", (value.mean - value.half_width) * scaled.factor,
+                     digits, (value.mean + value.half_width) * scaled.factor, digits, scaled.unit);
 }
 
 }  // namespace trainyard

@@ -30,4 +30,7 @@ enum class Quantity { seconds, share, ratio, count };
 /// interval when `with_interval` is false.
 std::string to_text(const Interval& value, Quantity quantity, bool with_interval);
 
+/// The ends of the interval with unit and digits of its mean: "1.15 to 1.25 h".
+std::string ends_text(const Interval& value, Quantity quantity);
+
 }  // namespace trainyard

@@ -37,6 +37,12 @@ TEST(Summary, NumbersInAUnitOfTheirSize) {
   EXPECT_EQ(to_text({7.5, 6.4}, count, true), "7.50 ± 6.40");
 }
 
+TEST(Summary, EndsOfAnInterval) {
+  EXPECT_EQ(ends_text({9000, 360}, Quantity::seconds), "2.40 to 2.60 h");
+  EXPECT_EQ(ends_text({0.02, 0.05}, Quantity::share), "-3.00 to 7.00 %");
+  EXPECT_EQ(ends_text({7, 0}, Quantity::count), "7 to 7");
+}
+
 TEST(Summary, TextOfATable) {
   Comparison comparison;
   comparison.seeds = {1, 2};

@@ -1,0 +1,141 @@
+// trainyard reproduce: a paper's claims beside what Trainyard measures.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/atomic_file.h"
+#include "base/progress.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "study/json.h"
+#include "study/reproduce/fingerprint.h"
+#include "study/reproduce/runner.h"
+#include "study/reproduce/write.h"
+#include "study/studies.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct ReproduceOptions {
+  std::string name;
+  PlanOptions plan;
+  int threads = 0;
+  std::string json, report, markdown;
+};
+
+std::vector<std::string> study_names() {
+  std::vector<std::string> names;
+  for (const Study& study : studies()) names.push_back(study.name);
+  return names;
+}
+
+Expected<void> list_studies() {
+  std::string text;
+  for (const Study& study : studies()) text += fmt::format("{:<12} {}\n", study.name, study.title);
+  return print(text);
+}
+
+/// A study may take an hour; what could not be written then is better known now.
+Expected<void> check_outputs(const ReproduceOptions& options) {
+  for (const std::string* path : {&options.json, &options.report, &options.markdown})
+    if (!path->empty() && *path != "-")
+      if (auto ok = check_writable(*path); !ok) return ok;
+  return {};
+}
+
+Expected<std::unique_ptr<RunJournal>> open_journal(const ReproduceOptions& options) {
+  const auto folder = journal_folder();
+  if (!folder) return tl::make_unexpected(folder.error());
+  auto program = program_fingerprint();
+  if (!program) return tl::make_unexpected(program.error());
+  return RunJournal::open(
+      fmt::format("{}/{}.{}.jsonl", *folder, options.name, options.plan.quick ? "quick" : "full"),
+      std::move(*program));
+}
+
+Expected<std::vector<Metrics>> run(const StudyPlan& plan, const ReproduceOptions& options,
+                                   RunJournal* journal) {
+  std::unique_ptr<Progress> progress;
+  RunnerOptions runner;
+  runner.threads = options.threads;
+  runner.journal = journal;
+  runner.on_begin = [&](std::size_t there_already) {
+    if (there_already > 0)
+      note(fmt::format("{} of {} runs were there already", there_already, plan.runs.size()));
+    progress =
+        std::make_unique<Progress>("reproducing " + options.name, plan.runs.size() - there_already);
+  };
+  runner.on_run_done = [&] { progress->add(); };
+  return run_plan(plan, runner);
+}
+
+Expected<void> show(const Findings& findings, const ReproduceOptions& options) {
+  if (!options.report.empty())
+    if (auto ok = write_output(options.report, to_html(findings)); !ok) return ok;
+  if (!options.markdown.empty())
+    if (auto ok = write_output(options.markdown, to_markdown(findings)); !ok) return ok;
+  if (!options.json.empty())
+    if (auto ok = write_output(options.json, to_text(to_json(findings))); !ok) return ok;
+  const std::array outputs{options.report, options.markdown, options.json};
+  if (std::ranges::find(outputs, "-") != outputs.end()) return {};
+  const std::string& page = options.report.empty() ? options.markdown : options.report;
+  return print(fmt::format("{}\nsweeps, assumptions and discussion: {}\n",
+                           to_terminal_text(findings, ::isatty(STDOUT_FILENO) == 1),
+                           page.empty() ? "--report FILE.html or --markdown FILE.md" : page));
+}
+
+Expected<void> reproduce(const ReproduceOptions& options) {
+  const std::span<const Study> all = studies();
+  const auto study = std::ranges::find(all, options.name, &Study::name);
+  const auto plan = make_plan(*study, options.plan);
+  if (!plan) return tl::make_unexpected(plan.error());
+  if (auto ok = check_outputs(options); !ok) return ok;
+  const auto journal = open_journal(options);
+  if (!journal) note(fmt::format("not resumable when stopped: {}", journal.error().message));
+
+  const auto results = run(*plan, options, journal ? journal->get() : nullptr);
+  if (!results) return tl::make_unexpected(results.error());
+  if (auto ok = show(evaluate(*study, *plan, *results), options); !ok) return ok;
+  if (journal) (*journal)->remove();
+  return {};
+}
+
+}  // namespace
+
+void add_reproduce_command(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<ReproduceOptions>();
+  CLI::App* command = add_command(
+      app, "reproduce",
+      "Runs the study of a paper and tells which of its claims hold; without a name, lists them.",
+      "trainyard reproduce\n"
+      "trainyard reproduce fitgpp --quick\n"
+      "trainyard reproduce fitgpp --report fitgpp.html --json fitgpp.json");
+  command->add_option("study", options->name, "which study")->check(one_of(study_names()));
+  command->add_flag("--quick", options->plan.quick,
+                    "fewer jobs and seeds, the same claims; within a minute");
+  command->add_option("--seeds", options->plan.seeds, "how many, from 1 on (default: the study's)")
+      ->type_name("NUMBER")
+      ->check(whole_number(1, 10'000));
+  command->add_option("--threads", options->threads, "runs at once (default: one a core)")
+      ->type_name("NUMBER")
+      ->check(whole_number(1, 1'024));
+  command->add_option("--json", options->json, "claims and tables as JSON; - is standard output")
+      ->type_name("FILE|-");
+  command->add_option("--report", options->report, "an HTML page with plots, in one file")
+      ->type_name("FILE|-");
+  command->add_option("--markdown", options->markdown, "the same as Markdown, without plots")
+      ->type_name("FILE|-");
+  command->callback([options, command, &chosen] {
+    const bool bare = options->name.empty() && command->count_all() == 1;
+    chosen = [options, bare]() -> Expected<void> {
+      if (bare) return list_studies();
+      if (!options->name.empty()) return reproduce(*options);
+      return fail("which study? One of {}", fmt::join(study_names(), ", "));
+    };
+  });
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,161 @@
+#include "study/reproduce/findings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "base/time.h"
+
+namespace trainyard {
+namespace {
+
+void take_larger(ClaimFinding& found, const Interval& ours, const std::string& condition) {
+  if (std::isnan(ours.mean) || ours.mean <= found.ours.mean) return;
+  found.ours = ours;
+  found.condition = condition;
+}
+
+class Evaluation {
+ public:
+  Evaluation(const Study& study, const StudyPlan& plan, const std::vector<Metrics>& results)
+      : study_(study), plan_(plan), results_(results) {}
+
+  [[nodiscard]] ClaimFinding claim(const Claim& claim) const {
+    const Measure& measure = measure_of(claim.measure);
+    ClaimFinding found{claim, measure.quantity, plan_.base.name, over_seeds(plan_.base, measure),
+                       false};
+    if (claim.taken_at == TakenAt::largest)
+      for (const auto& sweep : plan_.sweeps)
+        for (const Condition& condition : sweep)
+          take_larger(found, over_seeds(condition, measure), condition.name);
+    found.holds = claim.direction == Direction::at_least ? found.ours.mean >= claim.paper
+                                                         : found.ours.mean <= claim.paper;
+    return found;
+  }
+
+  [[nodiscard]] TableFinding table(const StudyTable& table) const {
+    TableFinding found{table.title, "policy", {}, {}};
+    for (const auto& column : table.columns)
+      found.columns.push_back({column.title, column.quantity});
+    for (const StudyPolicy& policy : plan_.base.policies) {
+      found.rows.push_back({policy.label, {}});
+      for (const auto& column : table.columns)
+        found.rows.back().values.push_back(over_seeds(plan_.base, [&](const Outcome& outcome) {
+          return outcome.metric(policy.label, column.metric);
+        }));
+    }
+    return found;
+  }
+
+  [[nodiscard]] SweepFinding sweep(std::size_t number) const;
+
+  /// Jobs that did not finish are in no metric: without them a policy may look better than it is.
+  [[nodiscard]] std::vector<std::string> warnings() const {
+    std::vector<std::string> found;
+    for (const StudyPolicy& policy : plan_.base.policies) {
+      const auto total = [&](std::string_view metric) {
+        double sum = 0;
+        for (int seed = 1; seed <= plan_.extent.seeds; ++seed)
+          sum += outcome(plan_.base, seed).metric(policy.label, metric);
+        return sum;
+      };
+      if (const double jobs = total("jobs"), done = total("finished"); done < jobs)
+        found.push_back(fmt::format("{}: {} of {} jobs did not finish and are in no number here.",
+                                    policy.label, jobs - done, jobs));
+    }
+    return found;
+  }
+
+ private:
+  [[nodiscard]] const Measure& measure_of(const std::string& id) const {
+    const auto found = std::ranges::find(study_.measures, id, &Measure::id);
+    if (found == study_.measures.end())
+      throw std::logic_error(fmt::format("study {} has no measure '{}'", study_.name, id));
+    return *found;
+  }
+
+  [[nodiscard]] Outcome outcome(const Condition& condition, int seed) const {
+    std::map<std::string, const Metrics*, std::less<>> by_policy;
+    for (const StudyPolicy& policy : condition.policies)
+      by_policy[policy.label] =
+          &results_[plan_.index(run_of(condition, policy, static_cast<std::uint64_t>(seed)))];
+    return Outcome(std::move(by_policy));
+  }
+
+  [[nodiscard]] Interval over_seeds(const Condition& condition,
+                                    const std::function<double(const Outcome&)>& value) const {
+    std::vector<double> values;
+    for (int seed = 1; seed <= plan_.extent.seeds; ++seed)
+      values.push_back(value(outcome(condition, seed)));
+    return mean_interval(values);
+  }
+
+  [[nodiscard]] Interval over_seeds(const Condition& condition, const Measure& measure) const {
+    return over_seeds(condition, measure.value);
+  }
+
+  const Study& study_;
+  const StudyPlan& plan_;
+  const std::vector<Metrics>& results_;
+};
+
+std::optional<double> plain_number(const std::string& text) {
+  double value = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = status == std::errc{} && end == text.data() + text.size();
+  return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+/// The values as numbers: as they are written, or as durations when one has a unit ("0", "3m").
+void place_on_axis(const std::vector<std::string>& values, SweepFinding& found) {
+  std::vector<std::optional<double>> seconds;
+  for (const std::string& value : values) {
+    const auto duration = parse_duration(value);
+    found.x.push_back(plain_number(value));
+    seconds.push_back(duration ? std::optional(duration->seconds()) : std::nullopt);
+    found.x_is_time = found.x_is_time || (duration && !found.x.back());
+  }
+  if (found.x_is_time) found.x = std::move(seconds);
+}
+
+SweepFinding Evaluation::sweep(std::size_t number) const {
+  const Sweep& sweep = study_.sweeps[number];
+  std::vector<const Measure*> measures;
+  for (const std::string& id : sweep.measures) measures.push_back(&measure_of(id));
+  if (measures.empty())
+    for (const Measure& measure : study_.measures) measures.push_back(&measure);
+
+  SweepFinding found{{sweep.title, sweep.axis, {}, {}}, {}, false};
+  for (const Measure* measure : measures)
+    found.table.columns.push_back({measure->label, measure->quantity});
+  for (std::size_t i = 0; i < sweep.values.size(); ++i) {
+    found.table.rows.push_back({sweep.values[i], {}});
+    for (const Measure* measure : measures)
+      found.table.rows.back().values.push_back(over_seeds(plan_.sweeps[number][i], *measure));
+  }
+  place_on_axis(sweep.values, found);
+  return found;
+}
+
+}  // namespace
+
+std::string Findings::command() const {
+  std::string text = "trainyard reproduce " + study->name + (quick ? " --quick" : "");
+  const Extent usual = quick ? study->quick : study->full;
+  return extent.seeds == usual.seeds ? text : text + fmt::format(" --seeds {}", extent.seeds);
+}
+
+Findings evaluate(const Study& study, const StudyPlan& plan, const std::vector<Metrics>& results) {
+  const Evaluation evaluation(study, plan, results);
+  Findings findings{&study, plan.quick, plan.extent, plan.base, plan.runs.size(), {}, {}, {}, {}};
+  for (const Claim& claim : study.claims) findings.claims.push_back(evaluation.claim(claim));
+  for (const StudyTable& table : study.tables) findings.tables.push_back(evaluation.table(table));
+  for (std::size_t i = 0; i < study.sweeps.size(); ++i)
+    findings.sweeps.push_back(evaluation.sweep(i));
+  findings.warnings = evaluation.warnings();
+  return findings;
+}
+
+}  // namespace trainyard

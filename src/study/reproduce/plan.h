@@ -1,0 +1,50 @@
+// What a study runs: every policy of every condition with every seed, each run once however many
+// conditions need it. A sweep over a parameter of one policy does not run the others again.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "model/cluster.h"
+#include "study/study.h"
+
+namespace trainyard {
+
+/// All that the outcome of a run depends on. Runs on the same workload are neighbours in order.
+struct StudyRun {
+  std::string cluster, workload;
+  std::uint64_t seed;
+  std::string policy;
+  std::vector<std::string> settings;
+
+  auto operator<=>(const StudyRun&) const = default;
+};
+
+struct PlanOptions {
+  bool quick = false;
+  int seeds = 0;  // 0: as many as the study says
+};
+
+struct StudyPlan {
+  bool quick;
+  Extent extent;
+  Condition base;
+  std::vector<std::vector<Condition>> sweeps;  // by sweep and value, in the study's order
+  std::vector<StudyRun> runs;                  // in order, no two the same
+
+  /// The place of a run among `runs`.
+  [[nodiscard]] std::size_t index(const StudyRun& run) const;
+};
+
+StudyRun run_of(const Condition& condition, const StudyPolicy& policy, std::uint64_t seed);
+
+/// A condition's cluster: a shape or TOML.
+Expected<Cluster> parse_study_cluster(const std::string& text);
+
+/// Checks what can be known to be wrong before the first run.
+Expected<StudyPlan> make_plan(const Study& study, const PlanOptions& options);
+
+}  // namespace trainyard

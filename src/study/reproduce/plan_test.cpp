@@ -1,0 +1,70 @@
+#include "study/reproduce/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "study/reproduce/testing.h"
+
+namespace trainyard {
+namespace {
+
+TEST(StudyPlan, NoRunIsThereTwice) {
+  const StudyPlan plan = sample_plan(sample_study());
+  // The base: 3 policies. Of the loads one is the base's; of the thresholds too, and the others
+  // are of one policy alone.
+  EXPECT_EQ(plan.runs.size(), 3U * (3 + 2 * 3 + 2));
+  EXPECT_TRUE(std::ranges::is_sorted(plan.runs));
+  EXPECT_EQ(std::ranges::adjacent_find(plan.runs), plan.runs.end());
+}
+
+TEST(StudyPlan, FindsEveryRunOfEveryCondition) {
+  const StudyPlan plan = sample_plan(sample_study());
+  std::vector<Condition> conditions{plan.base};
+  for (const auto& sweep : plan.sweeps)
+    conditions.insert(conditions.end(), sweep.begin(), sweep.end());
+  for (const Condition& condition : conditions)
+    for (const StudyPolicy& policy : condition.policies)
+      for (const std::uint64_t seed : {1, 2, 3}) {
+        const StudyRun run = run_of(condition, policy, seed);
+        ASSERT_LT(plan.index(run), plan.runs.size());
+        EXPECT_EQ(plan.runs[plan.index(run)], run);
+      }
+}
+
+TEST(StudyPlan, QuickAndSeedsAreWhatWasAskedFor) {
+  const Study study = sample_study();
+  const StudyPlan full = sample_plan(study), quick = sample_plan(study, {.quick = true});
+  EXPECT_EQ(full.base.workload, "poisson:jobs=200,load=0.9,trial=0.3,gpus=1:0.8/4:0.2");
+  EXPECT_EQ(quick.sweeps[0][2].workload, "poisson:jobs=50,load=1.5,trial=0.3,gpus=1:0.8/4:0.2");
+  EXPECT_EQ(quick.sweeps[0][2].name, "load = 1.5");
+  EXPECT_EQ(full.extent.seeds, 3);
+  EXPECT_EQ(quick.extent.seeds, 2);
+  EXPECT_EQ(sample_plan(study, {.quick = true, .seeds = 7}).extent.seeds, 7);
+}
+
+TEST(StudyPlan, RefusesWhatCannotRun) {
+  const auto message = [](auto change, PlanOptions options = {}) {
+    Study study = sample_study();
+    change(study);
+    const auto plan = make_plan(study, options);
+    return plan ? "" : plan.error().message;
+  };
+  EXPECT_EQ(message([](Study&) {}, {.quick = false, .seeds = -1}), "-1 seeds; give 1 or more");
+  EXPECT_THAT(message([](Study& s) { s.base.policies[0].line = "fifi"; }),
+              testing::HasSubstr("sample: base, fifo: unknown policy 'fifi'"));
+  EXPECT_THAT(message([](Study& s) { s.base.cluster = "many"; }),
+              testing::HasSubstr("sample: base: 'many' is not a cluster"));
+  EXPECT_THAT(message([](Study& s) { s.sweeps[1].values[2] = "soon"; }),
+              testing::HasSubstr("sample: order.thresholds = soon, las: "));
+}
+
+TEST(StudyPlan, AClusterIsAShapeOrToml) {
+  EXPECT_EQ(parse_study_cluster("2x4xV100")->total_gpus, 8);
+  EXPECT_EQ(parse_study_cluster("[[rack]]\n[[rack.machine]]\ngpus = 3\n")->total_gpus, 3);
+  EXPECT_FALSE(parse_study_cluster("[[rack]]\n"));
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,122 @@
+#include "study/reproduce/runner.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+#include "sim/simulation.h"
+#include "study/json.h"
+#include "study/parallel.h"
+#include "workload/generate.h"
+#include "workload/read.h"
+
+namespace trainyard {
+namespace {
+
+/// What is measured of the machine, not of the run.
+bool is_of_the_machine(std::string_view metric) {
+  constexpr std::array<std::string_view, 3> kSpeeds{"wall_s", "events_per_s", "jobs_per_s"};
+  return metric.starts_with("decision_us.") || std::ranges::find(kSpeeds, metric) != kSpeeds.end();
+}
+
+Expected<Workload> make_workload(const StudyRun& run, const Cluster& cluster) {
+  auto workload = names_generator(run.workload) ? generate(run.workload, cluster, run.seed)
+                                                : read_workload(run.workload);
+  if (!workload) return workload;
+  if (auto ok = check_fits(*workload, cluster); !ok) return tl::make_unexpected(ok.error());
+  return workload;
+}
+
+/// Workload and cluster of several runs: made for the first of them, gone after the last.
+class Ground {
+ public:
+  void add_user() { ++users_; }
+
+  Expected<Metrics> run(const StudyRun& run) {
+    auto metrics = simulate(run);
+    const std::lock_guard lock(mutex_);
+    if (--users_ == 0) made_.reset();
+    return metrics;
+  }
+
+ private:
+  struct Made {
+    Cluster cluster;
+    Workload workload;
+  };
+
+  Expected<Metrics> simulate(const StudyRun& run) {
+    if (auto ok = make(run); !ok) return tl::make_unexpected(ok.error());
+    const auto policy = PolicySpec::parse(run.policy, run.settings);
+    if (!policy) return tl::make_unexpected(policy.error());
+    Simulation simulation(made_->cluster, made_->workload, *policy, {run.seed});
+    simulation.run();
+    return metrics_of(simulation.result());
+  }
+
+  Expected<void> make(const StudyRun& run) {
+    const std::lock_guard lock(mutex_);
+    if (made_) return {};
+    auto cluster = parse_study_cluster(run.cluster);
+    if (!cluster) return tl::make_unexpected(cluster.error());
+    auto workload = make_workload(run, *cluster);
+    if (!workload) return tl::make_unexpected(workload.error());
+    made_ = Made{std::move(*cluster), std::move(*workload)};
+    return {};
+  }
+
+  std::mutex mutex_;  // guards the making and the end of made_, which is read without it between
+  std::optional<Made> made_;
+  std::size_t users_ = 0;
+};
+
+using Grounds = std::map<std::tuple<std::string, std::string, std::uint64_t>, Ground>;
+
+Ground& ground_of(const StudyRun& run, Grounds& grounds) {
+  return grounds[{run.cluster, run.workload, run.seed}];
+}
+
+}  // namespace
+
+Metrics metrics_of(const Result& result) {
+  Metrics metrics;
+  for (const Number& number : numbers_of(to_json(result)))
+    if (!is_of_the_machine(number.path)) metrics.emplace(number.path, number.value);
+  return metrics;
+}
+
+Expected<std::vector<Metrics>> run_plan(const StudyPlan& plan, const RunnerOptions& options) {
+  std::vector<Metrics> results(plan.runs.size());
+  std::vector<std::size_t> left;
+  Grounds grounds;
+  for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+    const Metrics* known = options.journal ? options.journal->find(plan.runs[i]) : nullptr;
+    if (known != nullptr) {
+      results[i] = *known;
+    } else {
+      left.push_back(i);
+      ground_of(plan.runs[i], grounds).add_user();
+    }
+  }
+  options.on_begin(plan.runs.size() - left.size());
+  const auto run_one = [&](std::size_t i) -> Expected<void> {
+    const StudyRun& run = plan.runs[left[i]];
+    auto metrics = ground_of(run, grounds).run(run);
+    if (!metrics)
+      return fail_at(fmt::format("{} with seed {}", run.policy, run.seed), metrics.error());
+    if (options.journal) options.journal->add(run, *metrics);
+    results[left[i]] = std::move(*metrics);
+    options.on_run_done();
+    return {};
+  };
+  if (auto ok = in_parallel(left.size(), options.threads, run_one); !ok)
+    return tl::make_unexpected(ok.error());
+  return results;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,18 @@
+// Findings in rows and columns, as the terminal, Markdown and HTML all show them.
+#pragma once
+
+#include "study/reproduce/findings.h"
+#include "study/summary.h"
+
+namespace trainyard {
+
+/// A row a claim: the paper's number, ours, and whether it holds.
+SummaryTable claims_table(const Findings& findings, bool with_source);
+
+/// Means with their intervals.
+SummaryTable table_of(const TableFinding& table, const Extent& extent);
+
+/// "mean over 8 seeds ± half of its 95% confidence interval"; for one seed, that it was one.
+std::string interval_note(const Extent& extent);
+
+}  // namespace trainyard

@@ -1,0 +1,133 @@
+#include "study/reproduce/write.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "study/json.h"
+#include "study/reproduce/testing.h"
+#include "study/schema_checker.h"
+#include "study/well_formed.h"
+
+namespace trainyard {
+namespace {
+
+using testing::HasSubstr;
+
+std::ptrdiff_t count(const std::string& text, const std::string& pattern) {
+  const std::regex regex(pattern);
+  return std::distance(std::sregex_iterator(text.begin(), text.end(), regex), {});
+}
+
+/// A study in which nothing is defined.
+Study undefined_study() {
+  Study study = sample_study();
+  for (Measure& measure : study.measures)
+    measure.value = [](const Outcome&) { return std::nan(""); };
+  return study;
+}
+
+TEST(StudyJson, FollowsTheSchema) {
+  const Study study = sample_study(), undefined = undefined_study();
+  SchemaChecker check("study.json");
+  EXPECT_EQ(check(to_json(sample_findings(study))), Problems{});
+  EXPECT_EQ(check(nlohmann::ordered_json::parse(
+                to_text(to_json(sample_findings(undefined, {.quick = true, .seeds = 1}))))),
+            Problems{});
+}
+
+TEST(StudyJson, HasTheClaimsAndATableForTheBaseAndEachSweep) {
+  const Study study = sample_study();
+  const Findings findings = sample_findings(study);
+  const auto json = to_json(findings);
+  EXPECT_EQ(json["study"], "sample");
+  EXPECT_EQ(json["seeds"], (std::vector<int>{1, 2, 3}));
+  const auto claim = json["claims"][1];
+  EXPECT_EQ(claim["id"], "much");
+  EXPECT_EQ(claim["paper"], 0.99);
+  EXPECT_EQ(claim["holds"], false);
+  EXPECT_EQ(claim["ours"], findings.claims[1].ours.mean);
+  EXPECT_LE(claim["low"], claim["ours"]);
+  EXPECT_GE(claim["high"], claim["ours"]);
+  ASSERT_EQ(json["tables"].size(), 3U);
+  EXPECT_EQ(json["tables"][1]["rows"].size(), 3U);
+  for (const auto& table : json["tables"])
+    for (const auto& row : table["rows"]) EXPECT_EQ(row["values"].size(), table["columns"].size());
+}
+
+TEST(StudyOutput, TheSameBytesWhateverTheThreads) {
+  const Study study = sample_study();
+  const Findings one = sample_findings(study, {}, 1), two = sample_findings(study, {}, 3);
+  EXPECT_EQ(to_text(to_json(one)), to_text(to_json(two)));
+  EXPECT_EQ(to_markdown(one), to_markdown(two));
+  EXPECT_EQ(to_html(one), to_html(two));
+}
+
+TEST(StudyOutput, TheTerminalHasClaimsThenTables) {
+  const Study study = sample_study();
+  const std::string text = to_terminal_text(sample_findings(study), false);
+  EXPECT_THAT(text, HasSubstr("full run: 200 jobs, 3 seeds, 33 runs"));
+  EXPECT_TRUE(std::regex_search(text, std::regex("It saves 99% +≥ 99.0 % .* no"))) << text;
+  EXPECT_LT(text.find("It saves 99%"), text.find("By policy"));
+  EXPECT_THAT(text, HasSubstr("mean over 3 seeds"));
+}
+
+TEST(StudyOutput, MarkdownSaysHowItWasMade) {
+  Study study = sample_study();
+  study.claims[0].text = "A | B";
+  study.discussion = [](const Findings& findings) {
+    return std::vector<std::string>{fmt::format("{} claims.", findings.claims.size())};
+  };
+  const std::string text = to_markdown(sample_findings(study));
+  EXPECT_EQ(text.find("# A sample of a study\n\nMade by `trainyard reproduce sample` (full run"),
+            0U);
+  EXPECT_THAT(text, HasSubstr("| A \\| B (abstract) | ≥ 0 % |"));
+  EXPECT_THAT(text, HasSubstr("- las: `--policy \"las\"` `--set order.thresholds=1h`\n"));
+  EXPECT_THAT(text, HasSubstr("## Threshold of las\n\n| order.thresholds | saved by srtf |"));
+  EXPECT_TRUE(text.ends_with("## Discussion\n\n3 claims.\n")) << text;
+  // Every row of a table has as many cells as its header.
+  std::ptrdiff_t cells = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::ptrdiff_t here = count(line, R"((^|[^\\])\|)");
+    if (line.empty()) cells = 0;
+    EXPECT_TRUE(cells == 0 || here == cells) << line;
+    if (line.starts_with("|")) cells = here;
+  }
+}
+
+TEST(StudyOutput, ThePageIsWellFormedAndNeedsNothingElse) {
+  Study study = sample_study();
+  study.title = "<b>&\"";
+  study.claims[0].text = "</table><script>";
+  const std::string html = to_html(sample_findings(study));
+  EXPECT_EQ(not_well_formed(html), "");
+  for (const char* reference : {"http", "src=", "href=", "url(", "@import", "nan"})
+    EXPECT_EQ(html.find(reference), std::string::npos) << reference;
+}
+
+TEST(StudyOutput, ASweepHasAChartForEachUnit) {
+  const Study study = sample_study();
+  const std::string html = to_html(sample_findings(study));
+  EXPECT_EQ(count(html, "<figure>"), 1 + 2) << "shares; shares and seconds";
+  EXPECT_EQ(count(html, "class=\"area\""), 1 + 3) << "the interval of each line";
+  EXPECT_EQ(count(html, ">30 min</text>"), 2) << "from 10 min to 10 h on a logarithmic axis";
+  EXPECT_EQ(count(to_html(sample_findings(study, {.quick = true, .seeds = 1})), "class=\"area\""),
+            0);
+}
+
+TEST(StudyOutput, WhatIsNotDefinedIsADash) {
+  const Study study = undefined_study();
+  const Findings findings = sample_findings(study, {.quick = true});
+  for (const std::string& text :
+       {to_terminal_text(findings, false), to_markdown(findings), to_html(findings)})
+    EXPECT_EQ(text.find("nan"), std::string::npos) << text;
+  EXPECT_EQ(not_well_formed(to_html(findings)), "");
+}
+
+}  // namespace
+}  // namespace trainyard

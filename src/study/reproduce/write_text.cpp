@@ -1,0 +1,92 @@
+// Findings on the terminal and in Markdown.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "study/reproduce/tables.h"
+#include "study/reproduce/write.h"
+
+namespace trainyard {
+namespace {
+
+std::string extent_text(const Findings& findings) {
+  return fmt::format("{} run: {} jobs, {} {}, {} runs", findings.quick ? "quick" : "full",
+                     findings.extent.jobs, findings.extent.seeds,
+                     findings.extent.seeds == 1 ? "seed" : "seeds", findings.runs);
+}
+
+/// A cell of a Markdown table, where a bar would end it.
+std::string cell_text(const std::string& text) {
+  std::string result;
+  for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
+  return result;
+}
+
+std::string markdown_table(const SummaryTable& table) {
+  std::string text = "|", rule = "|";
+  for (const std::string& title : table.header) {
+    text += fmt::format(" {} |", cell_text(title));
+    rule += rule.size() == 1 ? "---|" : "---:|";
+  }
+  text += "\n" + rule + "\n";
+  for (const auto& row : table.rows) {
+    text += "|";
+    for (const auto& cell : row) text += fmt::format(" {} |", cell_text(cell.text));
+    text += "\n";
+  }
+  return text;
+}
+
+std::string paragraphs(const std::vector<std::string>& list) {
+  std::string text;
+  for (const std::string& paragraph : list) text += paragraph + "\n\n";
+  return text;
+}
+
+std::string markdown_setup(const Findings& findings) {
+  std::string text = fmt::format("Workload `{}`, policies\n\n", findings.base.workload);
+  for (const StudyPolicy& policy : findings.base.policies) {
+    text += fmt::format("- {}: `--policy \"{}\"`", policy.label, policy.line);
+    for (const std::string& setting : policy.settings) text += fmt::format(" `--set {}`", setting);
+    text += "\n";
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string to_terminal_text(const Findings& findings, bool terminal) {
+  const Study& study = *findings.study;
+  std::string text = fmt::format("{}\n{}\n{}\n\n", study.title, study.paper, extent_text(findings));
+  text += to_text(claims_table(findings, false), terminal);
+  for (const TableFinding& table : findings.tables)
+    text +=
+        fmt::format("\n{}\n{}", table.title, to_text(table_of(table, findings.extent), terminal));
+  text += interval_note(findings.extent) + "\n";
+  for (const std::string& warning : findings.warnings) text += "warning: " + warning + "\n";
+  return text;
+}
+
+std::string to_markdown(const Findings& findings) {
+  const Study& study = *findings.study;
+  std::string text = fmt::format("# {}\n\n", study.title);
+  text += fmt::format("Made by `{}` ({}).\n\n", findings.command(), extent_text(findings));
+  text += fmt::format("Paper: {}\n\n{}", study.paper, paragraphs(study.summary));
+  text += fmt::format("## Claims\n\n{}\n", markdown_table(claims_table(findings, true)));
+  for (const std::string& warning : findings.warnings)
+    text += fmt::format("**Warning**: {}\n\n", warning);
+  text += fmt::format("In the tables: {}.\n\n", interval_note(findings.extent));
+  text += "## What was run\n\n" + markdown_setup(findings);
+  for (const TableFinding& table : findings.tables)
+    text +=
+        fmt::format("## {}\n\n{}\n", table.title, markdown_table(table_of(table, findings.extent)));
+  for (const SweepFinding& sweep : findings.sweeps)
+    text += fmt::format("## {}\n\n{}\n", sweep.table.title,
+                        markdown_table(table_of(sweep.table, findings.extent)));
+  text += "## What is published, and what we chose\n\n" + paragraphs(study.assumptions);
+  if (study.discussion) text += "## Discussion\n\n" + paragraphs(study.discussion(findings));
+  text.pop_back();  // paragraphs end with an empty line
+  return text;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,10 @@
+#include "study/studies.h"
+
+namespace trainyard {
+
+std::span<const Study> studies() {
+  static const std::vector<Study> all{fitgpp_study()};
+  return all;
+}
+
+}  // namespace trainyard

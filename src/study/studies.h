@@ -1,0 +1,15 @@
+// The studies there are. To add one: a file in studies/ with a function that returns it, declared
+// below, and called in studies.cpp.
+#pragma once
+
+#include <span>
+
+#include "study/study.h"
+
+namespace trainyard {
+
+std::span<const Study> studies();
+
+Study fitgpp_study();
+
+}  // namespace trainyard

@@ -1,0 +1,48 @@
+#include "study/studies.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "study/reproduce/testing.h"
+#include "study/reproduce/write.h"
+#include "study/well_formed.h"
+
+namespace trainyard {
+namespace {
+
+template <class List>
+void expect_own_ids(const List& list, const std::string& study) {
+  std::set<std::string> ids;
+  for (const auto& one : list) EXPECT_TRUE(ids.insert(one.id).second) << study << ": " << one.id;
+}
+
+TEST(Studies, HaveNamesOfTheirOwnAndSomethingToClaim) {
+  std::set<std::string> names;
+  for (const Study& study : studies()) {
+    EXPECT_TRUE(names.insert(study.name).second) << study.name;
+    EXPECT_FALSE(study.claims.empty()) << study.name;
+    EXPECT_FALSE(study.paper.empty()) << study.name;
+    EXPECT_FALSE(study.assumptions.empty()) << study.name;
+    EXPECT_LT(study.quick.jobs, study.full.jobs) << study.name;
+    EXPECT_GT(study.quick.seeds, 1) << study.name << ": one seed has no interval";
+    expect_own_ids(study.measures, study.name);
+    expect_own_ids(study.claims, study.name);
+  }
+}
+
+/// Every metric, policy and measure that a study names exists: it is run, with few jobs.
+TEST(Studies, RunThroughWithFewJobs) {
+  for (const Study& original : studies()) {
+    Study study = original;
+    study.quick.jobs = 100;
+    const Findings findings = sample_findings(study, {.quick = true, .seeds = 1});
+    EXPECT_EQ(findings.claims.size(), study.claims.size());
+    EXPECT_EQ(not_well_formed(to_html(findings)), "") << study.name;
+    EXPECT_NE(to_markdown(findings).find(study.title), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace trainyard

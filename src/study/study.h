@@ -1,0 +1,130 @@
+// A study sets what a paper claims beside what Trainyard measures. It is data and a few lambdas: a
+// base condition (workload, cluster, policies), what is measured of it, the paper's claims on that,
+// and sweeps, each of which takes one thing of the base condition through several values.
+//
+//   Study study;
+//   study.base = {"base", "poisson:jobs={jobs},trial=0.3", "4x8xV100",
+//                 {{"fifo", "fifo"}, {"srtf", "srtf"}}};
+//   study.measures = {{"jct", "reduction of the mean JCT", Quantity::share, [](const Outcome& o) {
+//     return 1 - o.metric("srtf", "jct_s.mean") / o.metric("fifo", "jct_s.mean"); }}};
+//   study.claims = {{"jct", "Jobs complete 40% earlier in the mean", "table 2", "jct",
+//                    Direction::at_least, 0.40}};
+//   study.sweeps = {{"Offered load", "load", workload_key("load"), {"0.5", "0.7", "0.9"}}};
+//
+// How it is run, and what becomes of it, is in study/reproduce/. docs/studies/README.md tells how
+// to add one.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "study/summary.h"
+
+namespace trainyard {
+
+struct Findings;
+
+/// The numbers of one run, by their path in docs/output.md: "by_class.trial.slowdown.p95". Those on
+/// the speed of the simulator are left out: they differ from run to run.
+using Metrics = std::map<std::string, double, std::less<>>;
+
+struct StudyPolicy {
+  std::string label;                       // what the study calls it
+  std::string line;                        // with the settings as PolicySpec::parse takes them
+  std::vector<std::string> settings = {};  // "stage.param=value"
+};
+
+struct Condition {
+  std::string name;
+  /// A file or GENERATOR:key=value,...; "{jobs}" in it becomes the number of jobs of the run.
+  std::string workload;
+  std::string cluster;  // "16x8xV100", or the TOML of docs/clusters.md itself
+  std::vector<StudyPolicy> policies;
+};
+
+/// What the policies of one condition did with one seed.
+class Outcome {
+ public:
+  explicit Outcome(std::map<std::string, const Metrics*, std::less<>> by_policy)
+      : by_policy_(std::move(by_policy)) {}
+
+  /// Throws when there is no such label or metric: then the study is wrong, not its input.
+  [[nodiscard]] double metric(std::string_view policy, std::string_view name) const;
+
+ private:
+  std::map<std::string, const Metrics*, std::less<>> by_policy_;
+};
+
+struct Measure {
+  std::string id;
+  std::string label;  // "reduction of the trial jobs' p95 slowdown"
+  Quantity quantity;
+  std::function<double(const Outcome&)> value;
+};
+
+enum class Direction { at_least, at_most };
+/// At the base condition, or wherever among it and those of the sweeps the mean is largest: for
+/// claims of the kind "up to".
+enum class TakenAt { base, largest };
+
+struct Claim {
+  std::string id, text;
+  std::string source;   // where in the paper
+  std::string measure;  // its id
+  Direction direction;
+  double paper;  // the published number
+  TakenAt taken_at = TakenAt::base;
+};
+
+/// Makes the base condition that of one value of a sweep.
+using Change = std::function<void(Condition& condition, const std::string& value)>;
+
+/// Sets "stage.param" of the policies with these labels, and leaves the others as they are.
+Change policy_setting(const std::vector<std::string>& labels, const std::string& setting);
+/// Sets one key of the workload's generator.
+Change workload_key(const std::string& key);
+
+struct Sweep {
+  std::string title;
+  std::string axis;  // "share of trial jobs"
+  Change change;
+  std::vector<std::string> values;         // numbers and durations are plotted, all are tabled
+  std::vector<std::string> measures = {};  // ids; none: all
+};
+
+/// A row for each policy of the base condition.
+struct StudyTable {
+  struct Column {
+    std::string title, metric;
+    Quantity quantity;
+  };
+  std::string title;
+  std::vector<Column> columns;
+};
+
+/// How much is run.
+struct Extent {
+  std::size_t jobs = 0;
+  int seeds = 0;  // from 1 on
+};
+
+struct Study {
+  std::string name;                      // as on the command line
+  std::string title;                     // one line
+  std::string paper;                     // authors, title, venue, year
+  std::vector<std::string> summary;      // paragraphs: what the paper says
+  std::vector<std::string> assumptions;  // paragraphs: what is published, and what we chose
+  Extent full, quick;
+  Condition base;
+  std::vector<Measure> measures;
+  std::vector<Claim> claims;
+  std::vector<StudyTable> tables;
+  std::vector<Sweep> sweeps;
+  /// Paragraphs on what came out; none when it is empty.
+  std::function<std::vector<std::string>(const Findings&)> discussion = {};
+};
+
+}  // namespace trainyard
