@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
     Table table(argc == 2 ? argv[1] : "");
     measure_replays(table);
     measure_decisions(table);
+    measure_victims(table);
     measure_reading(table);
     table.print();
   } catch (const std::regex_error&) {

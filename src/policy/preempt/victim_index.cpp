@@ -30,14 +30,23 @@ struct VictimIndex::Search {
   const Question& question;
   const Weights& weights;
   std::size_t most;
-  std::vector<Choice>& found;  // sorted
+  std::vector<Choice>& found;          // sorted
+  std::array<std::size_t, 3> classes;  // of the demand, where it is in one: in Node::least_of
+  std::size_t constrained = 0;         // how many these are
+  double step;
   double times = 0, size = 0, pause = 0;
   bool exact = false;
 
   [[nodiscard]] double bound(const Node& node) const {
-    if (exact) return node.least_score;
+    std::uint16_t steps = 0;
+    for (std::size_t i = 0; i < constrained; ++i)
+      steps = std::max(steps, node.least_of[classes[i]]);
+    if (steps == kNobody) return kNone;
+    const double least = steps * step;
+    if (exact) return std::max(node.least_score, least);
     // A little less, for the rounding that the exact scores do not share.
-    return (times * node.least_score + size * node.least_size + pause * node.least_pause) *
+    return (times * std::max(node.least_score, least) + size * node.least_size +
+            pause * node.least_pause) *
            (1 - 1e-12);
   }
 
@@ -52,10 +61,13 @@ struct VictimIndex::Search {
 
 VictimIndex::VictimIndex(const Yard& yard)
     : yard_(yard),
+      largest_machine_(1, 1, 1),
       leaves_(std::bit_ceil(std::max<std::size_t>(yard.cluster().machines.size(), 1))),
       nodes_(2 * leaves_, nobody()),
       kinds_(2 * leaves_),
       victims_(yard.cluster().machines.size()) {
+  for (const Machine& machine : yard.cluster().machines)
+    largest_machine_ = larger(largest_machine_, machine.capacity);
   for (std::size_t m = 0; m < victims_.size(); ++m)
     kinds_[leaves_ + m] = kind_bit(yard.cluster().machines[m].kind);
   for (std::size_t node = leaves_; --node > 0;)
@@ -67,7 +79,8 @@ VictimIndex::VictimIndex(const Yard& yard)
 void VictimIndex::add(JobId job, double size, double pause, bool pausable) {
   const Resources& each = yard_.shape(job).per_worker;
   for (const Share& share : yard_.placement(job)) {
-    victims_[index(share.machine)].push_back({job, each * share.workers, size, pause, pausable});
+    victims_[index(share.machine)].push_back(
+        {job, each * share.workers, {}, size, pause, pausable});
     update(share.machine);
   }
 }
@@ -93,26 +106,52 @@ void VictimIndex::refresh(const Placement& machines) {
 }
 
 VictimIndex::Node VictimIndex::nobody() {
-  return {kNone, kNone, kNone, 0, 0, {-1, -1, -1}};
+  Node node{kNone, kNone, kNone, 0, 0, {-1, -1, -1}, {}};
+  node.least_of.fill(kNobody);
+  return node;
+}
+
+std::array<std::size_t, 3> VictimIndex::classes(const Resources& amount) const {
+  const auto class_of = [](std::int64_t part, std::int64_t of) {
+    return static_cast<std::size_t>(std::min<std::int64_t>(part * kClasses / of, kClasses));
+  };
+  return {class_of(amount.gpus, largest_machine_.gpus),
+          class_of(amount.milli_cpus, largest_machine_.milli_cpus),
+          class_of(amount.memory_mib, largest_machine_.memory_mib)};
 }
 
 VictimIndex::Node VictimIndex::leaf(MachineId machine) const {
   Node node = nobody();
-  const Resources& free = yard_.free().on(machine);
   for (const Victim& victim : victims_[index(machine)]) {
     node.largest_size = std::max(node.largest_size, victim.size);
     node.largest_pause = std::max(node.largest_pause, victim.pause);
-    if (!victim.pausable) continue;
-    node.least_score = std::min(node.least_score, victim.score(weights_));
-    node.least_size = std::min(node.least_size, victim.size);
-    node.least_pause = std::min(node.least_pause, victim.pause);
-    node.room = larger(node.room, free + victim.held);
+    if (victim.pausable) count(victim, node);
   }
   return node;
 }
 
+std::uint16_t VictimIndex::in_steps(double score) const {
+  // A little less, so that rounding never makes it more than the score.
+  return static_cast<std::uint16_t>(std::clamp(score / step_ - 0.01, 0.0, kNobody - 1.0));
+}
+
+void VictimIndex::count(const Victim& victim, Node& node) const {
+  const double score = victim.score(weights_);
+  node.least_score = std::min(node.least_score, score);
+  node.least_size = std::min(node.least_size, victim.size);
+  node.least_pause = std::min(node.least_pause, victim.pause);
+  node.room = larger(node.room, victim.room);
+  const std::array<std::size_t, 3> up_to = classes(victim.room);
+  const std::uint16_t steps = in_steps(score);
+  for (std::size_t r = 0; r < up_to.size(); ++r)
+    for (std::size_t i = r * kClasses; i < r * kClasses + up_to[r]; ++i)
+      node.least_of[i] = std::min(node.least_of[i], steps);
+}
+
 void VictimIndex::update(MachineId machine) {
   ++changes_;
+  const Resources& free = yard_.free().on(machine);
+  for (Victim& victim : victims_[index(machine)]) victim.room = free + victim.held;
   std::size_t node = leaves_ + index(machine);
   nodes_[node] = leaf(machine);
   while (node /= 2) pull(node);
@@ -120,10 +159,15 @@ void VictimIndex::update(MachineId machine) {
 
 void VictimIndex::pull(std::size_t node) {
   const Node &a = nodes_[2 * node], &b = nodes_[2 * node + 1];
-  nodes_[node] = {
-      std::min(a.least_score, b.least_score),     std::min(a.least_size, b.least_size),
-      std::min(a.least_pause, b.least_pause),     std::max(a.largest_size, b.largest_size),
-      std::max(a.largest_pause, b.largest_pause), larger(a.room, b.room)};
+  Node& both = nodes_[node];
+  both.least_score = std::min(a.least_score, b.least_score);
+  both.least_size = std::min(a.least_size, b.least_size);
+  both.least_pause = std::min(a.least_pause, b.least_pause);
+  both.largest_size = std::max(a.largest_size, b.largest_size);
+  both.largest_pause = std::max(a.largest_pause, b.largest_pause);
+  both.room = larger(a.room, b.room);
+  for (std::size_t i = 0; i < both.least_of.size(); ++i)
+    both.least_of[i] = std::min(a.least_of[i], b.least_of[i]);
 }
 
 bool VictimIndex::is_stale(const Weights& weights) const {
@@ -137,6 +181,9 @@ bool VictimIndex::is_stale(const Weights& weights) const {
 
 void VictimIndex::reweigh(const Weights& weights) {
   weights_ = weights;
+  // Fine enough for the largest score there can be; one that comes later may be beyond.
+  const double largest = weights.size * largest_size() + weights.pause * largest_pause();
+  step_ = largest > 0 ? largest / (kNobody - 1) : 1;
   changes_ = 0;
   for (std::size_t m = 0; m < victims_.size(); ++m)
     nodes_[leaves_ + m] = leaf(MachineId{static_cast<std::uint32_t>(m)});
@@ -149,8 +196,8 @@ bool VictimIndex::could_hold(const Node& node, const Question& question) {
   return question.demand.fits_in(node.room);
 }
 
-bool VictimIndex::answers(const Question& question, MachineId machine, const Victim& v) const {
-  if (!v.pausable || !question.demand.fits_in(yard_.free().on(machine) + v.held)) return false;
+bool VictimIndex::answers(const Question& question, const Victim& v) const {
+  if (!v.pausable || !question.demand.fits_in(v.room)) return false;
   // Whether the two would take turns; the rest of what protects it is known already.
   return yard_.state(question.waiter).pauses == 0 ||
          yard_.pausable_from(v.job, question.waiter) <= yard_.now();
@@ -159,7 +206,10 @@ bool VictimIndex::answers(const Question& question, MachineId machine, const Vic
 void VictimIndex::find(const Question& question, const Weights& weights, std::size_t most,
                        std::vector<Choice>& out) {
   out.clear();
-  Search search{question, weights, most, out};
+  Search search{question, weights, most, out, {}, 0, step_};
+  const std::array<std::size_t, 3> demand = classes(question.demand);
+  for (std::size_t r = 0; r < demand.size(); ++r)
+    if (demand[r] > 0) search.classes[search.constrained++] = r * kClasses + demand[r] - 1;
   search.exact = weights == weights_;
   search.times = std::min(ratio(weights.size, weights_.size), ratio(weights.pause, weights_.pause));
   if (search.times == kNone) search.times = 0;
@@ -191,13 +241,13 @@ void VictimIndex::descend(Search& search, std::size_t node) const {
 
 void VictimIndex::visit(Search& search, MachineId machine) const {
   const Question& question = search.question;
-  if (question.kind != kAnyKind && yard_.cluster().machine(machine).kind != question.kind) return;
+  if (!is_of_kind(question.kind, machine)) return;
   if (question.only_if_needed && question.demand.fits_in(yard_.free().on(machine))) return;
   Choice best{kNone, machine, kNoJob};
   for (const Victim& victim : victims_[index(machine)]) {
     const double score = victim.score(search.weights);
     const bool better = score < best.score || (score == best.score && victim.job > best.job);
-    if (better && answers(question, machine, victim)) best = {score, machine, victim.job};
+    if (better && answers(question, victim)) best = {score, machine, victim.job};
   }
   if (best.job == kNoJob) return;
   std::vector<Choice>& found = search.found;
@@ -221,9 +271,9 @@ VictimIndex::Weights VictimIndex::largest_of(const Question& question) const {
       return;
     }
     const MachineId machine{static_cast<std::uint32_t>(node - leaves_)};
-    if (question.kind != kAnyKind && yard_.cluster().machine(machine).kind != question.kind) return;
+    if (!is_of_kind(question.kind, machine)) return;
     for (const Victim& victim : victims_[index(machine)]) {
-      if (!answers(question, machine, victim)) continue;
+      if (!answers(question, victim)) continue;
       largest.size = std::max(largest.size, victim.size);
       largest.pause = std::max(largest.pause, victim.pause);
     }

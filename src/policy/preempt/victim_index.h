@@ -5,23 +5,26 @@
 //
 // where size and pause belong to the victim, and the weights change from question to question.
 //
-// The index is a tournament tree over the machines. A node knows, of the victims below it, the
-// least score by some former weights, the least size and pause, and the most room that one of them
-// could make in each resource. A search goes down where all resources could suffice, into the more
-// promising half first, and leaves out what cannot beat the best found so far. With weights
-// w = (a, b), former weights (a', b') and r = min(a/a', b/b'), no victim below a node scores less
-// than
+// The index is a tournament tree over the machines. A node knows, of the victims
+// below it, the least score by some former weights, the least size and pause, and the most room
+// that one of them could make in each resource. A search goes down where all resources could
+// suffice, into the more promising half first, and leaves out what cannot beat the best found so
+// far. With weights w = (a, b), former weights (a', b') and r = min(a/a', b/b'), no victim below a
+// node scores less than
 //
 //   r * (least former score) + (a - r a') * (least size) + (b - r b') * (least pause),
 //
-// which is exact for w = w'. So weights that creep cost little, and the tree is brought up to them
-// (reweigh) only every so often. Ties go to the machine with the lowest number, there to the job
-// that was submitted last.
+// which is exact for w = w'. The same holds within each class of victims: for each resource, those
+// that make room for at least a sixteenth, two sixteenths ... of the largest machine. A victim that
+// answers is in all three classes of the demand, so the largest of their bounds counts; this is
+// what finds the few that have room for a large demand. So weights that creep cost little, and the
+// tree is brought up to them (reweigh) only every so often. Ties go to the machine with the lowest
+// number, there to the job that was submitted last.
 //
-// A search visits a few dozen nodes of 25,000 (measured: bench/decision.cpp, victims); a change on
-// a machine costs the depth of the tree.
+// bench/victims.cpp measures it. A change on a machine costs the depth of the tree.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -43,6 +46,7 @@ class VictimIndex {
   struct Victim {
     JobId job = kNoJob;
     Resources held;  // on this machine
+    Resources room;  // with what is free beside it
     double size = 0, pause = 0;
     bool pausable = false;  // else it only counts for the largest size and pause
 
@@ -96,19 +100,33 @@ class VictimIndex {
     return victims_[index(machine)];
   }
   /// Whether it could be the answer.
-  [[nodiscard]] bool answers(const Question& question, MachineId machine, const Victim& v) const;
+  [[nodiscard]] bool answers(const Question& question, const Victim& v) const;
 
  private:
+  static constexpr std::size_t kClasses = 16;  // of each resource
+  /// By class of GPUs, then of CPUs, then of memory: a score in steps, rounded down; two bytes
+  /// each, so that a node is three lines of the cache.
+  using LeastOfClass = std::array<std::uint16_t, 3 * kClasses>;
+  static constexpr std::uint16_t kNobody = 0xffff;
+
   struct Node {
     double least_score, least_size, least_pause;  // of the pausable
     double largest_size = 0, largest_pause = 0;   // of all
     Resources room;                               // the most in each resource, by one of them
+    LeastOfClass least_of;                        // score
   };
 
   struct Search;
 
   [[nodiscard]] static Node nobody();
+  [[nodiscard]] std::uint16_t in_steps(double score) const;
+  /// The class that a demand, or a room, belongs to in each resource; 0: less than a sixteenth.
+  [[nodiscard]] std::array<std::size_t, 3> classes(const Resources& amount) const;
   [[nodiscard]] Node leaf(MachineId machine) const;
+  void count(const Victim& victim, Node& node) const;
+  [[nodiscard]] bool is_of_kind(KindId kind, MachineId machine) const {
+    return kind == kAnyKind || yard_.cluster().machine(machine).kind == kind;
+  }
   void update(MachineId machine);
   void pull(std::size_t node);
   [[nodiscard]] static bool could_hold(const Node& node, const Question& question);
@@ -116,11 +134,13 @@ class VictimIndex {
   void visit(Search& search, MachineId machine) const;
 
   const Yard& yard_;
+  Resources largest_machine_;         // in each resource
   std::size_t leaves_;                // a power of two
   std::vector<Node> nodes_;           // 1 is the root, the children of i are 2i and 2i + 1
   std::vector<std::uint64_t> kinds_;  // of the machines below each node, a bit each modulo 64
   std::vector<std::vector<Victim>> victims_;  // by machine
   Weights weights_;
+  double step_ = 1;          // of the scores by class
   std::size_t changes_ = 0;  // since reweigh
 };
 
