@@ -1,4 +1,5 @@
 #include "workload/generate.h"
+#include "sim/simulation.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include <queue>
 
 #include "base/stats.h"
+#include "sim/simulation.h"
 #include "workload/info.h"
 #include "workload/read.h"
 
@@ -260,6 +262,55 @@ TEST(PhillyLike, IsCloseToTheLog) {
     const bool one_class = d.what.starts_with("duration,");
     EXPECT_LE(d.ks, one_class ? 0.03 : 0.01) << d.what;
   }
+}
+
+/// The demand of what is in the system at a time under FIFO, over what there is, where that is
+/// most.
+double load_at(const Simulation& fifo) {
+  double demand[3] = {}, all[3] = {};
+  const auto add = [](const Resources& r, double(&to)[3]) {
+    to[0] += r.gpus, to[1] += r.milli_cpus, to[2] += r.memory_mib;
+  };
+  const Yard& yard = fifo.yard();
+  for (const Machine& machine : yard.cluster().machines) add(machine.capacity, all);
+  for (std::uint32_t j = 0; j < yard.jobs(); ++j)
+    if (!has_ended(yard.state(JobId{j}).phase)) add(yard.job(JobId{j}).per_worker, demand);
+  return std::max({demand[0] / all[0], demand[1] / all[1], demand[2] / all[2]});
+}
+
+TEST(Generate, TrialBatchHoldsItsLoadUnderFifo) {
+  const Cluster cluster = *parse_cluster_toml(
+      "[[rack]]\n[[rack.machine]]\ncount = 20\ngpus = 8\ncpus = 32\nmemory = 256\n", "test");
+  const Workload workload = *generate("trial-batch:jobs=2000", cluster, 3);
+  Simulation fifo(cluster, workload, *PolicySpec::parse("fifo"), {});
+  while (fifo.step() && fifo.yard().jobs() < workload.jobs.size()) {
+    EXPECT_GE(load_at(fifo), 2.0);
+    EXPECT_LT(load_at(fifo), 2.0 + 1.0 / 20) << "a job is at most a machine";
+  }
+}
+
+TEST(Generate, TrialBatchKeepsItsBounds) {
+  const Workload workload = make(
+      "trial-batch:jobs=5000,trial=0.5,trial_longest=20m,batch_longest=2h,shortest=30s,"
+      "longest_grace=5m,grace_scale=2,users=3");
+  std::size_t trials = 0;
+  for (const Job& job : workload.jobs) {
+    const bool is_trial = job.job_class == JobClass::trial;
+    trials += is_trial ? 1 : 0;
+    EXPECT_GE(job.duration, seconds(30));
+    EXPECT_LE(job.duration, is_trial ? minutes(20) : hours(2));
+    EXPECT_LE(job.grace, minutes(10));
+    EXPECT_EQ(job.workers, 1);
+    EXPECT_GE(job.per_worker.gpus, 1);
+    EXPECT_LE(job.per_worker.gpus, 8);
+  }
+  EXPECT_NEAR(static_cast<double>(trials), 2500, 150);
+}
+
+TEST(Generate, TrialBatchEndsAlsoWhereBoundsAreClose) {
+  const Workload workload =
+      make("trial-batch:jobs=50,run_spread=10,trial_longest=5m,shortest=299.999999");
+  for (const Job& job : workload.jobs) EXPECT_GE(job.duration, Duration{299'999'999});
 }
 
 }  // namespace

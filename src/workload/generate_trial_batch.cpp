@@ -23,6 +23,8 @@ struct Law {
 
   double draw(Random& random) const {
     if (deviation == 0 || low >= high) return std::clamp(mean, low, std::max(low, high));
+    // All but flat between bounds so close, which redrawing would hardly ever meet.
+    if (high - low < deviation / 100) return random.uniform(low, high);
     return random.truncated_normal(mean, deviation, low, high);
   }
 };
@@ -50,8 +52,8 @@ Law read_time(Settings& settings, std::string_view mean, std::string_view most, 
 
 Law read_demand(Settings& settings, std::string_view mean, double spread, double low, double high) {
   Law law;
-  law.low = low;
-  law.high = std::max(high, low);
+  law.low = std::min(low, high);  // a machine may have none of it
+  law.high = high;
   law.mean = std::clamp(settings.real(mean, 0, 1e6), law.low, law.high);
   law.deviation = spread * law.mean;
   return law;
