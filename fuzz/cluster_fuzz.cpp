@@ -1,4 +1,5 @@
-// Any bytes as a cluster, in TOML and in short: an error, or machines whose racks and kinds exist.
+// Any bytes as a cluster, in TOML and in short: an error, or machines whose racks and kinds exist,
+// and tiers of which the last holds any two of them.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -26,6 +27,10 @@ void check(const Expected<Cluster>& cluster) {
   }
   require(gpus == cluster->total_gpus);
   require(!describe(*cluster).empty());
+  require(cluster->tiers.size() >= 3 && cluster->tiers.size() <= kMaxTiers);
+  for (const Tier& tier : cluster->tiers) require(tier.link_gbps() > 0 && tier.latency_us >= 0);
+  const auto last = static_cast<std::uint32_t>(cluster->machines.size() - 1);
+  require(tier_of(*cluster, {{MachineId{0}, 1}, {MachineId{last}, 1}}) < cluster->tiers.size());
 }
 
 }  // namespace

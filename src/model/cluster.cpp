@@ -4,11 +4,10 @@
 #include <charconv>
 #include <fstream>
 #include <map>
-#include <optional>
-#include <set>
 #include <sstream>
 
-#include "base/toml.h"
+#include "base/toml_table.h"
+#include "model/read_tiers.h"
 
 namespace trainyard {
 namespace {
@@ -16,107 +15,14 @@ namespace {
 constexpr std::int32_t kMilliCpusPerGpu = 12'000;
 constexpr std::int32_t kMemoryMibPerGpu = 96 * 1024;
 
-Machine machine_with(std::int64_t gpus) {
+Machine machine_with(std::int64_t gpus, const Tier& rack_tier) {
   Machine machine;
+  machine.nic_gbps = rack_tier.gbps;
   machine.capacity.gpus = static_cast<std::int32_t>(gpus);
   machine.capacity.milli_cpus = std::max(1, machine.capacity.gpus) * kMilliCpusPerGpu;
   machine.capacity.memory_mib = std::max(1, machine.capacity.gpus) * kMemoryMibPerGpu;
   return machine;
 }
-
-/// Reads the fields of one table and complains about those it does not know. Every error names
-/// file, line, field and value.
-class TableReader {
- public:
-  TableReader(const toml::table& table, std::string_view origin) : table_(table), origin_(origin) {}
-
-  std::int64_t whole(std::string_view key, std::int64_t fallback, std::int64_t low,
-                     std::int64_t high) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return fallback;
-    const auto value = node->value_exact<std::int64_t>();
-    if (value && *value >= low && *value <= high) return *value;
-    complain(*node, key, fmt::format("a whole number from {} to {}", low, high));
-    return fallback;
-  }
-
-  double real(std::string_view key, double fallback) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return fallback;
-    const auto value = node->value<double>();
-    if (node->is_number() && value && *value >= 0 && *value < 1e9) return *value;
-    complain(*node, key, "a number from 0 to 1e9");
-    return fallback;
-  }
-
-  std::string text(std::string_view key, std::string fallback) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return fallback;
-    auto value = node->value_exact<std::string>();
-    if (value && !value->empty() && value->size() <= 100) return *value;
-    complain(*node, key, "a text of 1 to 100 characters");
-    return fallback;
-  }
-
-  /// A number, or a text that `parse` understands.
-  template <class Parse>
-  std::int32_t amount(std::string_view key, std::int32_t fallback, Parse parse) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return fallback;
-    const auto parsed = parse(written(*node));
-    if (parsed) return *parsed;
-    if (!error_) error_ = fmt::format("{}: {}: {}", where(*node), key, parsed.error().message);
-    return fallback;
-  }
-
-  const toml::array* tables(std::string_view key) {
-    const toml::node* node = find(key);
-    if (node == nullptr) return nullptr;
-    if (node->is_array_of_tables()) return node->as_array();
-    complain(*node, key, fmt::format("one or more [[{}]] tables", key));
-    return nullptr;
-  }
-
-  /// After all fields are read: the first error, also for a field that nobody asked for.
-  Expected<void> finish() {
-    for (const auto& [key, node] : table_)
-      if (!seen_.contains(key.str()) && !error_)
-        error_ = fmt::format("{}:{}: unknown field {}{}", origin_, key.source().begin.line,
-                             quoted(key.str()), did_you_mean(key.str(), seen_));
-    if (error_) return tl::make_unexpected(Error{*error_});
-    return {};
-  }
-
- private:
-  const toml::node* find(std::string_view key) {
-    seen_.emplace(key);
-    return table_.get(key);
-  }
-
-  void complain(const toml::node& node, std::string_view key, std::string_view wanted) {
-    if (error_) return;
-    error_ = fmt::format("{}: {} = {}; it must be {}", where(node), key,
-                         trainyard::quoted(written(node)), wanted);
-  }
-
-  [[nodiscard]] std::string where(const toml::node& node) const {
-    return fmt::format("{}:{}", origin_, node.source().begin.line);
-  }
-
-  /// The value as in the file, a text without its quotation marks.
-  static std::string written(const toml::node& node) {
-    if (const auto* text = node.as_string()) return text->get();
-    if (node.is_number()) return fmt::format("{}", *node.value<double>());
-    std::ostringstream out;
-    node.visit([&](const auto& value) { out << value; });
-    return out.str();
-  }
-
-  const toml::table& table_;
-  std::string_view origin_;
-  std::set<std::string, std::less<>> seen_;
-  std::optional<std::string> error_;
-};
 
 struct MachineGroup {
   std::int64_t count = 1;
@@ -124,16 +30,18 @@ struct MachineGroup {
   std::string kind;
 };
 
-Expected<MachineGroup> read_machine(const toml::table& table, std::string_view origin) {
+Expected<MachineGroup> read_machine(const toml::table& table, std::string_view origin,
+                                    const Tier& rack_tier) {
   TableReader in(table, origin);
   MachineGroup group;
   group.count = in.whole("count", 1, 1, kMaxMachines);
-  group.machine = machine_with(in.whole("gpus", 8, 0, kMaxGpusPerMachine));
+  group.machine = machine_with(in.whole("gpus", 8, 0, kMaxGpusPerMachine), rack_tier);
   group.kind = in.text("kind", "GPU");
   Resources& capacity = group.machine.capacity;
   capacity.milli_cpus = in.amount("cpus", capacity.milli_cpus, parse_cpus);
   capacity.memory_mib = in.amount("memory", capacity.memory_mib, parse_memory);
-  group.machine.nic_gbps = in.real("nic_gbps", group.machine.nic_gbps);
+  if (const double nic_gbps = in.real("nic_gbps", 0); nic_gbps > 0)
+    group.machine.nic_gbps = nic_gbps;
   if (auto ok = in.finish(); !ok) return tl::make_unexpected(ok.error());
   return group;
 }
@@ -149,7 +57,7 @@ Expected<void> read_rack(const toml::table& table, std::string_view origin, Clus
                 table.source().begin.line);
   std::vector<MachineGroup> groups;
   for (const toml::node& node : *machines) {
-    auto group = read_machine(*node.as_table(), origin);
+    auto group = read_machine(*node.as_table(), origin, cluster.tiers[kRackTier]);
     if (!group) return tl::make_unexpected(group.error());
     groups.push_back(std::move(*group));
   }
@@ -185,16 +93,18 @@ Expected<void> Cluster::add_machines(std::int64_t count, Machine machine, std::s
 }
 
 Expected<Cluster> parse_cluster_toml(std::string_view text, std::string_view origin) {
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed)
-    return fail("{}:{}: {}", origin, parsed.error().source().begin.line,
-                parsed.error().description());
-  TableReader in(parsed.table(), origin);
+  const auto parsed = parse_toml(text, origin);
+  if (!parsed) return tl::make_unexpected(parsed.error());
+  TableReader in(*parsed, origin);
   const toml::array* racks = in.tables("rack");
+  const toml::table* network = in.table("network");
   if (auto ok = in.finish(); !ok) return tl::make_unexpected(ok.error());
   if (racks == nullptr)
     return fail("{}: no racks; describe at least one in a [[rack]] table", origin);
+  auto tiers = read_tiers(network, origin);
+  if (!tiers) return tl::make_unexpected(tiers.error());
   Cluster cluster;
+  cluster.tiers = std::move(*tiers);
   for (const toml::node& node : *racks)
     if (auto ok = read_rack(*node.as_table(), origin, cluster); !ok)
       return tl::make_unexpected(ok.error());
@@ -226,7 +136,9 @@ Expected<Cluster> parse_cluster_shorthand(std::string_view text) {
   Cluster cluster;
   for (std::int64_t rack = 0; rack < numbers[0]; ++rack) {
     cluster.add_rack(0);
-    if (auto ok = cluster.add_machines(numbers[1], machine_with(numbers[2]), rest); !ok)
+    if (auto ok = cluster.add_machines(numbers[1],
+                                       machine_with(numbers[2], cluster.tiers[kRackTier]), rest);
+        !ok)
       return fail_at(quoted(text), ok.error());
   }
   return cluster;

@@ -10,7 +10,9 @@
 //   kind = "V100"
 //   cpus = 96                     # default 12 for each GPU
 //   memory = "768GiB"             # default 96 GiB for each GPU
-//   nic_gbps = 100                # default 100
+//   nic_gbps = 100                # default that of [network.rack]
+//
+// What lies between machines and racks is the optional [network], see tiers.h.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +24,7 @@
 #include "base/ids.h"
 #include "base/names.h"
 #include "base/resources.h"
+#include "model/tiers.h"
 
 namespace trainyard {
 
@@ -29,7 +32,7 @@ struct Machine {
   RackId rack{0};
   KindId kind{0};
   Resources capacity;
-  double nic_gbps = 100;
+  double nic_gbps = 1600;
   std::string name;  // "r0m3": the fourth machine of the first rack
 };
 
@@ -46,6 +49,7 @@ constexpr std::size_t kMaxMachines = 1'000'000;
 struct Cluster {
   std::vector<Machine> machines;  // those of a rack stand together
   std::vector<Rack> racks;
+  std::vector<Tier> tiers = default_tiers();  // innermost first, at least three
   Names kinds;
   std::int32_t total_gpus = 0;
   std::int32_t largest_machine_gpus = 0;

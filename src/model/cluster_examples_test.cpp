@@ -27,6 +27,11 @@ TEST(ClusterExamples, AreWhatTheySay) {
   EXPECT_EQ(describe(*mixed), "5 racks, 49 machines, 320 GPUs (256 V100, 64 T4)");
   EXPECT_EQ(mixed->racks[0].uplink_gbps, 400);
   EXPECT_EQ(mixed->machines.back().capacity, (Resources{0, 64'000, 1024 * 1024}));
+  const auto pods = read_cluster("examples/clusters/pods.toml");
+  ASSERT_TRUE(pods) << pods.error().message;
+  EXPECT_EQ(describe(*pods), "8 racks, 64 machines, 512 GPUs (512 A100)");
+  ASSERT_EQ(pods->tiers.size(), 4U);
+  EXPECT_EQ(pods->tiers[3].link_gbps(), 1600);
 }
 
 TEST(ClusterExamples, AreAllReadByThisTest) {
@@ -35,7 +40,7 @@ TEST(ClusterExamples, AreAllReadByThisTest) {
     EXPECT_TRUE(read_cluster(entry.path().string())) << entry.path();
     ++files;
   }
-  EXPECT_EQ(files, 2U);
+  EXPECT_EQ(files, 3U);
 }
 
 /// The blocks between ```toml and ```, in order.
@@ -51,14 +56,16 @@ std::vector<std::string> toml_blocks(const std::string& page) {
 
 TEST(ClusterPage, ShowsTheExamplesAsTheyAre) {
   const auto blocks = toml_blocks(read("docs/clusters.md"));
-  ASSERT_EQ(blocks.size(), 2U);
+  ASSERT_EQ(blocks.size(), 3U);
   EXPECT_TRUE(read("examples/clusters/mixed.toml").ends_with("\n" + blocks[0]));
-  EXPECT_TRUE(read("examples/clusters/small.toml").ends_with("\n" + blocks[1]));
+  EXPECT_TRUE(read("examples/clusters/pods.toml").ends_with("\n" + blocks[1]));
+  EXPECT_TRUE(read("examples/clusters/small.toml").ends_with("\n" + blocks[2]));
 }
 
 TEST(ClusterPage, NamesEveryFieldThatIsRead) {
   const std::string page = read("docs/clusters.md");
-  for (const char* field : {"count", "uplink_gbps", "gpus", "kind", "cpus", "memory", "nic_gbps"})
+  for (const char* field : {"count", "uplink_gbps", "gpus", "kind", "cpus", "memory", "nic_gbps",
+                            "gbps", "latency_us", "oversubscription", "name", "racks"})
     EXPECT_NE(page.find(fmt::format("| `{}` |", field)), std::string::npos) << field;
 }
 

@@ -76,7 +76,7 @@ TEST(ClusterToml, DefaultsGrowWithTheGpus) {
   const auto cluster = parse_cluster_toml("[[rack]]\n[[rack.machine]]\n", "c.toml");
   ASSERT_TRUE(cluster);
   EXPECT_EQ(cluster->machines[0].capacity, (Resources{8, 96'000, 768 * 1024}));
-  EXPECT_EQ(cluster->machines[0].nic_gbps, 100);
+  EXPECT_EQ(cluster->machines[0].nic_gbps, 1600);
   const auto without_gpus = parse_cluster_toml("[[rack]]\n[[rack.machine]]\ngpus = 0", "c.toml");
   ASSERT_TRUE(without_gpus);
   EXPECT_EQ(without_gpus->machines[0].capacity, (Resources{0, 12'000, 96 * 1024}));
