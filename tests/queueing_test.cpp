@@ -226,7 +226,9 @@ std::vector<std::string> preset_names() {
 INSTANTIATE_TEST_SUITE_P(Queueing, LittlesLaw, testing::ValuesIn(preset_names()),
                          [](const auto& preset) {
                            std::string name = preset.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
                            return name;
                          });
 

@@ -148,8 +148,12 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
       line += "order.thresholds=1m/5m order.promote_wait=20s order.promote=" +
               std::string(chance(random, 0.5) ? "0.5 " : "2 ");
     if (name == "trial-first")
-      line += fmt::format("order.reentry={} ",
-                          one_of(random, std::vector{"head", "submission", "tail"}));
+      line += fmt::format("order.reentry={} order.within={} ",
+                          one_of(random, std::vector{"head", "submission", "tail"}),
+                          one_of(random, std::vector{"submission", "remaining"}));
+    if (name == "benefit")
+      line += fmt::format("preempt.trial_price={} ",
+                          one_of(random, std::vector{"1", "1", "30", "0.5", "0"}));
     if (name == "fitgpp")
       line += fmt::format("preempt.s={} preempt.P={} preempt.normalise={} ",
                           one_of(random, std::vector{"0", "0.5", "4"}),

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "perf/skew.h"
+#include "reference_gain.h"
 #include "reference_state.h"
 
 namespace trainyard::reference {
@@ -42,6 +43,9 @@ class Simulator {
   std::optional<Spots> find_place(std::size_t j, const Free& free) const;
   bool make_room(std::size_t j);
   bool make_room_by_score(std::size_t j);
+  bool make_room_by_gain(std::size_t j);
+  [[nodiscard]] PauseCase pause_case(std::size_t waiter) const;
+  [[nodiscard]] PauseCase::Victim pause_terms(std::size_t victim) const;
   [[nodiscard]] double size(std::size_t j) const;
   void greedy();
   void easy(std::size_t head);
@@ -263,8 +267,9 @@ std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
   if (set_.order == "trial-first") {
     const Train& train = state_.trains[j];
     const bool comes_back = train.first_start != Time::never();
-    if (job.job_class == JobClass::trial) return {0, job.submit.us};
-    if (comes_back && set_.reentry == "head") return {1, job.submit.us};
+    if (job.job_class == JobClass::trial) return {0, set_.by_remaining ? left : job.submit.us};
+    if (comes_back && set_.reentry == "head") return {1, set_.by_remaining ? left : job.submit.us};
+    if (set_.by_remaining) return {2, left};
     return {2, comes_back && set_.reentry == "tail" ? train.since.us : job.submit.us};
   }
   return {job.submit.us, 0};
@@ -326,6 +331,7 @@ Time Simulator::next_sinking(std::size_t j) const {
 
 bool Simulator::make_room(std::size_t j) {
   if (set_.preempt == "fitgpp") return make_room_by_score(j);
+  if (set_.preempt == "benefit") return make_room_by_gain(j);
   Jobs leaving;
   Time retry = Time::never();
   for (const std::size_t victim : would_rather_see_leave(j)) {
@@ -402,6 +408,85 @@ bool Simulator::make_room_by_score(std::size_t j) {
   spots[best.machine] = 1;
   state_.reserve(j, spots, {best.job});
   return true;
+}
+
+PauseCase::Victim Simulator::pause_terms(std::size_t victim) const {
+  const Job& job = state_.job(victim);
+  const double price = job.job_class == JobClass::trial ? set_.trial_price : 1;
+  return {static_cast<double>((state_.expected_end(victim) - state_.now).us),
+          static_cast<double>(job.expected_pause().us), static_cast<double>(job.load.us),
+          std::max(static_cast<double>(job.gpus()), 1.0), price};
+}
+
+PauseCase Simulator::pause_case(std::size_t waiter) const {
+  const Job& job = state_.job(waiter);
+  PauseCase set{static_cast<double>(state_.expected_remaining(waiter).us),
+                static_cast<double>(job.load.us),
+                job.job_class == JobClass::trial ? set_.trial_price : 1,
+                static_cast<double>(state_.in(Stage::queued).size() - 1),
+                std::max(static_cast<double>(state_.cluster.total_gpus), 1.0),
+                std::numeric_limits<double>::infinity()};
+  Jobs leaving;
+  for (const std::size_t j : by_end()) {
+    if (state_.trains[j].stage != Stage::running) continue;
+    leaving.push_back(j);
+    if (!room_by(waiter, leaving)) continue;
+    set.first_room = std::max(0.0, pause_terms(j).left);
+    break;
+  }
+  return set;
+}
+
+/// Of the two sets that are looked at, the one that gains more, if it gains anything.
+bool Simulator::make_room_by_gain(std::size_t j) {
+  const PauseCase empty = pause_case(j);
+  Jobs would_pay;
+  Time retry = Time::never();
+  for (const std::size_t v : state_.in(Stage::running)) {
+    const PauseCase::Victim terms = pause_terms(v);
+    const double most =
+        empty.price * terms.left - std::min(set_.trial_price, 1.0) * (empty.remaining + empty.load);
+    const Time from = pausable_from(v, j);
+    if (most > 0 && from > state_.now) retry = std::min(retry, from);
+    if (from <= state_.now && empty.gain_alone(terms) > 0) would_pay.push_back(v);
+  }
+  const auto by_gain = [&](std::size_t a, std::size_t b) {
+    const auto key = [&](std::size_t v) {
+      return std::tuple(empty.gain_alone(pause_terms(v)), state_.expected_end(v), v);
+    };
+    return key(a) > key(b);
+  };
+  const auto by_loss = [&](std::size_t a, std::size_t b) {
+    const auto each = [&](std::size_t v) {
+      return empty.loss_of(pause_terms(v)) / pause_terms(v).gpus;
+    };
+    return each(a) != each(b) ? each(a) < each(b) : by_gain(a, b);
+  };
+  const auto with = [&](const Jobs& victims) {
+    PauseCase set = empty;
+    for (const std::size_t v : victims) set.victims.push_back(pause_terms(v));
+    return set;
+  };
+  std::sort(would_pay.begin(), would_pay.end(), by_gain);
+  std::optional<Room> room = room_by(j, would_pay);
+  if (room) {
+    PauseCase set = with(room->victims);
+    if (room->victims.size() > 1) {
+      std::sort(would_pay.begin(), would_pay.end(), by_loss);
+      const Room other = *room_by(j, would_pay);
+      const PauseCase second = with(other.victims);
+      if (std::min(set.worth(), second.worth()) - second.loss() > set.worth() - set.loss()) {
+        room = other;
+        set = second;
+      }
+    }
+    if (set.worth() >= set.loss()) {
+      state_.reserve(j, room->spots, room->victims);
+      return true;
+    }
+  }
+  wake_at(retry);
+  return false;
 }
 
 Jobs Simulator::would_rather_see_leave(std::size_t waiter) const {
@@ -524,7 +609,11 @@ Settings settings_of(const PolicySpec& spec) {
     set.promote = las.real("promote");
     set.promote_wait = las.duration("promote_wait");
   }
-  if (set.order == "trial-first") set.reentry = spec.params("order", 0).choice("reentry");
+  if (set.order == "trial-first") {
+    set.reentry = spec.params("order", 0).choice("reentry");
+    set.by_remaining = spec.params("order", 0).choice("within") == "remaining";
+  }
+  if (set.preempt == "benefit") set.trial_price = spec.params("preempt", 0).real("trial_price");
   if (set.preempt == "fitgpp") {
     const Params fitgpp = spec.params("preempt", 0);
     set.s = fitgpp.real("s");

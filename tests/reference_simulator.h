@@ -6,6 +6,7 @@
 // It does not draw lots: preempt=random is not among its members, and preempt=fitgpp is only
 // without its fallback and for trial jobs of one worker. Trial jobs have their rights without
 // limit.
+// Remaining times are what jobs declare.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,9 @@ struct Settings {
   std::string order, backfill, place, preempt;
   std::string wait_for;  // of consolidate
   std::string reentry;   // of trial-first
-  double s = 0;          // of fitgpp
+  bool by_remaining = false;
+  double s = 0;            // of fitgpp
+  double trial_price = 1;  // of benefit
   std::int64_t most_pauses = 0;
   bool over_candidates = false;
   std::vector<Duration> thresholds;

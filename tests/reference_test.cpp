@@ -102,7 +102,8 @@ std::vector<std::string> preset_names() {
 
 std::string test_name(const testing::TestParamInfo<std::string>& preset) {
   std::string name = preset.param;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
   return name;
 }
 

@@ -51,5 +51,6 @@ Member<PreemptStage> preempt_longest_remaining();
 Member<PreemptStage> preempt_srtf_blind();
 Member<PreemptStage> preempt_by_level();
 Member<PreemptStage> preempt_fitgpp();
+Member<PreemptStage> preempt_benefit();
 
 }  // namespace trainyard

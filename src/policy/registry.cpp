@@ -26,7 +26,8 @@ const std::vector<Member<PlaceStage>>& places() {
 const std::vector<Member<PreemptStage>>& preempts() {
   static const std::vector<Member<PreemptStage>> all{
       preempt_none(),       preempt_random(),   preempt_longest_remaining(),
-      preempt_srtf_blind(), preempt_by_level(), preempt_fitgpp()};
+      preempt_srtf_blind(), preempt_by_level(), preempt_fitgpp(),
+      preempt_benefit()};
   return all;
 }
 
@@ -43,7 +44,15 @@ const MemberInfo kQueue{
       "who waited longer goes first, behind a reservation; never: no bound"},
      {"trial_share", ParamType::real, "0.25",
       "of a user's equal part of the GPUs, for trial jobs to act as such; 0: no limit"},
-     {"trial_window", ParamType::duration, "1h", "how much of it can be saved up"}}};
+     {"trial_window", ParamType::duration, "1h", "how much of it can be saved up"},
+     {"estimates",
+      ParamType::choice,
+      "declared",
+      "what to believe of the time that jobs have left: what they declare, that they go on for as "
+      "long as they ran, or what their user's jobs took",
+      {"declared", "attained", "history"}},
+     {"error", ParamType::real, "0",
+      "of declared estimates: each job's is off by up to this part of it, drawn once"}}};
 
 const MemberInfo kYard{
     "yard",
@@ -123,6 +132,14 @@ const std::vector<Preset>& presets() {
        "a baseline of FitGpp's study"},
       {"rand", "order=trial-first preempt=random",
        "trial jobs first; batch jobs drawn at random give way", "a baseline of FitGpp's study"},
+      {"xion", "order=srtf backfill=greedy preempt=benefit",
+       "shortest remaining time first, pausing only where that pays",
+       "Xion: Go et al. 2023; its rule is not published, ours is in docs/policies.md"},
+      {"fitgpp+xion",
+       "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
+       "preempt=benefit preempt.trial_price=30",
+       "trial jobs first, as their time is worth more; all pauses must pay",
+       "ours: FitGpp's trial class under Xion's rule"},
   };
   return all;
 }
@@ -233,6 +250,7 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const 
   const Params queue = params("queue", seed);
   stages.patience = queue.duration("patience");
   stages.trial_limit = {queue.real("trial_share"), queue.duration("trial_window")};
+  stages.estimator = make_estimator(queue.choice("estimates"), queue.real("error"), seed);
   if (member("backfill") != "easy") stages.guard = backfill_easy().make(easy_defaults());
   return std::make_unique<StagedPolicy>(yard, std::move(stages));
 }

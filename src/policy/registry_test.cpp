@@ -108,7 +108,7 @@ TEST(Registry, ParametersMayComeBeforeTheirMember) {
 TEST(Registry, UnknownNamesGetASuggestion) {
   EXPECT_EQ(error_of("fifi"),
             "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, las, "
-            "tiresias, fitgpp, lrtp, rand)");
+            "tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion)");
   EXPECT_EQ(error_of("order=srt"),
             "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las, "
             "trial-first)");

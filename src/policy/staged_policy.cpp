@@ -14,7 +14,9 @@ StagedPolicy::StagedPolicy(Yard& yard, Stages stages)
       bounded_(stages_.patience != Duration::max() &&
                (stages_.order->can_starve() || stages_.backfill->can_starve())),
       finder_(yard) {
+  if (stages_.estimator) stages_.order->use_estimates(*stages_.estimator);
   if (stages_.preempt) {
+    if (stages_.estimator) stages_.preempt->use_estimates(*stages_.estimator);
     stages_.preempt->use_levels_of(*stages_.order);
     uses_rights_ = stages_.preempt->use(rights_) || uses_rights_;
   }
@@ -25,6 +27,7 @@ StagedPolicy::StagedPolicy(Yard& yard, Stages stages)
 // --- Keeping up with the yard --------------------------------------------------------------------
 
 void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
+  if (stages_.estimator) stages_.estimator->on_phase(yard_, job, from, to);
   if (uses_rights_) rights_.on_phase(job, from, to, changed_);
   stages_.order->on_phase(yard_, job, from, to);
   stages_.backfill->on_phase(yard_, job, from, to);

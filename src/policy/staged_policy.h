@@ -26,6 +26,7 @@ struct Stages {
   Duration patience = days(7);            // Duration::max(): no bound
   std::unique_ptr<BackfillStage> guard;   // of who ran out of it; null: the backfill stage does it
   TrialRights::Limit trial_limit = {};
+  std::unique_ptr<Estimator> estimator;  // null: what jobs declare
 };
 
 class StagedPolicy final : public Policy, private Dispatcher {
@@ -36,6 +37,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void decide(Plan& plan) override;
   [[nodiscard]] bool preempts() const override { return stages_.preempt != nullptr; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
+  [[nodiscard]] std::optional<double> expected_gain_s(JobId waiter) const override {
+    return stages_.preempt ? stages_.preempt->expected_gain_s(waiter) : std::nullopt;
+  }
 
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_machine(MachineId machine, bool up) override;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "policy/estimator.h"
 #include "policy/queue.h"
 #include "policy/trial_rights.h"
 #include "yard/plan.h"
@@ -31,6 +32,8 @@ class OrderStage {
   /// Called once, before anything else. True: the stage tells trial jobs from others by it, and the
   /// keys of waiting jobs change with their right.
   virtual bool use(const TrialRights& /*rights*/) { return false; }
+  /// Likewise: what to believe of the time that jobs have left.
+  virtual void use_estimates(const Estimator& /*estimates*/) {}
 
   /// Brings time-dependent keys and levels up to now; lists the jobs whose key or level changed.
   virtual void refresh(const Yard& /*yard*/, std::vector<JobId>& /*changed*/) {}
@@ -73,6 +76,11 @@ class PreemptStage {
   virtual bool use(const TrialRights& /*rights*/) { return false; }
   /// Likewise: the order stage that it works with.
   virtual void use_levels_of(const OrderStage& /*order*/) {}
+  /// Likewise: what to believe of the time that jobs have left.
+  virtual void use_estimates(const Estimator& /*estimates*/) {}
+  /// What the room that was last made for this job was expected to gain, in seconds of completion
+  /// time; none if the stage does not reckon it.
+  [[nodiscard]] virtual std::optional<double> expected_gain_s(JobId /*waiter*/) const { return {}; }
   /// The order stage moved a running job to another level.
   virtual void on_level(const Yard& /*yard*/, JobId /*job*/) {}
 };

@@ -400,18 +400,18 @@ void Yard::enter(JobId job, Phase phase) {
 
 // --- What policies may know ----------------------------------------------------------------------
 
-Duration Yard::expected_remaining(JobId id) const {
+Duration Yard::expected_remaining(JobId id, Duration estimate) const {
   const JobState& state = this->state(id);
   Duration done = state.done;
   if (state.phase == Phase::running) done += work_done(job(id), now_ - state.since);
-  return std::max(job(id).estimate - done, microseconds(1));
+  return std::max(estimate - done, microseconds(1));
 }
 
-Time Yard::expected_end(JobId id) const {
+Time Yard::expected_end(JobId id, Duration estimate) const {
   const JobState& state = this->state(id);
   const Job& job = this->job(id);
   if (state.phase == Phase::draining) return state.since + job.grace + job.save;
-  const Duration left = std::max(job.estimate - state.done, microseconds(1));
+  const Duration left = std::max(estimate - state.done, microseconds(1));
   const Duration load = state.phase == Phase::starting ? job.load : Duration{};
   return state.since + load + run_time(job, left);
 }

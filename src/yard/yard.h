@@ -109,10 +109,15 @@ class Yard {
 
   // --- What policies may know of the future ----------------------------------------------------
   /// Work left by the job's estimate; at least 1 us, also when it has outlived its estimate.
-  [[nodiscard]] Duration expected_remaining(JobId id) const;
+  [[nodiscard]] Duration expected_remaining(JobId id) const {
+    return expected_remaining(id, job(id).estimate);
+  }
   /// When a job that holds GPUs would leave if nothing happened to it, by its estimate. Does not
   /// change while it runs.
-  [[nodiscard]] Time expected_end(JobId id) const;
+  [[nodiscard]] Time expected_end(JobId id) const { return expected_end(id, job(id).estimate); }
+  /// The same by another estimate of the whole job.
+  [[nodiscard]] Duration expected_remaining(JobId id, Duration estimate) const;
+  [[nodiscard]] Time expected_end(JobId id, Duration estimate) const;
   /// GPU time, in GPU-microseconds, of the work that counts; in the present run of all the time
   /// since it loaded, checkpoints included.
   [[nodiscard]] std::int64_t attained_service(JobId id) const;

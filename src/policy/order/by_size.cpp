@@ -14,17 +14,30 @@ class ShortestJob final : public OrderStage {
   }
 };
 
-class ShortestRemainingTime final : public OrderStage {
+class ByEstimate : public OrderStage {
+ public:
+  void use_estimates(const Estimator& estimates) override { estimates_ = &estimates; }
+
+ protected:
+  [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const {
+    return estimates_->remaining(yard, job);
+  }
+
+ private:
+  const Estimator* estimates_ = &declared_estimates();
+};
+
+class ShortestRemainingTime final : public ByEstimate {
  public:
   [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    return yard.expected_remaining(job).us;
+    return remaining(yard, job).us;
   }
 };
 
-class ShortestRemainingService final : public OrderStage {
+class ShortestRemainingService final : public ByEstimate {
  public:
   [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    return (yard.expected_remaining(job) * yard.job(job).gpus()).us;
+    return (remaining(yard, job) * yard.job(job).gpus()).us;
   }
 };
 

@@ -15,13 +15,15 @@ class ByRemaining : public PreemptStage {
                  Time& retry) override {
     if (!may_preempt(yard, waiter)) return false;
     Offers offers(yard, waiter, max_machines, finder, retry);
-    const Time shortest = yard.now() + least_remaining(yard, waiter);
+    const Time shortest = estimates_->rank_of(yard, least_remaining(yard, waiter));
     return by_end_.offer(yard, offers, shortest, [&](JobId job) { return is_victim(yard, job); });
   }
 
+  void use_estimates(const Estimator& estimates) override { estimates_ = &estimates; }
+
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
     if (from == Phase::running) by_end_.remove(job);
-    if (to == Phase::running) by_end_.add(yard, job, yard.expected_end(job));
+    if (to == Phase::running) by_end_.add(yard, job, estimates_->rank(yard, job));
   }
 
  protected:
@@ -29,8 +31,12 @@ class ByRemaining : public PreemptStage {
   [[nodiscard]] virtual bool is_victim(const Yard& yard, JobId job) const = 0;
   /// A victim must have more than this left.
   [[nodiscard]] virtual Duration least_remaining(const Yard& yard, JobId waiter) const = 0;
+  [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const {
+    return estimates_->remaining(yard, job);
+  }
 
  private:
+  const Estimator* estimates_ = &declared_estimates();
   Pausable<Time> by_end_;
 };
 
@@ -38,7 +44,7 @@ class SrtfBlind final : public ByRemaining {
   [[nodiscard]] bool may_preempt(const Yard&, JobId) const override { return true; }
   [[nodiscard]] bool is_victim(const Yard&, JobId) const override { return true; }
   [[nodiscard]] Duration least_remaining(const Yard& yard, JobId waiter) const override {
-    return yard.expected_remaining(waiter);
+    return remaining(yard, waiter);
   }
 };
 

@@ -52,9 +52,30 @@ class Pausable {
       return above < entry.rank && (!is_victim(entry.job) || !offers.make(entry.job));
     });
     if (offers.accepted()) return true;
-    find_retry(yard, offers, above, is_victim);
+    find_retry(
+        yard, offers, [&](Rank rank) { return above < rank; }, is_victim);
     return false;
   }
+
+  /// Calls visit(rank, job) for those that may be paused by now, the highest rank first, until it
+  /// returns false.
+  template <class Visit>
+  void walk(const Yard& yard, Visit visit) {
+    if (yard.rules().min_run == Duration::max()) return;
+    admit_newcomers(yard);
+    ready_.each_reverse([&](const Entry& entry) { return visit(entry.rank, entry.job); });
+  }
+
+  /// Lowers the offers' retry to when the next may be paused for whose rank is_enough(rank), which
+  /// holds for all ranks above one for which it does.
+  template <class IsEnough>
+  void find_retry(const Yard& yard, Offers& offers, IsEnough is_enough) const {
+    if (yard.rules().min_run == Duration::max()) return;
+    find_retry(yard, offers, is_enough, [](JobId) { return true; });
+  }
+
+  /// Of a job that runs.
+  [[nodiscard]] Rank rank(JobId job) const { return ranks_[index(job)]; }
 
  private:
   struct Entry {
@@ -86,12 +107,12 @@ class Pausable {
   }
 
   /// By time, so that the first that would do is the one.
-  template <class IsVictim>
-  void find_retry(const Yard& yard, Offers& offers, Rank above, IsVictim is_victim) const {
-    if (protected_.empty() || !(above < protected_.back().rank)) return;
+  template <class IsEnough, class IsVictim>
+  void find_retry(const Yard& yard, Offers& offers, IsEnough is_enough, IsVictim is_victim) const {
+    if (protected_.empty() || !is_enough(protected_.back().rank)) return;
     for (const Newcomer& newcomer : newcomers_) {
       if (protected_until(yard, newcomer) >= offers.retry()) return;
-      if (above < ranks_[index(newcomer.job)] && !has_left(yard, newcomer) &&
+      if (is_enough(ranks_[index(newcomer.job)]) && !has_left(yard, newcomer) &&
           is_victim(newcomer.job))
         offers.retry_with(newcomer.job);
     }

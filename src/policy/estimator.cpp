@@ -1,0 +1,130 @@
+#include "policy/estimator.h"
+
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/grow.h"
+#include "base/random.h"
+
+namespace trainyard {
+namespace {
+
+class Declared final : public Estimator {
+ public:
+  [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const override {
+    return yard.expected_remaining(job);
+  }
+  [[nodiscard]] Time rank(const Yard& yard, JobId job) const override {
+    return yard.expected_end(job);
+  }
+};
+
+/// Estimates of the whole that are made once, when a job is submitted.
+class AtSubmission : public Estimator {
+ public:
+  [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const override {
+    return yard.expected_remaining(job, estimates_[index(job)]);
+  }
+  [[nodiscard]] Time rank(const Yard& yard, JobId job) const override {
+    return yard.expected_end(job, estimates_[index(job)]);
+  }
+  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
+    if (to == Phase::done) finished(yard, job);
+    if (from != Phase::absent) return;
+    grow_to(estimates_, index(job), yard.workload().jobs.size());
+    estimates_[index(job)] = std::max(estimate(yard, job), microseconds(1));
+  }
+
+ protected:
+  [[nodiscard]] virtual Duration estimate(const Yard& yard, JobId job) = 0;
+  virtual void finished(const Yard& /*yard*/, JobId /*job*/) {}
+
+ private:
+  std::vector<Duration> estimates_;  // by job
+};
+
+class WithError final : public AtSubmission {
+ public:
+  WithError(double error, std::uint64_t seed) : error_(error), random_(seed, kStream) {}
+
+ private:
+  static constexpr std::uint64_t kStream = 102;
+
+  Duration estimate(const Yard& yard, JobId job) override {
+    const double factor = random_.uniform(1 - error_, 1 + error_);
+    const double us = static_cast<double>(yard.job(job).estimate.us) * std::max(factor, 0.0);
+    return Duration{std::llround(std::min(us, static_cast<double>(kLongestDuration.us)))};
+  }
+
+  double error_;
+  Random random_;  // jobs are submitted in the order of their numbers
+};
+
+class History final : public AtSubmission {
+  struct Seen {
+    double log_sum = 0;
+    double count = 0;
+  };
+
+  Duration estimate(const Yard& yard, JobId id) override {
+    const Job& job = yard.job(id);
+    for (const Key& key : {Key{index(job.user), job.gpus()}, Key{index(job.user), kAny}, kAll})
+      if (const auto seen = seen_.find(key); seen != seen_.end())
+        return Duration{std::llround(std::exp(seen->second.log_sum / seen->second.count))};
+    return hours(1);
+  }
+
+  void finished(const Yard& yard, JobId id) override {
+    const Job& job = yard.job(id);
+    const double log = std::log(static_cast<double>(yard.state(id).done.us));
+    for (const Key& key : {Key{index(job.user), job.gpus()}, Key{index(job.user), kAny}, kAll}) {
+      Seen& seen = seen_[key];
+      seen.log_sum += log;
+      ++seen.count;
+    }
+  }
+
+  using Key = std::pair<std::size_t, std::int32_t>;  // a user, and how many GPUs
+  static constexpr std::int32_t kAny = -1;
+  static constexpr Key kAll{static_cast<std::size_t>(-1), kAny};
+
+  std::map<Key, Seen> seen_;
+};
+
+/// Left is what was done so far, so a running job's grows with the clock.
+class Attained final : public Estimator {
+ public:
+  [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const override {
+    const JobState& state = yard.state(job);
+    Duration done = state.done;
+    if (state.phase == Phase::running) done += yard.now() - state.since;
+    return std::max(done, microseconds(1));
+  }
+  [[nodiscard]] Time rank(const Yard& yard, JobId job) const override {
+    return Time{yard.state(job).done.us - yard.state(job).since.us};
+  }
+  [[nodiscard]] Time rank_of(const Yard& yard, Duration left) const override {
+    return Time{left.us - yard.now().us};
+  }
+  [[nodiscard]] Duration left_at(const Yard& yard, Time rank) const override {
+    return Duration{rank.us + yard.now().us};
+  }
+};
+
+}  // namespace
+
+const Estimator& declared_estimates() {
+  static const Declared declared;
+  return declared;
+}
+
+std::unique_ptr<Estimator> make_estimator(std::string_view name, double error, std::uint64_t seed) {
+  if (name == "attained") return std::make_unique<Attained>();
+  if (name == "history") return std::make_unique<History>();
+  if (error > 0) return std::make_unique<WithError>(error, seed);
+  return std::make_unique<Declared>();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,51 @@
+// What a policy believes of the time that jobs have left. Stages that go by remaining time (order
+// srtf and srsf; preempt srtf-blind, longest-remaining and benefit) ask this and nothing else, so
+// that the same policy can be run on better or worse knowledge:
+//
+//   declared  what the job's estimate says; a trace's importer sets that to the truth. With an
+//             error e every job's is multiplied by its own factor from [1 - e, 1 + e], drawn once.
+//   attained  a job is expected to go on for as long as it has run already. Nothing is declared.
+//   history   a job is expected to take the geometric mean of its user's jobs of as many GPUs that
+//             have finished, as of its submission; of all that user's, or of everybody's, where
+//             there are none; an hour where nobody's has.
+//
+// A running job's time left changes with the clock. To keep running jobs sorted they are given a
+// rank that does not: at any instant a higher rank means more time left.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "yard/yard.h"
+
+namespace trainyard {
+
+class Estimator {
+ public:
+  virtual ~Estimator() = default;
+
+  /// Work that a job has left; at least 1 us.
+  [[nodiscard]] virtual Duration remaining(const Yard& yard, JobId job) const = 0;
+
+  /// Of a job that begins to run; fixed while it does.
+  [[nodiscard]] virtual Time rank(const Yard& yard, JobId job) const = 0;
+  /// The rank that goes with so much time left now, and the other way round.
+  [[nodiscard]] virtual Time rank_of(const Yard& yard, Duration left) const {
+    return yard.now() + left;
+  }
+  [[nodiscard]] virtual Duration left_at(const Yard& yard, Time rank) const {
+    return rank - yard.now();
+  }
+
+  /// Called before the stages take note of the change.
+  virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
+};
+
+/// What jobs declare, as it is.
+const Estimator& declared_estimates();
+
+/// "declared", "attained" or "history"; the error is that of `declared`.
+std::unique_ptr<Estimator> make_estimator(std::string_view name, double error, std::uint64_t seed);
+
+}  // namespace trainyard

@@ -1,0 +1,247 @@
+// A pause must pay for itself (Xion: Go et al. 2023; the rule is not published, this one is ours):
+// a waiting job gets the room of others only if the sum of completion times falls by it, the time
+// to save, to load and to wait for both included. The arithmetic is in gain.h.
+//
+// Victims are offered by what pausing each alone would gain, most first (ties: who would stay
+// longest, then who was submitted last), until the gang fits; with free pauses that is the order of
+// srtf-blind. Which set of several costs the least is another question, so a second one is looked
+// at: of the kPool that would stay longest and whose pauses pay alone, those that lose the least
+// for each GPU first. It is taken if it gains more; but for the comparison its victims' time is
+// worth no more than that of the first set, so that it can win by its costs only, and never when
+// pauses are free. What is chosen is done if it gains anything at all.
+//
+// The walk goes by time left, which is more than what a pause gains: as soon as the best gain
+// found is no less than that of the next if it were free, it is the best of all.
+#include <algorithm>
+#include <queue>
+
+#include "policy/members.h"
+#include "policy/preempt/gain.h"
+#include "policy/preempt/pausable.h"
+
+namespace trainyard {
+namespace {
+
+class Benefit final : public PreemptStage {
+ public:
+  explicit Benefit(const Params& params) : price_(params.real("trial_price")) {}
+
+  bool use(const TrialRights& rights) override {
+    rights_ = &rights;
+    return price_ != 1;
+  }
+  void use_estimates(const Estimator& estimates) override { estimates_ = &estimates; }
+
+  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
+    if (from == Phase::queued) --waiting_;
+    if (to == Phase::queued) ++waiting_;
+    if (from == Phase::running) {
+      running_.erase({by_left_.rank(job), job});
+      by_left_.remove(job);
+    }
+    if (to == Phase::running) {
+      by_left_.add(yard, job, estimates_->rank(yard, job));
+      running_.insert({by_left_.rank(job), job});
+    }
+  }
+
+  bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
+                 Time& retry) override;
+
+  [[nodiscard]] std::optional<double> expected_gain_s(JobId waiter) const override {
+    return waiter == last_waiter_ ? std::optional(last_gain_ / 1e6) : std::nullopt;
+  }
+
+ private:
+  static constexpr std::size_t kPool = 128;
+
+  struct Candidate {
+    double gain = 0;  // of pausing it alone
+    Time rank;
+    JobId job = kNoJob;
+    double loss_per_gpu = 0;
+
+    /// By what pausing it gains, the least first.
+    friend bool operator<(const Candidate& a, const Candidate& b) {
+      if (a.gain != b.gain) return a.gain < b.gain;
+      return a.rank != b.rank ? a.rank < b.rank : a.job < b.job;
+    }
+  };
+
+  struct Running {
+    Time rank;
+    JobId job = kNoJob;
+
+    friend bool operator<(const Running& a, const Running& b) {
+      return a.rank != b.rank ? a.rank < b.rank : a.job < b.job;
+    }
+  };
+
+  [[nodiscard]] double price_of(JobId job) const {
+    return price_ != 1 && rights_->acts_as_trial(job) ? price_ : 1;
+  }
+  [[nodiscard]] GainWaiter waiter_terms(const Yard& yard, JobId waiter) const;
+  [[nodiscard]] GainVictim victim_terms(const Yard& yard, JobId victim, Time rank) const;
+  [[nodiscard]] Candidate candidate(const Yard& yard, const GainWaiter& w, JobId job,
+                                    Time rank) const;
+  /// More than any pause can gain of a job that has so much left.
+  [[nodiscard]] double bound(const Yard& yard, const GainWaiter& w, Time rank) const;
+
+  /// When the waiter would have room if nobody were paused; infinite if that cannot be told.
+  [[nodiscard]] double first_room(const Yard& yard, JobId waiter, std::int32_t max_machines,
+                                  RoomFinder& finder) const;
+  void offer_by_gain(const Yard& yard, const GainWaiter& w, Offers& offers);
+  void offer_by_loss(const Yard& yard, const GainWaiter& w, Offers& offers);
+  [[nodiscard]] PauseGain gain_of(const Yard& yard, const GainWaiter& w,
+                                  std::span<const JobId> victims) const;
+
+  double price_;
+  const TrialRights* rights_ = nullptr;
+  const Estimator* estimates_ = &declared_estimates();
+  Pausable<Time> by_left_;       // those that may be paused, or soon
+  SortedList<Running> running_;  // all of them
+  std::int64_t waiting_ = 0;     // jobs in the queue
+
+  JobId last_waiter_ = kNoJob;  // whom room was found for last, and what that gains
+  double last_gain_ = 0;
+
+  std::vector<Candidate> heap_;
+  Placement room_;
+  std::vector<JobId> victims_;
+};
+
+GainWaiter Benefit::waiter_terms(const Yard& yard, JobId waiter) const {
+  const double gpus = std::max(yard.cluster().total_gpus, 1);
+  return {static_cast<double>(estimates_->remaining(yard, waiter).us),
+          static_cast<double>(yard.job(waiter).load.us), price_of(waiter),
+          static_cast<double>(waiting_ - 1) / gpus};
+}
+
+GainVictim Benefit::victim_terms(const Yard& yard, JobId victim, Time rank) const {
+  const Job& job = yard.job(victim);
+  return {static_cast<double>(estimates_->left_at(yard, rank).us),
+          static_cast<double>(job.expected_pause().us), static_cast<double>(job.load.us),
+          std::max(static_cast<double>(job.gpus()), 1.0), price_of(victim)};
+}
+
+Benefit::Candidate Benefit::candidate(const Yard& yard, const GainWaiter& w, JobId job,
+                                      Time rank) const {
+  const GainVictim v = victim_terms(yard, job, rank);
+  const double gain = w.price * v.left - v.price * w.remaining - w.price * v.leave;
+  const double loss = pause_loss(w, v);
+  return {std::floor(gain) - loss, rank, job, loss / v.gpus};
+}
+
+double Benefit::bound(const Yard& yard, const GainWaiter& w, Time rank) const {
+  const double least_price = std::min(price_, 1.0);
+  return w.price * static_cast<double>(estimates_->left_at(yard, rank).us) -
+         least_price * (w.remaining + w.load);
+}
+
+bool Benefit::make_room(const Yard& yard, JobId waiter, std::int32_t max_machines,
+                        RoomFinder& finder, Time& retry) {
+  GainWaiter w = waiter_terms(yard, waiter);
+  Offers offers(yard, waiter, max_machines, finder, retry);
+  offer_by_gain(yard, w, offers);
+  if (offers.accepted()) {
+    room_ = finder.room();
+    victims_.assign(finder.victims().begin(), finder.victims().end());
+    w.without = first_room(yard, waiter, max_machines, finder) * static_cast<double>(waiting_);
+    finder.settle(room_, victims_);
+    const PauseGain first = gain_of(yard, w, victims_);
+    double gain = first.gain();
+    if (victims_.size() > 1) {
+      Offers others(yard, waiter, max_machines, finder, retry);
+      offer_by_loss(yard, w, others);
+      const PauseGain second = gain_of(yard, w, finder.victims());
+      const double worth = std::min(first.free_gain(), second.free_gain());
+      if (others.accepted() && worth - second.loss() > gain) {
+        gain = second.gain();
+      } else {
+        finder.settle(room_, victims_);
+      }
+    }
+    if (gain >= 0) {
+      last_waiter_ = waiter;
+      last_gain_ = gain;
+      return true;
+    }
+  }
+  by_left_.find_retry(yard, offers, [&](Time rank) { return bound(yard, w, rank) > 0; });
+  return false;
+}
+
+double Benefit::first_room(const Yard& yard, JobId waiter, std::int32_t max_machines,
+                           RoomFinder& finder) const {
+  double left = std::numeric_limits<double>::infinity();
+  finder.begin(waiter, max_machines);
+  running_.each([&](const Running& next) {
+    if (!finder.offer(next.job)) return true;
+    left = std::max(0.0, static_cast<double>(estimates_->left_at(yard, next.rank).us));
+    return false;
+  });
+  return left;
+}
+
+void Benefit::offer_by_gain(const Yard& yard, const GainWaiter& w, Offers& offers) {
+  heap_.clear();
+  const auto offer_best = [&] {
+    std::pop_heap(heap_.begin(), heap_.end());
+    const JobId best = heap_.back().job;
+    heap_.pop_back();
+    return offers.make(best);
+  };
+  by_left_.walk(yard, [&](Time rank, JobId job) {
+    const double most = bound(yard, w, rank);
+    while (!heap_.empty() && heap_.front().gain >= most)
+      if (offer_best()) return false;
+    if (most <= 0) return false;
+    if (const Candidate c = candidate(yard, w, job, rank); c.gain > 0) {
+      heap_.push_back(c);
+      std::push_heap(heap_.begin(), heap_.end());
+    }
+    return true;
+  });
+  while (!offers.accepted() && !heap_.empty()) offer_best();
+}
+
+void Benefit::offer_by_loss(const Yard& yard, const GainWaiter& w, Offers& offers) {
+  heap_.clear();
+  by_left_.walk(yard, [&](Time rank, JobId job) {
+    if (bound(yard, w, rank) <= 0) return false;
+    if (const Candidate c = candidate(yard, w, job, rank); c.gain > 0) heap_.push_back(c);
+    return heap_.size() < kPool;
+  });
+  std::sort(heap_.begin(), heap_.end(), [](const Candidate& a, const Candidate& b) {
+    return a.loss_per_gpu != b.loss_per_gpu ? a.loss_per_gpu < b.loss_per_gpu : b < a;
+  });
+  for (const Candidate& c : heap_)
+    if (offers.make(c.job)) return;
+}
+
+PauseGain Benefit::gain_of(const Yard& yard, const GainWaiter& w,
+                           std::span<const JobId> victims) const {
+  PauseGain gain(w);
+  for (const JobId victim : victims) gain.add(victim_terms(yard, victim, by_left_.rank(victim)));
+  return gain;
+}
+
+}  // namespace
+
+Member<PreemptStage> preempt_benefit() {
+  return {{"benefit",
+           "a job pauses others only if that pays: the sum of completion times falls, all costs "
+           "included",
+           "Xion (Go et al. 2023); its rule is not published, this one is ours",
+           {{"trial_price",
+             ParamType::real,
+             "1",
+             "how many minutes of others' time a minute of a trial job's is worth",
+             {},
+             "ours, beyond the paper"}}},
+          [](const Params& params) -> std::unique_ptr<PreemptStage> {
+            return std::make_unique<Benefit>(params);
+          }};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,134 @@
+// When a pause pays, and whose, on yards made by hand.
+#include <gtest/gtest.h>
+
+#include "policy/testing.h"
+
+namespace trainyard {
+namespace {
+
+const std::vector<std::string> kAtOnce{"yard.min_run=0"};
+
+std::vector<std::uint32_t> leaving(const HandPolicy& h) {
+  std::vector<std::uint32_t> jobs;
+  for (std::uint32_t i = 0; i < h.yard.jobs(); ++i)
+    if (h.phase(JobId{i}) == Phase::draining) jobs.push_back(i);
+  return jobs;
+}
+
+/// Takes a minute to leave and none to load.
+Job one(int hours_long, std::int32_t gpus = 1) {
+  return costly(gang(gpus, 1, hours(hours_long)), {}, minutes(1), {});
+}
+
+TEST(Benefit, PausesOnlyIfThatPays) {
+  HandPolicy h("1x1xV100", "xion", kAtOnce);
+  h.submit(one(1));
+  h.decide();
+  h.submit(gang(1, 1, minutes(58) + seconds(1)));
+  h.decide();
+  EXPECT_TRUE(leaving(h).empty()) << "60 - 58 - 2 minutes, less a second";
+  h.submit(gang(1, 1, minutes(56)));
+  h.decide();
+  EXPECT_EQ(leaving(h), std::vector{0U}) << "60 - 56 - 2 - 1 minutes: another waits beside it";
+  EXPECT_EQ(h.policy->expected_gain_s(JobId{2}), 60);
+  EXPECT_EQ(h.policy->expected_gain_s(JobId{1}), std::nullopt);
+}
+
+TEST(Benefit, WaitsForTheFirstToEndRatherThanPauseTheLongest) {
+  HandPolicy h("1x2xV100", "xion", kAtOnce);
+  h.submit(one(100));
+  h.submit(one(1));
+  h.decide();
+  h.submit(gang(1, 1, hours(2)));
+  h.decide();
+  EXPECT_TRUE(leaving(h).empty()) << "in an hour there is room; until then 2 h gain nothing";
+  h.submit(gang(1, 1, minutes(10)));
+  h.decide();
+  EXPECT_EQ(leaving(h), std::vector{0U}) << "60 min until there is room, 120 for the two of them";
+  EXPECT_EQ(h.refused, 0U);
+}
+
+TEST(Benefit, OfEquallyLongOnesTheCheapestLeaves) {
+  HandPolicy h("1x3xV100", "xion", kAtOnce);
+  for (const int cost : {5, 2, 9})
+    h.submit(costly(gang(1, 1, hours(9)), {}, minutes(cost), minutes(cost)));
+  for (int i = 0; i < 2; ++i) {
+    h.decide();
+    for (std::uint32_t j = 0; j < 3; ++j)
+      if (h.phase(JobId{j}) == Phase::starting) h.tell(EventKind::loaded, JobId{j});
+  }
+  h.submit(gang(1, 1, minutes(1)));
+  h.decide();
+  EXPECT_EQ(leaving(h), std::vector{1U});
+}
+
+TEST(Benefit, OneLargeVictimRatherThanManySmallOnes) {
+  HandPolicy h("2x4xV100", "xion", kAtOnce);
+  for (int i = 0; i < 4; ++i) h.submit(one(20));
+  h.submit(one(18, 4));
+  h.decide();
+  EXPECT_EQ(h.phases(), "running running running running running");
+  h.submit(gang(4, 1, minutes(1)));
+  h.decide();
+  EXPECT_EQ(leaving(h), std::vector{4U}) << "by time left the four would go";
+  HandPolicy blind("2x4xV100", "srtf", kAtOnce);
+  for (int i = 0; i < 4; ++i) blind.submit(one(20));
+  blind.submit(one(18, 4));
+  blind.decide();
+  blind.submit(gang(4, 1, minutes(1)));
+  blind.decide();
+  EXPECT_EQ(leaving(blind), (std::vector{0U, 1U, 2U, 3U}));
+}
+
+TEST(Benefit, ManyVictimsMustPayForEachOfThem) {
+  HandPolicy h("1x8xV100", "xion", kAtOnce);
+  for (int i = 0; i < 8; ++i) h.submit(one(4));
+  h.decide();
+  h.submit(gang(8, 1, minutes(40)));
+  h.decide();
+  EXPECT_TRUE(leaving(h).empty()) << "4 h sooner, for 8 x 40 min";
+  h.submit(gang(8, 1, minutes(10)));
+  h.decide();
+  EXPECT_EQ(leaving(h).size(), 8U) << "4 h sooner, for 8 x 10 min and 9 + 8 x 2 min of saving";
+}
+
+TEST(Benefit, TheProtectedAreAskedForAgain) {
+  HandPolicy h("1x1xV100", "xion", {"yard.min_run=10m"});
+  h.submit(one(9));
+  h.decide();
+  h.submit(gang(1, 1, minutes(1)));
+  h.decide();
+  EXPECT_TRUE(leaving(h).empty());
+  EXPECT_EQ(h.wake, Time{} + minutes(10));
+  h.at(minutes(10));
+  h.decide();
+  EXPECT_EQ(leaving(h), std::vector{0U});
+}
+
+TEST(Benefit, ATrialJobsMinutesHaveAPrice) {
+  for (const auto& [price, pauses] :
+       std::vector<std::pair<std::string, bool>>{{"1", false}, {"30", true}}) {
+    HandPolicy h("1x1xV100", "fitgpp+xion", {"yard.min_run=0", "preempt.trial_price=" + price});
+    h.submit(one(1));
+    h.decide();
+    h.at(minutes(50));
+    h.submit(trial(gang(1, 1, minutes(30))));
+    h.decide();
+    EXPECT_EQ(!leaving(h).empty(), pauses) << "it would wait for 10 min; price " << price;
+  }
+}
+
+TEST(Benefit, ABatchJobDoesNotPauseATrialJobThatIsWorthMore) {
+  for (const auto& [price, pauses] :
+       std::vector<std::pair<std::string, bool>>{{"1", true}, {"30", false}}) {
+    HandPolicy h("1x1xV100", "fitgpp+xion", {"yard.min_run=0", "preempt.trial_price=" + price});
+    h.submit(trial(one(1)));
+    h.decide();
+    h.submit(gang(1, 1, minutes(10)));
+    h.decide();
+    EXPECT_EQ(!leaving(h).empty(), pauses) << price;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard

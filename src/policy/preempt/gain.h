@@ -1,0 +1,87 @@
+// What a pause gains, in the sum of completion times: the arithmetic of preempt=benefit.
+//
+// One slot, a victim v with R_v left, which takes S_v to leave and L_v to load again, and a waiter
+// w with L_w and R_w ahead of it:
+//
+//   not pausing   v ends at R_v, w at R_v + L_w + R_w
+//   pausing       w ends at S_v + L_w + R_w, v at that + L_v + R_v
+//   gain          R_v - R_w - L_w - 2 S_v - L_v - n (S_v + L_v)
+//
+// where n other jobs wait for the slot, each of which the pause delays by S_v + L_v. Example: R_v =
+// 60 min, R_w = 10 min, S_v = 1 min, L_v = L_w = 2 min, n = 3: 60 - 10 - 2 - 2 - 2 - 9 = 35 min.
+//
+// A cluster has many slots, and pauses can take several victims V. Ours, beyond the above:
+//
+//   gain = max(0, min(D, max R_v) - |V| R_w) - max S_v - sum of (S_v + L_w + L_v + n_v (S_v + L_v))
+//
+//  - D, in place of R_v: without the pause the waiter does not wait for these victims but for the
+//    first that end, T from now; and when it starts, everybody who waits behind it moves up. If
+//    rooms come free every T, the last of the W others starts at D = (1 + W) T, and the sum of what
+//    all of them gain by one more room now is D. But never more than by the victims' own end.
+//  - n_v: GPU time that is lost delays all that wait, by as much as the whole cluster needs to make
+//  up
+//    for it: n_v = W x (GPUs of v) / (GPUs of the cluster).
+//  - max(0, ...): what is gained when pauses are free is never counted as a loss, so that free
+//  pauses
+//    are SRTF's. (For gangs it can be one: SRTF lets one job take the place of many.)
+//  - A price: a minute of delay of a trial job is worth `price` minutes of another's.
+//
+// All terms are whole microseconds in doubles, so that sums do not depend on their order.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace trainyard {
+
+/// Times in microseconds.
+struct GainWaiter {
+  double remaining = 0;  // R
+  double load = 0;       // L
+  double price = 1;
+  double others_per_gpu = 0;                                 // W, over the GPUs of the cluster
+  double without = std::numeric_limits<double>::infinity();  // D
+};
+
+struct GainVictim {
+  double left = 0;   // R, as long as it would stay
+  double leave = 0;  // S
+  double load = 0;   // L
+  double gpus = 1;
+  double price = 1;
+};
+
+/// What is lost by this pause whatever is gained: 0 when pauses are free.
+inline double pause_loss(const GainWaiter& w, const GainVictim& v) {
+  const double others = std::floor((v.leave + v.load) * w.others_per_gpu * v.gpus);
+  return std::floor(v.price * (v.leave + w.load + v.load)) + others;
+}
+
+/// The gain of pausing all that were added.
+class PauseGain {
+ public:
+  explicit PauseGain(const GainWaiter& waiter) : waiter_(waiter) {}
+
+  PauseGain& add(const GainVictim& v) {
+    left_ = std::max(left_, v.left);
+    leave_ = std::max(leave_, v.leave);
+    suspended_ += std::floor(v.price * waiter_.remaining);
+    loss_ += pause_loss(waiter_, v);
+    return *this;
+  }
+
+  /// What would be gained if nothing were lost.
+  [[nodiscard]] double free_gain() const {
+    return std::max(0.0, std::floor(waiter_.price * std::min(waiter_.without, left_)) - suspended_);
+  }
+  /// What the pauses cost.
+  [[nodiscard]] double loss() const { return std::floor(waiter_.price * leave_) + loss_; }
+  [[nodiscard]] double gain() const { return free_gain() - loss(); }
+
+ private:
+  GainWaiter waiter_;
+  double left_ = 0, leave_ = 0, suspended_ = 0, loss_ = 0;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,67 @@
+#include "policy/preempt/gain.h"
+
+#include <gtest/gtest.h>
+
+namespace trainyard {
+namespace {
+
+constexpr double kMinute = 60e6;
+
+GainVictim victim(double left, double leave, double load, double gpus = 1) {
+  return {left * kMinute, leave * kMinute, load * kMinute, gpus};
+}
+
+double gain_min(const GainWaiter& w, std::initializer_list<GainVictim> victims) {
+  PauseGain gain(w);
+  for (const GainVictim& v : victims) gain.add(v);
+  return gain.gain() / kMinute;
+}
+
+TEST(PauseGain, OneSlotIsTheSumOfCompletionTimesWithoutLessWith) {
+  GainWaiter w{10 * kMinute, 2 * kMinute};
+  // Not pausing: 60 and 60 + 2 + 10. Pausing: 1 + 2 + 10 and 1 + 2 + 10 + 2 + 60.
+  EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 60 + 72 - 13 - 75);
+  w.others_per_gpu = 3;
+  EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 60 + 72 - 13 - 75 - 3 * 3);
+}
+
+TEST(PauseGain, OthersAreDelayedByTheGpuTimeThatIsLost) {
+  const GainWaiter w{10 * kMinute, 0, 1, 16.0 / 64};  // 16 jobs wait beside it for 64 GPUs
+  EXPECT_EQ(gain_min(w, {victim(60, 1, 3, 8)}), 60 - 10 - 2 - 3 - 16 * 4 * 8 / 64);
+}
+
+TEST(PauseGain, WithoutAPauseItWaitsForTheFirstRoomAndNotForTheVictim) {
+  GainWaiter w{10 * kMinute, 2 * kMinute};
+  w.without = 30 * kMinute;
+  EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 30 - 10 - 2 - 2 - 2);
+  w.without = 90 * kMinute;
+  EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 60 - 10 - 2 - 2 - 2) << "but the victim ends first";
+}
+
+TEST(PauseGain, SeveralVictimsAreEachSuspendedAndLeaveTogether) {
+  const GainWaiter w{10 * kMinute, 2 * kMinute};
+  EXPECT_EQ(gain_min(w, {victim(60, 1, 2), victim(50, 3, 4)}),
+            60 - 2 * 10 - 3 - (1 + 2 + 2) - (3 + 2 + 4));
+}
+
+TEST(PauseGain, FreePausesLoseNothing) {
+  const GainWaiter w{40 * kMinute, 0};
+  EXPECT_EQ(gain_min(w, {victim(60, 0, 0), victim(50, 0, 0)}), 0) << "SRTF would pause both";
+}
+
+TEST(PauseGain, ATrialJobsTimeHasAPriceOnBothSides) {
+  GainWaiter w{10 * kMinute, 2 * kMinute, 5};
+  EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 5 * (60 - 1) - (10 + 1 + 2 + 2));
+  w.price = 1;
+  GainVictim trial = victim(60, 1, 2);
+  trial.price = 3;
+  EXPECT_EQ(gain_min(w, {trial}), 60 - 1 - 3 * (10 + 1 + 2 + 2));
+}
+
+TEST(PauseGain, TheLongestCostOutweighsTheLongestJob) {
+  const double years = 3'650'000.0 * 24 * 60;
+  EXPECT_LT(gain_min({1, 0}, {victim(years, years, 0)}), 0);
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,43 @@
+// What a set of pauses gains by the rule of preempt=benefit, written a second time for the
+// reference: see docs/policies.md. Microseconds.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace trainyard::reference {
+
+struct PauseCase {
+  struct Victim {
+    double left, leave, load, gpus, price;
+  };
+  double remaining, load, price;  // of the waiter
+  double others, cluster_gpus;    // jobs that wait beside it, GPUs there are
+  double first_room;              // when it would have room without a pause; may be infinite
+  std::vector<Victim> victims = {};
+
+  [[nodiscard]] double loss_of(const Victim& v) const {
+    return std::floor(v.price * (v.leave + load + v.load)) +
+           std::floor((v.leave + v.load) * (others / cluster_gpus) * v.gpus);
+  }
+  /// On a slot of its own, as if everybody waited for this one.
+  [[nodiscard]] double gain_alone(const Victim& v) const {
+    return std::floor(price * v.left - v.price * remaining - price * v.leave) - loss_of(v);
+  }
+  [[nodiscard]] double worth() const {
+    double latest = 0, suspended = 0;
+    for (const Victim& v : victims) latest = std::max(latest, v.left);
+    for (const Victim& v : victims) suspended += std::floor(v.price * remaining);
+    const double start = std::min(first_room * (1 + others), latest);
+    return std::max(0.0, std::floor(price * start) - suspended);
+  }
+  [[nodiscard]] double loss() const {
+    double sum = 0, longest = 0;
+    for (const Victim& v : victims) sum += loss_of(v);
+    for (const Victim& v : victims) longest = std::max(longest, v.leave);
+    return sum + std::floor(price * longest);
+  }
+};
+
+}  // namespace trainyard::reference
