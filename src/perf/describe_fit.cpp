@@ -12,7 +12,7 @@ struct ArtifactName {
   std::string_view artifact, catalogue;
 };
 
-/// What Sia calls its models. gpt_pmp (a pipeline, and computed rather than measured) has no entry.
+/// What Sia calls its models. gpt_pmp, a pipeline, has no entry.
 constexpr ArtifactName kSiaNames[] = {{"bert", "BERT-base"},     {"cifar10", "ResNet-18"},
                                       {"imagenet", "ResNet-50"}, {"ncf", "NCF"},
                                       {"yolov3", "YOLOv3"},      {"deepspeech2", "DeepSpeech2"}};
