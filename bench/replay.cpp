@@ -42,7 +42,7 @@ std::vector<Stay> stays_by_begin(const Yard& yard) {
   std::vector<Stay> stays;
   for (std::size_t i = 0; i < yard.jobs(); ++i) {
     const JobState& state = yard.state(JobId{static_cast<std::uint32_t>(i)});
-    stays.push_back({state.first_start, state.end});
+    stays.push_back({state.first_start, state.end()});
   }
   std::sort(stays.begin(), stays.end(),
             [](const Stay& a, const Stay& b) { return a.begin < b.begin; });

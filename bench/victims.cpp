@@ -66,7 +66,7 @@ class Field final : public YardListener {
     const JobId waiter = submit(job);
     Time retry = Time::never();
     const std::uint64_t begin = CycleClock::now();
-    const bool found = stage_->make_room(yard_, waiter, 1, finder_, retry);
+    const bool found = stage_->make_room(yard_, waiter, {1}, finder_, retry);
     const std::uint64_t ticks = CycleClock::now() - begin;
     const Placement room = finder_.room();
     const std::vector<JobId> victims(finder_.victims().begin(), finder_.victims().end());

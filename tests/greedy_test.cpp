@@ -27,7 +27,7 @@ Fared run(const Cluster& cluster, Workload workload, bool greedy, const std::str
   std::vector<double> own, own_jct, trial, batch;
   for (std::uint32_t i = 0; i < workload.jobs.size(); ++i) {
     const Job& job = honest.jobs[i];
-    const double jct = (simulation.yard().state(JobId{i}).end - job.submit).seconds();
+    const double jct = (simulation.yard().state(JobId{i}).end() - job.submit).seconds();
     const double slowdown = jct / job.duration.seconds();
     if (job.user == kGreedy) {
       own.push_back(slowdown);

@@ -87,7 +87,7 @@ TEST_P(EveryPolicy, KeepsTheYardsPromisesAndFinishesEveryJob) {
 std::vector<Time> ends(const Simulation& simulation) {
   std::vector<Time> all;
   for (std::size_t j = 0; j < simulation.yard().jobs(); ++j)
-    all.push_back(simulation.yard().state(job_id(j)).end);
+    all.push_back(simulation.yard().state(job_id(j)).end());
   return all;
 }
 

@@ -204,9 +204,9 @@ TEST_P(LittlesLaw, Holds) {
   for (std::size_t j = 0; j < jobs.jobs.size(); ++j) {
     const JobState& state = simulation.yard().state(JobId{static_cast<std::uint32_t>(j)});
     waited += state.waited.us;
-    completion += (state.end - jobs.jobs[j].submit).us;
+    completion += (state.end() - jobs.jobs[j].submit).us;
     held += (state.done + state.lost).us * jobs.jobs[j].gpus();
-    EXPECT_EQ(state.end - jobs.jobs[j].submit, state.waited + state.done + state.lost) << j;
+    EXPECT_EQ(state.end() - jobs.jobs[j].submit, state.waited + state.done + state.lost + state.slowed) << j;
   }
   EXPECT_EQ(census.waiting_us, waited);
   EXPECT_EQ(census.present_us, completion);

@@ -16,7 +16,7 @@ std::vector<reference::Outcome> simulated(const RandomCase& made, const PolicySp
   std::vector<reference::Outcome> outcomes;
   for (std::size_t j = 0; j < made.workload.jobs.size(); ++j) {
     const JobState& state = simulation.yard().state(JobId{static_cast<std::uint32_t>(j)});
-    outcomes.push_back({state.first_start, state.end, state.pauses});
+    outcomes.push_back({state.first_start, state.end(), state.pauses});
   }
   return outcomes;
 }

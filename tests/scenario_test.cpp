@@ -219,7 +219,7 @@ TEST_P(Scenarios, RunsAsComputedByHand) {
   std::vector<reference::Outcome> found;
   for (std::size_t j = 0; j < scenario.workload.jobs.size(); ++j) {
     const JobState& state = simulation.yard().state(JobId{static_cast<std::uint32_t>(j)});
-    found.push_back({state.first_start, state.end, state.pauses});
+    found.push_back({state.first_start, state.end(), state.pauses});
   }
   expect_timeline(scenario, found, &places);
   EXPECT_EQ(simulation.refused(), 0u);

@@ -26,7 +26,7 @@ std::vector<std::tuple<Time, Time, std::uint32_t>> schedule(const RandomCase& ma
   std::vector<std::tuple<Time, Time, std::uint32_t>> all;
   for (std::uint32_t j = 0; j < made.workload.jobs.size(); ++j) {
     const JobState& state = simulation.yard().state(JobId{j});
-    all.emplace_back(state.first_start, state.end, state.pauses);
+    all.emplace_back(state.first_start, state.end(), state.pauses);
   }
   return all;
 }
@@ -147,7 +147,7 @@ Duration sum_of_jct(const Workload& workload, const std::string& policy) {
   simulation.run();
   Duration sum;
   for (std::uint32_t j = 0; j < workload.jobs.size(); ++j)
-    sum += simulation.yard().state(JobId{j}).end - workload.jobs[j].submit;
+    sum += simulation.yard().state(JobId{j}).end() - workload.jobs[j].submit;
   return sum;
 }
 

@@ -137,7 +137,7 @@ void YardAudit::inspect_job(JobId id) {
   }
   if (state.pauses != book.pauses)
     complain("job {} was paused {} times, not {}", index(id), book.pauses, state.pauses);
-  if (book.held != state.done + state.lost && !holds_gpus(state.phase))
+  if (book.held != state.done + state.lost + state.slowed && !holds_gpus(state.phase))
     complain("job {} held GPUs for {}, but did {} and lost {}", index(id), format(book.held),
              format(state.done), format(state.lost));
   if (book.waited != state.waited && !waits(state.phase))
@@ -159,7 +159,7 @@ std::string snapshot(const Yard& yard) {
   for (std::size_t j = 0; j < yard.jobs(); ++j) {
     const JobState& state = yard.state(job_id(j));
     text += fmt::format("{} {} {} {} {} {} {} {}", name(state.phase), state.pauses, state.since.us,
-                        state.first_start.us, state.end.us, state.done.us, state.waited.us,
+                        state.first_start.us, state.end().us, state.done.us, state.waited.us,
                         state.lost.us);
     if (holds_gpus(state.phase) || state.phase == Phase::reserved) {
       const Placement& shares = yard.placement(job_id(j));

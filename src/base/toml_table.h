@@ -53,7 +53,6 @@ class TableReader {
   void complain(const toml::node& node, std::string_view message);
   /// The same for the table as a whole.
   void complain(std::string_view message) { complain(table_, message); }
-  [[nodiscard]] bool failed() const { return error_.has_value(); }
 
   /// After all fields are read: the first error, also for a field that nobody asked for.
   Expected<void> finish();

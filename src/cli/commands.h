@@ -28,6 +28,7 @@ void add_sim_command(CLI::App& app, Action& chosen);
 void add_compare_command(CLI::App& app, Action& chosen);
 void add_reproduce_command(CLI::App& app, Action& chosen);
 void add_policies_command(CLI::App& app, Action& chosen);
+void add_models_command(CLI::App& app, Action& chosen);
 void add_workload_command(CLI::App& app, Action& chosen);
 void add_completion_command(CLI::App& app, Action& chosen);
 

@@ -78,6 +78,7 @@ int run(int argc, char** argv) {
   add_compare_command(app, chosen);
   add_reproduce_command(app, chosen);
   add_policies_command(app, chosen);
+  add_models_command(app, chosen);
   add_workload_command(app, chosen);
   add_completion_command(app, chosen);
   try {

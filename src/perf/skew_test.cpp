@@ -16,11 +16,12 @@ TEST(Skew, HoweverTheNameIsWritten) {
   EXPECT_TRUE(is_skewed("VGG-16"));
   EXPECT_TRUE(is_skewed("Vgg_16"));
   EXPECT_TRUE(is_skewed("AlexNet"));
+  EXPECT_TRUE(is_skewed("VGG")) << "an alias of VGG-11";
 }
 
 TEST(Skew, UnknownModelsAreNot) {
   EXPECT_FALSE(is_skewed(""));
-  EXPECT_FALSE(is_skewed("vgg"));
+  EXPECT_FALSE(is_skewed("vgg17"));
   EXPECT_FALSE(is_skewed("my vgg16"));
 }
 

@@ -63,7 +63,7 @@ std::string shortage(const Yard& yard, const Shape& shape, std::int32_t max_mach
 }
 
 /// By the estimates of all that runs; none when machines that are down or being emptied are needed.
-std::optional<Time> earliest_fit(const Yard& yard, JobId job, std::int32_t max_machines) {
+std::optional<Time> earliest_fit(const Yard& yard, JobId job, Reach reach) {
   std::vector<JobId> leaving;
   for (std::size_t m = 0; m < yard.cluster().machines.size(); ++m)
     for (const JobId other : yard.jobs_on(MachineId{static_cast<std::uint32_t>(m)}))
@@ -76,7 +76,7 @@ std::optional<Time> earliest_fit(const Yard& yard, JobId job, std::int32_t max_m
   std::sort(leaving.begin(), leaving.end(), sooner);
   leaving.erase(std::unique(leaving.begin(), leaving.end()), leaving.end());
   RoomFinder finder(yard);
-  finder.begin(job, max_machines);
+  finder.begin(job, reach);
   for (const JobId other : leaving)
     if (finder.offer(other)) return std::max(yard.now(), yard.expected_end(other));
   return {};
@@ -92,25 +92,25 @@ WaitReason StagedPolicy::explain(JobId job) const {
     return {"", fmt::format("job {} does not wait: it is {}", who, name(state.phase)), 0, {}};
 
   const Shape& shape = yard_.shape(job);
-  const std::int32_t max_machines = stages_.place->max_machines(yard_, state.shape);
+  const Reach reach = stages_.place->reach(yard_, job);
   const JobId late = overdue();
   const JobId head = late != kNoJob ? late : queue_.front().job;
   const std::size_t place = queue_.place(job);
   // Who runs longer than estimated makes a reservation late: then it is now, as soon as they end.
   std::optional<Time> reserved = keeper(late != kNoJob).reserved_start(head);
   if (reserved) reserved = std::max(*reserved, yard_.now());
-  std::string lacks = shortage(yard_, shape, max_machines);
+  std::string lacks = shortage(yard_, shape, reach.machines);
   if (uses_rights_ && yard_.job(job).job_class == JobClass::trial && !rights_.acts_as_trial(job))
     lacks += std::string(lacks.empty() ? "" : "; ") +
              "waits like a batch job until its user's share of trial jobs is paid back";
   if (job == head) {
     std::optional<Time> start = reserved;
-    if (!start) start = earliest_fit(yard_, job, max_machines);
+    if (!start) start = earliest_fit(yard_, job, reach);
     if (lacks.empty()) lacks = "is next, and waits for the decision";
     return {"resources", lacks, place, start};
   }
-  const std::string head_lacks = shortage(
-      yard_, yard_.shape(head), stages_.place->max_machines(yard_, yard_.state(head).shape));
+  const std::string head_lacks =
+      shortage(yard_, yard_.shape(head), stages_.place->reach(yard_, head).machines);
   const std::string behind =
       fmt::format("behind job {}{}", yard_.workload().job_name(head),
                   head_lacks.empty() ? "" : fmt::format(" ({})", head_lacks));

@@ -2,7 +2,7 @@
 
 namespace trainyard {
 
-void Queue::insert(JobId job, ShapeId lane, std::int64_t key) {
+void Queue::insert(JobId job, LaneId lane, std::int64_t key) {
   grow_to(places_, index(job), 0);
   grow_to(lanes_, index(lane), 0);
   places_[index(job)] = {key, lane};
@@ -30,8 +30,7 @@ void Queue::erase(JobId job) {
   --size_;
 }
 
-void Queue::rekey(JobId job, std::int64_t key) {
-  const ShapeId lane = places_[index(job)].lane;
+void Queue::move(JobId job, LaneId lane, std::int64_t key) {
   erase(job);
   insert(job, lane, key);
 }

@@ -1,9 +1,9 @@
 // The queue of waiting jobs, in the order that the order stage gives: by key, ties by number, which
 // is the order of submission.
 //
-// Jobs of one shape stand in a lane of their own. Where the first of a lane finds no room nobody
+// Jobs that are alike stand in a lane of their own. Where the first of a lane finds no room nobody
 // behind it in that lane does, so a decision looks at the heads of the lanes and costs the number
-// of different shapes, not of waiting jobs. A lane whose shape found no room is closed until
+// of lanes, not of waiting jobs. A lane whose first found no room is closed until
 // something is freed. (By pausing others someone behind it might get room, where order and
 // preemption look at different things; it is not tried in that round.)
 #pragma once
@@ -16,16 +16,18 @@
 #include "base/ids.h"
 #include "base/sorted_list.h"
 #include "base/time.h"
-#include "yard/shape.h"
 
 namespace trainyard {
+
+/// Jobs that are alike to the place stage: of one shape, and as ready to be spread out.
+enum class LaneId : std::uint32_t {};
 
 class Queue {
  public:
   struct Entry {
     std::int64_t key = 0;
     JobId job = kNoJob;
-    ShapeId lane{0};
+    LaneId lane{0};
 
     friend bool operator<(const Entry& a, const Entry& b) {
       return a.key != b.key ? a.key < b.key : a.job < b.job;
@@ -35,9 +37,9 @@ class Queue {
   /// Room for so many jobs at once, where the number is known beforehand.
   void reserve(std::size_t jobs) { grow_to(places_, 0, jobs); }
 
-  void insert(JobId job, ShapeId lane, std::int64_t key);
+  void insert(JobId job, LaneId lane, std::int64_t key);
   void erase(JobId job);
-  void rekey(JobId job, std::int64_t key);
+  void move(JobId job, LaneId lane, std::int64_t key);
 
   [[nodiscard]] bool empty() const { return heads_.empty(); }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -73,11 +75,11 @@ class Queue {
 
   struct Place {
     std::int64_t key = 0;
-    ShapeId lane{0};
+    LaneId lane{0};
   };
-  std::vector<SortedList<Entry>> lanes_;  // by shape
-  SortedList<Entry> heads_;               // the first of every lane
-  std::vector<Place> places_;             // by job, for those that wait or did
+  std::vector<SortedList<Entry>> lanes_;
+  SortedList<Entry> heads_;    // the first of every lane
+  std::vector<Place> places_;  // by job, for those that wait or did
   std::size_t size_ = 0;
 };
 

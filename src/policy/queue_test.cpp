@@ -14,7 +14,7 @@ std::vector<std::uint32_t> collected(const Queue& queue, std::size_t limit,
                                      const std::set<std::uint32_t>& skipped = {}) {
   std::vector<Queue::Entry> entries;
   queue.collect(
-      limit, [&](ShapeId lane) { return skipped.contains(static_cast<std::uint32_t>(lane)); },
+      limit, [&](LaneId lane) { return skipped.contains(static_cast<std::uint32_t>(lane)); },
       entries);
   std::vector<std::uint32_t> jobs;
   for (const Queue::Entry& entry : entries) jobs.push_back(static_cast<std::uint32_t>(entry.job));
@@ -24,10 +24,10 @@ std::vector<std::uint32_t> collected(const Queue& queue, std::size_t limit,
 class QueueTest : public testing::Test {
  protected:
   QueueTest() {
-    queue.insert(JobId{0}, ShapeId{0}, 50);
-    queue.insert(JobId{1}, ShapeId{1}, 10);
-    queue.insert(JobId{2}, ShapeId{0}, 20);
-    queue.insert(JobId{3}, ShapeId{2}, 20);
+    queue.insert(JobId{0}, LaneId{0}, 50);
+    queue.insert(JobId{1}, LaneId{1}, 10);
+    queue.insert(JobId{2}, LaneId{0}, 20);
+    queue.insert(JobId{3}, LaneId{2}, 20);
   }
   Queue queue;
 };
@@ -47,14 +47,14 @@ TEST_F(QueueTest, CollectTakesTheFirstAcrossLanes) {
 }
 
 TEST_F(QueueTest, FirstNotSkipsLanes) {
-  EXPECT_EQ(queue.first_not([](ShapeId lane) { return lane == ShapeId{1}; }), JobId{2});
-  EXPECT_EQ(queue.first_not([](ShapeId) { return true; }), kNoJob);
+  EXPECT_EQ(queue.first_not([](LaneId lane) { return lane == LaneId{1}; }), JobId{2});
+  EXPECT_EQ(queue.first_not([](LaneId) { return true; }), kNoJob);
 }
 
 TEST_F(QueueTest, FirstNotGoesOnFromAJobThatWaitsOrDid) {
-  const auto none = [](ShapeId) { return false; };
+  const auto none = [](LaneId) { return false; };
   EXPECT_EQ(queue.first_not(none, JobId{1}), JobId{1});
-  EXPECT_EQ(queue.first_not([](ShapeId lane) { return lane == ShapeId{1}; }, JobId{1}), JobId{2});
+  EXPECT_EQ(queue.first_not([](LaneId lane) { return lane == LaneId{1}; }, JobId{1}), JobId{2});
   queue.erase(JobId{2});
   EXPECT_EQ(queue.first_not(none, JobId{2}), JobId{3});
   queue.erase(JobId{3});
@@ -72,16 +72,16 @@ TEST_F(QueueTest, TheNextOfALaneTakesTheHeadsPlace) {
 }
 
 TEST_F(QueueTest, ANewKeyMovesAJob) {
-  queue.rekey(JobId{0}, 5);
+  queue.move(JobId{0}, LaneId{0}, 5);
   EXPECT_EQ(queue.front().job, JobId{0});
-  queue.rekey(JobId{0}, 20);
+  queue.move(JobId{0}, LaneId{0}, 20);
   EXPECT_EQ(collected(queue, 10), (std::vector{1U, 0U, 2U, 3U}));
 }
 
 TEST_F(QueueTest, AppendsToWhatWasCollected) {
-  std::vector<Queue::Entry> entries{{99, JobId{9}, ShapeId{9}}};
+  std::vector<Queue::Entry> entries{{99, JobId{9}, LaneId{9}}};
   queue.collect(
-      1, [](ShapeId) { return false; }, entries);
+      1, [](LaneId) { return false; }, entries);
   ASSERT_EQ(entries.size(), 2U);
   EXPECT_EQ(entries[0].job, JobId{9});
   EXPECT_EQ(entries[1].job, JobId{1});
@@ -96,10 +96,10 @@ TEST(Queue, AgreesWithASortedList) {
     const auto job = static_cast<std::uint32_t>(random.below(300));
     const auto key = static_cast<std::int64_t>(random.below(50));
     if (!key_of.contains(job)) {
-      queue.insert(JobId{job}, ShapeId{job % 7}, key);
+      queue.insert(JobId{job}, LaneId{job % 7}, key);
       twin.emplace(key, job), key_of[job] = key;
     } else if (random.uniform() < 0.4) {
-      queue.rekey(JobId{job}, key);
+      queue.move(JobId{job}, LaneId{job % 7}, key);
       twin.erase({key_of[job], job});
       twin.emplace(key, job), key_of[job] = key;
     } else {

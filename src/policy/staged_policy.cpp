@@ -30,6 +30,7 @@ void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
   if (stages_.estimator) stages_.estimator->on_phase(yard_, job, from, to);
   if (uses_rights_) rights_.on_phase(job, from, to, changed_);
   stages_.order->on_phase(yard_, job, from, to);
+  stages_.place->on_phase(yard_, job, from, to);
   stages_.backfill->on_phase(yard_, job, from, to);
   if (bounded_ && stages_.guard) stages_.guard->on_phase(yard_, job, from, to);
   if (stages_.preempt) stages_.preempt->on_phase(yard_, job, from, to);
@@ -38,10 +39,10 @@ void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
     if (bounded_) by_wait_.erase({waiting_since_[index(job)], job});
   }
   if (to == Phase::queued) {
-    queue_.insert(job, yard_.state(job).shape, stages_.order->key(yard_, job));
+    queue_.insert(job, stages_.place->lane(yard_, job), stages_.order->key(yard_, job));
     if (bounded_) begin_wait(job);
   }
-  rekey_changed();
+  requeue_changed();
   const bool held = holds_gpus(from) || from == Phase::reserved;
   if (held && !holds_gpus(to)) ++releases_;
 }
@@ -58,8 +59,8 @@ void StagedPolicy::on_machine(MachineId /*machine*/, bool up) {
   if (up) ++releases_;
 }
 
-StagedPolicy::LaneMemory& StagedPolicy::memory(ShapeId lane) {
-  if (lanes_.size() <= index(lane)) lanes_.resize(yard_.shapes().size());
+StagedPolicy::LaneMemory& StagedPolicy::memory(LaneId lane) {
+  grow_to(lanes_, index(lane), 0);
   return lanes_[index(lane)];
 }
 
@@ -88,13 +89,16 @@ void StagedPolicy::refresh_order(Plan& plan) {
   }
   stages_.order->refresh(yard_, changed_);
   plan.wake_at(stages_.order->next_change());
-  rekey_changed();
+  stages_.place->refresh(yard_, changed_);
+  plan.wake_at(stages_.place->next_change());
+  requeue_changed();
 }
 
-void StagedPolicy::rekey_changed() {
+void StagedPolicy::requeue_changed() {
   for (const JobId job : changed_) {
     const Phase phase = yard_.state(job).phase;
-    if (phase == Phase::queued) queue_.rekey(job, stages_.order->key(yard_, job));
+    if (phase == Phase::queued)
+      queue_.move(job, stages_.place->lane(yard_, job), stages_.order->key(yard_, job));
     if (phase == Phase::running && stages_.preempt) stages_.preempt->on_level(yard_, job);
   }
   changed_.clear();
@@ -110,7 +114,7 @@ JobId StagedPolicy::overdue() const {
   return yard_.now() - longest.since > stages_.patience ? longest.job : kNoJob;
 }
 
-bool StagedPolicy::is_closed(ShapeId lane) const {
+bool StagedPolicy::is_closed(LaneId lane) const {
   if (lanes_.size() <= index(lane)) return false;
   const LaneMemory& known = lanes_[index(lane)];
   if (known.closed_in_round == round_) return true;
@@ -118,10 +122,10 @@ bool StagedPolicy::is_closed(ShapeId lane) const {
 }
 
 bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
-  const ShapeId lane = yard_.state(job).shape;
+  const LaneId lane = stages_.place->lane(yard_, job);
   LaneMemory& known = memory(lane);
   if (known.no_room_since_release == releases_) return false;
-  if (stages_.place->find(yard_, lane, avoid, scratch_) &&
+  if (stages_.place->find(yard_, job, avoid, scratch_) &&
       plan_->start(job, scratch_) == Verdict::ok)
     return true;
   if (avoid == nullptr) known.no_room_since_release = releases_;
@@ -129,14 +133,14 @@ bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
 }
 
 bool StagedPolicy::try_start(JobId job) {
-  const ShapeId lane = yard_.state(job).shape;
+  const LaneId lane = stages_.place->lane(yard_, job);
   LaneMemory& known = memory(lane);
   if (known.closed_in_round == round_) return false;
   if (try_place(job, nullptr)) return true;
   if (stages_.preempt) {
     Time retry = plan_->wake();
-    const std::int32_t max_machines = stages_.place->max_machines(yard_, lane);
-    if (stages_.preempt->make_room(yard_, job, max_machines, finder_, retry) &&
+    const Reach reach = stages_.place->reach(yard_, job);
+    if (stages_.preempt->make_room(yard_, job, reach, finder_, retry) &&
         plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok)
       return true;
     plan_->wake_at(retry);

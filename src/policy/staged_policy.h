@@ -49,13 +49,13 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] const Queue& queue() const override { return queue_; }
   [[nodiscard]] RoomFinder& finder() override { return finder_; }
   [[nodiscard]] PlaceStage& place() override { return *stages_.place; }
-  [[nodiscard]] bool is_closed(ShapeId lane) const override;
+  [[nodiscard]] bool is_closed(LaneId lane) const override;
   bool try_start(JobId job) override;
   bool try_place(JobId job, const Avoid* avoid) override;
 
   void begin_wait(JobId job);
   void refresh_order(Plan& plan);
-  void rekey_changed();
+  void requeue_changed();
   [[nodiscard]] JobId overdue() const;
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
   [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;
@@ -66,7 +66,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
     std::uint64_t closed_in_round = 0;
     std::uint64_t no_room_since_release = 0;
   };
-  LaneMemory& memory(ShapeId lane);
+  LaneMemory& memory(LaneId lane);
 
   struct Waiting {
     Time since;

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "policy/estimator.h"
@@ -52,12 +53,30 @@ class PlaceStage {
  public:
   virtual ~PlaceStage() = default;
 
-  /// Room for a gang of this shape on what is free now. False when there is none it accepts.
-  virtual bool find(const Yard& yard, ShapeId shape, const Avoid* avoid, Placement& out) = 0;
+  /// Room for the job on what is free now. False when there is none it accepts.
+  virtual bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) = 0;
 
-  /// On how many machines it would accept the gang at most, wherever they are.
-  [[nodiscard]] virtual std::int32_t max_machines(const Yard& yard, ShapeId shape) const {
-    return yard.shapes()[shape].workers;
+  /// Jobs of a lane are alike to the stage: where one finds no room, none does until something is
+  /// freed. Changes only with refresh().
+  [[nodiscard]] virtual LaneId lane(const Yard& yard, JobId job) const {
+    return LaneId{static_cast<std::uint32_t>(yard.state(job).shape)};
+  }
+
+  /// How far it would let the job be spread out, wherever that is.
+  [[nodiscard]] virtual Reach reach(const Yard& yard, JobId job) const {
+    return {yard.shape(job).workers};
+  }
+
+  /// Brings what depends on time up to now; lists the waiting jobs whose lane changed.
+  virtual void refresh(const Yard& /*yard*/, std::vector<JobId>& /*changed*/) {}
+  /// When refresh will next have something to change.
+  [[nodiscard]] virtual Time next_change() const { return Time::never(); }
+
+  /// Called before the queue takes note of the change.
+  virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
+  /// What the job holds out for, if it declines room that there is; for the person who waits.
+  [[nodiscard]] virtual std::string holds_out_for(const Yard& /*yard*/, JobId /*job*/) const {
+    return {};
   }
 };
 
@@ -68,8 +87,8 @@ class PreemptStage {
 
   /// Looks for jobs whose leaving makes room for the waiter, and leaves room and victims in the
   /// finder. When it finds none it may lower `retry` to a time when it could succeed.
-  virtual bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines,
-                         RoomFinder& finder, Time& retry) = 0;
+  virtual bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
+                         Time& retry) = 0;
 
   virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
   /// Called once, before anything else. True: the stage tells trial jobs from others by it.
@@ -94,8 +113,8 @@ class Dispatcher {
   [[nodiscard]] virtual const Queue& queue() const = 0;
   [[nodiscard]] virtual RoomFinder& finder() = 0;
   [[nodiscard]] virtual PlaceStage& place() = 0;
-  /// True when jobs of this shape are known to find no room, by placement or preemption.
-  [[nodiscard]] virtual bool is_closed(ShapeId lane) const = 0;
+  /// True when jobs of this lane are known to find no room, by placement or preemption.
+  [[nodiscard]] virtual bool is_closed(LaneId lane) const = 0;
   /// Starts the job or begins to make room for it; else closes its lane.
   virtual bool try_start(JobId job) = 0;
   /// Starts the job if there is room as things are, on other machines than those to avoid.

@@ -29,11 +29,11 @@ void write_job_table(const Yard& yard, std::ostream& out) {
     const Job& job = yard.job(id);
     const JobState& state = yard.state(id);
     const bool done = state.phase == Phase::done;
-    const Duration jct = state.end - job.submit;
+    const Duration jct = state.end() - job.submit;
     out << fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_field(workload.job_name(id)),
                        workload.users.size() == 0 ? "" : csv_field(workload.users[index(job.user)]),
                        name(job.job_class), job.gpus(), exact_seconds(job.submit.us),
-                       seconds_or_empty(state.first_start), seconds_or_empty(state.end),
+                       seconds_or_empty(state.first_start), seconds_or_empty(state.end()),
                        done ? exact_seconds(jct.us) : "", exact_seconds(state.waited.us),
                        done ? fmt::format("{:.6g}", jct.seconds() / job.duration.seconds()) : "",
                        state.pauses, exact_seconds(state.lost.us), name(state.phase));

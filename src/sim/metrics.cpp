@@ -8,7 +8,7 @@ namespace trainyard {
 namespace {
 
 double slowdown(const Job& job, const JobState& state) {
-  return (state.end - job.submit).seconds() / job.duration.seconds();
+  return (state.end() - job.submit).seconds() / job.duration.seconds();
 }
 
 /// One metric after the other over the same scratch, so that a million jobs need 8 MB, not 72.
@@ -25,7 +25,7 @@ JobTimes times_of(const Yard& yard, Wanted wanted, std::vector<double>& scratch)
   };
   JobTimes times;
   times.jct_s = over_jobs(
-      [](const Job& job, const JobState& state) { return (state.end - job.submit).seconds(); });
+      [](const Job& job, const JobState& state) { return (state.end() - job.submit).seconds(); });
   times.jobs = scratch.size();
   times.wait_s =
       over_jobs([](const Job&, const JobState& state) { return state.waited.seconds(); });
@@ -41,7 +41,7 @@ Result Simulation::result() const {
   result.seed = options_.seed;
   result.jobs = workload_.jobs.size();
   Time last;
-  double lost_gpu_us = 0;
+  double lost_gpu_us = 0, slowed_gpu_us = 0;
   std::vector<double> scratch;
   scratch.reserve(yard_.jobs());
   for (std::size_t i = 0; i < yard_.jobs(); ++i) {
@@ -50,12 +50,14 @@ Result Simulation::result() const {
     result.preemptions += state.pauses;
     if (state.pauses > 0) ++result.paused_jobs;
     lost_gpu_us += static_cast<double>(state.lost.us) * yard_.job(id).gpus();
+    slowed_gpu_us += static_cast<double>(state.slowed.us) * yard_.job(id).gpus();
     if (state.phase != Phase::done) continue;
     ++result.finished;
-    last = std::max(last, state.end);
+    last = std::max(last, state.end());
     scratch.push_back(1 / slowdown(yard_.job(id), state));
   }
   result.lost_gpu_s = lost_gpu_us / 1e6;
+  result.slowed_gpu_s = slowed_gpu_us / 1e6;
   std::vector<double> away_s = pauses_.away_s();
   result.away_s = summarize(away_s);
   if (result.finished > 0) {

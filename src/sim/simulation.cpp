@@ -14,7 +14,7 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
     : workload_(workload),
       options_(std::move(options)),
       policy_name_(policy.name()),
-      yard_(cluster, workload, policy.rules()),
+      yard_(cluster, workload, policy.rules(), options_.speed),
       policy_(policy.build(yard_, options_.seed)),
       pending_(workload.jobs.size()),
       pauses_(yard_) {
@@ -136,7 +136,7 @@ bool Simulation::carry_out() {
 void Simulation::begin_running(JobId id) {
   const Job& job = yard_.job(id);
   const Duration left = job.duration - yard_.state(id).done;
-  pending_.push(now_ + run_time(job, left), EventKind::finished, id);
+  pending_.push(now_ + run_time(job, left, yard_.slowdown(id)), EventKind::finished, id);
 }
 
 }  // namespace trainyard

@@ -30,6 +30,7 @@ namespace trainyard {
 struct SimOptions {
   std::uint64_t seed = 1;
   std::vector<Fault> faults = {};
+  const PlacementSpeed* speed = nullptr;  // must outlive the simulation; none: placements do not matter
 };
 
 class Simulation {

@@ -54,6 +54,7 @@ ordered_json to_json(const Result& r) {
           {"paused_jobs", r.paused_jobs},
           {"away_s", summary_json(r.away_s)},
           {"lost_gpu_s", r.lost_gpu_s},
+          {"slowed_gpu_s", r.slowed_gpu_s},
           {"gpu_utilization", r.gpu_utilization},
           {"fairness_jain", r.fairness_jain},
           {"events", r.events},

@@ -11,7 +11,7 @@ JobDistributions distributions(const Yard& yard, Wanted wanted) {
     const Job& job = yard.job(id);
     const JobState& state = yard.state(id);
     if (state.phase != Phase::done || !wanted(job)) continue;
-    jct.push_back((state.end - job.submit).seconds());
+    jct.push_back((state.end() - job.submit).seconds());
     wait.push_back(state.waited.seconds());
     slowdown.push_back(jct.back() / job.duration.seconds());
   }

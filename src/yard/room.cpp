@@ -7,19 +7,22 @@ namespace trainyard {
 RoomFinder::RoomFinder(const Yard& yard)
     : yard_(yard),
       freed_(yard.cluster().machines.size()),
-      candidate_of_(yard.cluster().machines.size(), -1) {}
+      candidate_of_(yard.cluster().machines.size(), -1),
+      slots_(yard.cluster().machines.size()) {}
 
-void RoomFinder::begin(JobId waiter, std::int32_t max_machines) {
+void RoomFinder::begin(JobId waiter, Reach reach) {
   for (const MachineId machine : touched_) freed_[index(machine)] = {};
-  for (const Candidate& candidate : candidates_) candidate_of_[index(candidate.machine)] = -1;
+  for (const Candidate& candidate : candidates_) {
+    candidate_of_[index(candidate.machine)] = -1;
+    slots_[group_of(candidate.machine)] = 0;
+  }
   touched_.clear();
   candidates_.clear();
   victims_.clear();
   room_.clear();
-  slots_ = 0;
   waiter_ = waiter;
   shape_ = &yard_.shape(waiter);
-  max_machines_ = max_machines;
+  reach_ = reach;
   // What is free already. The gang did not fit, so unless it is bound to few machines there are
   // fewer of these than it has workers.
   const CountIndex& machines = yard_.free().of(shape_->kind).machines;
@@ -27,6 +30,16 @@ void RoomFinder::begin(JobId waiter, std::int32_t max_machines) {
   for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone;
        m = machines.next(m + 1, gpus))
     consider(MachineId{static_cast<std::uint32_t>(m)});
+}
+
+/// Of the tier within which the gang has to stay; there are no more of these than machines.
+std::uint32_t RoomFinder::group_of(MachineId machine) const {
+  const Cluster& cluster = yard_.cluster();
+  if (reach_.tier == kMachineTier) return static_cast<std::uint32_t>(machine);
+  const auto rack = static_cast<std::uint32_t>(cluster.machine(machine).rack);
+  if (reach_.tier == kRackTier) return rack;
+  if (reach_.tier >= cluster.tiers.size()) return 0;
+  return trainyard::group_of(cluster.tiers[reach_.tier], rack);
 }
 
 bool RoomFinder::usable(MachineId machine) const {
@@ -44,7 +57,7 @@ void RoomFinder::consider(MachineId machine) {
     candidates_.push_back({machine, 0});
   }
   Candidate& candidate = candidates_[static_cast<std::size_t>(place)];
-  slots_ += slots - candidate.slots;
+  slots_[group_of(machine)] += slots - candidate.slots;
   candidate.slots = slots;
 }
 
@@ -63,31 +76,41 @@ bool RoomFinder::offer(JobId victim) {
     freed += each * share.workers;
     consider(share.machine);
   }
-  if (!fits()) return false;
-  choose();
-  spare_the_unneeded();
-  return true;
+  for (const Share& share : yard_.placement(victim)) {
+    const std::uint32_t group = group_of(share.machine);
+    if (!fits_in(group)) continue;
+    choose(group);
+    spare_the_unneeded();
+    return true;
+  }
+  return false;
 }
 
-bool RoomFinder::fits() const {
-  if (slots_ < shape_->workers) return false;
-  const auto count = static_cast<std::int32_t>(candidates_.size());
-  if (count <= max_machines_) return true;
-  std::vector<Candidate> best(static_cast<std::size_t>(max_machines_));
-  std::partial_sort_copy(candidates_.begin(), candidates_.end(), best.begin(), best.end(),
-                         most_slots);
+bool RoomFinder::fits_in(std::uint32_t group) const {
+  if (slots_[group] < shape_->workers) return false;
+  if (candidates_.size() <= static_cast<std::size_t>(reach_.machines)) return true;
+  std::vector<Candidate> here;
+  for (const Candidate& candidate : candidates_)
+    if (group_of(candidate.machine) == group) here.push_back(candidate);
+  const auto most = static_cast<std::size_t>(reach_.machines);
+  if (here.size() <= most) return true;
+  std::partial_sort(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(most), here.end(),
+                    most_slots);
   std::int64_t sum = 0;
-  for (const Candidate& candidate : best) sum += candidate.slots;
+  for (std::size_t i = 0; i < most; ++i) sum += here[i].slots;
   return sum >= shape_->workers;
 }
 
-void RoomFinder::choose() {
-  std::sort(candidates_.begin(), candidates_.end(), most_slots);
+void RoomFinder::choose(std::uint32_t group) {
+  std::vector<Candidate> here;
+  for (const Candidate& candidate : candidates_)
+    if (group_of(candidate.machine) == group) here.push_back(candidate);
+  std::sort(here.begin(), here.end(), most_slots);
   std::int32_t left = shape_->workers;
-  for (const Candidate& candidate : candidates_) {
-    const std::int32_t here = std::min(left, candidate.slots);
-    room_.push_back({candidate.machine, here});
-    left -= here;
+  for (const Candidate& candidate : here) {
+    const std::int32_t taken = std::min(left, candidate.slots);
+    room_.push_back({candidate.machine, taken});
+    left -= taken;
     if (left == 0) return;
   }
 }

@@ -15,12 +15,18 @@
 
 namespace trainyard {
 
+/// How far apart the workers of a gang may be.
+struct Reach {
+  std::int32_t machines = 1;     // on so many at most
+  std::size_t tier = kMaxTiers;  // all in one group of this tier of the network: machine, rack ...
+};
+
 class RoomFinder {
  public:
   explicit RoomFinder(const Yard& yard);
 
-  /// Begins anew for this job, on at most `max_machines` machines.
-  void begin(JobId waiter, std::int32_t max_machines);
+  /// Begins anew for this job.
+  void begin(JobId waiter, Reach reach);
 
   /// Adds what this job holds to what could be had. True: the gang fits now, and room() and
   /// victims() are valid until the next begin().
@@ -44,20 +50,21 @@ class RoomFinder {
   void consider(MachineId machine);
   [[nodiscard]] bool usable(MachineId machine) const;
   static bool most_slots(const Candidate& a, const Candidate& b);
-  [[nodiscard]] bool fits() const;
-  void choose();
+  [[nodiscard]] std::uint32_t group_of(MachineId machine) const;
+  [[nodiscard]] bool fits_in(std::uint32_t group) const;
+  void choose(std::uint32_t group);
   void spare_the_unneeded();
 
   const Yard& yard_;
   JobId waiter_ = kNoJob;
   const Shape* shape_ = nullptr;
-  std::int32_t max_machines_ = 0;
+  Reach reach_;
 
   std::vector<Resources> freed_;  // by machine; zero but for those in touched_
   std::vector<MachineId> touched_;
   std::vector<std::int32_t> candidate_of_;  // by machine: its place in candidates_, or -1
   std::vector<Candidate> candidates_;
-  std::int64_t slots_ = 0;  // of all candidates
+  std::vector<std::int64_t> slots_;  // by group, of its candidates
 
   Placement room_;
   std::vector<JobId> victims_;

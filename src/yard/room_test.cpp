@@ -20,11 +20,11 @@ TEST(RoomFinder, TheExampleOfTheHeader) {
   h.running(gang(4), 1);
   const JobId waiter = h.submit(gang(4));
   RoomFinder finder(h.yard);
-  finder.begin(waiter, 4);
+  finder.begin(waiter, {4});
   ASSERT_TRUE(finder.offer(b));
   EXPECT_EQ(finder.room(), on(1, 4));
   EXPECT_EQ(list(finder.victims()), std::vector{b});
-  finder.begin(waiter, 4);
+  finder.begin(waiter, {4});
   ASSERT_TRUE(finder.offer(a));
   EXPECT_EQ(finder.room(), on(0, 4));
   EXPECT_EQ(list(finder.victims()), std::vector{a});
@@ -36,7 +36,7 @@ TEST(RoomFinder, SparesWhoNeedNotLeave) {
   h.running(gang(6), 0);
   const JobId waiter = h.submit(gang(8));
   RoomFinder finder(h.yard);
-  finder.begin(waiter, 8);
+  finder.begin(waiter, {8});
   EXPECT_FALSE(finder.offer(small));
   ASSERT_TRUE(finder.offer(large));
   EXPECT_EQ(finder.room(), on(1, 8));
@@ -49,10 +49,10 @@ TEST(RoomFinder, KeepsToTheLimitOfMachines) {
   h.running(gang(4), 0);
   const JobId waiter = h.submit(gang(8));
   RoomFinder finder(h.yard);
-  finder.begin(waiter, 2);
+  finder.begin(waiter, {2});
   EXPECT_FALSE(finder.offer(a));
   EXPECT_TRUE(finder.offer(b)) << "half on each";
-  finder.begin(waiter, 1);
+  finder.begin(waiter, {1});
   EXPECT_FALSE(finder.offer(a));
   EXPECT_FALSE(finder.offer(b));
   ASSERT_TRUE(finder.offer(c)) << "all on one";
@@ -69,7 +69,7 @@ TEST(RoomFinder, TakesOnlyGpusOfTheRightKind) {
   const JobId wrong = h.running(gang(8), 0), right = h.running(gang(8), 1);
   const JobId waiter = h.submit(picky);
   RoomFinder finder(h.yard);
-  finder.begin(waiter, 8);
+  finder.begin(waiter, {8});
   EXPECT_FALSE(finder.offer(wrong));
   ASSERT_TRUE(finder.offer(right));
   EXPECT_EQ(finder.room(), on(1, 8));
@@ -81,7 +81,7 @@ TEST(RoomFinder, LeavesMachinesThatAreDownAlone) {
   const JobId job = h.running(gang(4), 0), waiter = h.submit(gang(12));
   h.tell(EventKind::machine_down, MachineId{1});
   RoomFinder finder(h.yard);
-  finder.begin(waiter, 12);
+  finder.begin(waiter, {12});
   EXPECT_FALSE(finder.offer(job));
 }
 
@@ -158,7 +158,7 @@ TEST(RoomFinder, AgreesWithBruteForceOverPrefixes) {
     if (fits_without(h.yard, waiter, {}, max_machines)) continue;
 
     RoomFinder finder(h.yard);
-    finder.begin(waiter, max_machines);
+    finder.begin(waiter, {max_machines});
     bool fits = false;
     for (std::size_t n = 1; n <= offered.size() && !fits; ++n) {
       fits = finder.offer(offered[n - 1]);

@@ -35,10 +35,12 @@ Resources smaller(const Resources& a, const Resources& b) {
 
 }  // namespace
 
-Yard::Yard(const Cluster& cluster, const Workload& workload, YardRules rules)
+Yard::Yard(const Cluster& cluster, const Workload& workload, YardRules rules,
+           const PlacementSpeed* speed)
     : cluster_(cluster),
       workload_(workload),
       rules_(rules),
+      speed_(speed),
       free_(cluster),
       jobs_on_(cluster.machines.size()) {
   for (const Machine& machine : cluster.machines) free_gpus_.push_back(all_gpus(machine));
@@ -112,10 +114,8 @@ Verdict Yard::finish(JobId job) {
   JobState& state = states_[index(job)];
   if (state.phase != Phase::running) return Verdict::wrong_phase;
   const Duration left = this->job(job).duration - state.done;
-  state.lost += now_ - state.since - left;
-  state.done += left;
+  book_run(job, left, left);
   release(job);
-  state.end = now_;
   --unfinished_;
   enter(job, Phase::done);
   return Verdict::ok;
@@ -136,14 +136,14 @@ Verdict Yard::end_early(JobId job, Phase end) {
   if (state.phase == Phase::reserved) void_reservation(job);
   if (holds_gpus(state.phase)) {
     orders_.push_back({Order::Kind::stop, job});
-    const Duration elapsed = now_ - state.since;
-    const Duration done =
-        state.phase == Phase::running ? work_done(this->job(job), elapsed) : Duration{};
-    state.done += done;
-    state.lost += elapsed - done;
+    if (state.phase == Phase::running) {
+      const Duration done = work_now(job);
+      book_run(job, done, done);
+    } else {
+      state.lost += now_ - state.since;
+    }
     release(job);
   }
-  state.end = now_;
   --unfinished_;
   enter(job, end);
   return Verdict::ok;
@@ -171,15 +171,12 @@ Verdict Yard::bring_up(MachineId machine) {
 /// Its machine is gone: what it did since its last checkpoint has to be done again.
 void Yard::fall_back(JobId job) {
   JobState& state = states_[index(job)];
-  const Duration elapsed = now_ - state.since;
   if (state.phase == Phase::running) {
-    const Duration kept = work_saved(this->job(job), elapsed);
-    state.done += kept;
-    state.lost += elapsed - kept;
+    book_run(job, work_now(job), saved_now(job));
   } else {
     const Duration unsaved = state.phase == Phase::draining ? runs_[state.run].unsaved : Duration{};
     state.done -= unsaved;
-    state.lost += elapsed + unsaved;
+    state.lost += now_ - state.since + unsaved;
   }
   orders_.push_back({Order::Kind::stop, job});
   release(job);
@@ -297,16 +294,34 @@ void Yard::begin_start(JobId job) {
 void Yard::begin_pause(JobId job, JobId room_for) {
   JobState& state = states_[index(job)];
   Run& run = runs_[state.run];
-  const Duration elapsed = now_ - state.since;
-  const Duration done = work_done(this->job(job), elapsed);
-  run.unsaved = done - work_saved(this->job(job), elapsed);
+  const Duration done = work_now(job);
+  run.unsaved = done - saved_now(job);
   run.room_for = room_for;
-  state.done += done;
-  state.lost += elapsed - done;
+  book_run(job, done, done);
   ++state.pauses;
   yielded_.insert(pair_key(job, room_for));
   orders_.push_back({Order::Kind::pause, job});
   enter(job, Phase::draining);
+}
+
+// --- Work ----------------------------------------------------------------------------------------
+
+Duration Yard::work_now(JobId job) const {
+  return work_done(this->job(job), now_ - state(job).since, slowdown(job));
+}
+
+Duration Yard::saved_now(JobId job) const {
+  return work_saved(this->job(job), now_ - state(job).since, slowdown(job));
+}
+
+/// A run is over in which so much work was done, of which so much is kept.
+void Yard::book_run(JobId job, Duration done, Duration kept) {
+  JobState& state = states_[index(job)];
+  const Duration elapsed = now_ - state.since;
+  const Duration slowed = std::min(stretched(done, slowdown(job)), elapsed) - done;
+  state.done += kept;
+  state.slowed += slowed;
+  state.lost += elapsed - kept - slowed;
 }
 
 // --- Rooms -------------------------------------------------------------------------------------
@@ -327,6 +342,7 @@ Yard::Run& Yard::open_run(JobId job, const Placement& placement) {
   run.leaving = 0;
   run.room_for = kNoJob;
   run.unsaved = {};
+  run.slowdown = speed_ == nullptr ? 1 : speed_->slowdown(this->job(job), placement);
   for (const Share& share : placement) jobs_on_[index(share.machine)].push_back(job);
   return run;
 }
@@ -403,7 +419,7 @@ void Yard::enter(JobId job, Phase phase) {
 Duration Yard::expected_remaining(JobId id, Duration estimate) const {
   const JobState& state = this->state(id);
   Duration done = state.done;
-  if (state.phase == Phase::running) done += work_done(job(id), now_ - state.since);
+  if (state.phase == Phase::running) done += work_now(id);
   return std::max(estimate - done, microseconds(1));
 }
 
@@ -413,7 +429,7 @@ Time Yard::expected_end(JobId id, Duration estimate) const {
   if (state.phase == Phase::draining) return state.since + job.grace + job.save;
   const Duration left = std::max(estimate - state.done, microseconds(1));
   const Duration load = state.phase == Phase::starting ? job.load : Duration{};
-  return state.since + load + run_time(job, left);
+  return state.since + load + run_time(job, left, slowdown(id));
 }
 
 std::int64_t Yard::attained_service(JobId id) const {

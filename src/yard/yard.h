@@ -10,7 +10,7 @@
 //  4. Nobody is paused before it ran for rules.min_run, nor more than rules.max_pauses times; and
 //     who once made room for a job is never given that room back by pausing that job: two jobs
 //     do not take turns.
-//  5. Books balance: for every job, time held = work done + time lost.
+//  5. Books balance: for every job, time held = work done + time lost + time slowed down.
 // A job's demand with its class and kind is its Shape; jobs of one shape are alike to every
 // placement, so what failed for one fails for all of them until something is freed.
 #pragma once
@@ -24,6 +24,7 @@
 #include "model/job.h"
 #include "model/placement.h"
 #include "model/workload.h"
+#include "perf/placement_speed.h"
 #include "yard/event.h"
 #include "yard/free_index.h"
 #include "yard/shape.h"
@@ -44,10 +45,12 @@ struct JobState {
   std::uint32_t run = 0;  // index of its Run while it is reserved or holds GPUs
   Time since;             // when the present phase began
   Time first_start = Time::never();
-  Time end = Time::never();
   Duration done;    // work that counts; while running, up to `since`
   Duration waited;  // in the queue, up to the present phase
   Duration lost;    // time it held GPUs without lasting progress, up to the present phase
+  Duration slowed;  // time that progress took longer than its duration says, up to the same
+
+  [[nodiscard]] Time end() const { return has_ended(phase) ? since : Time::never(); }
 };
 
 /// Told of every change right after it was made. Policies keep their indexes in step with it.
@@ -63,7 +66,9 @@ class Yard {
  public:
   /// The jobs may grow while the yard lives (a live scheduler appends); each is known from its
   /// `submitted` event on. Cluster and workload must outlive the yard.
-  Yard(const Cluster& cluster, const Workload& workload, YardRules rules = {});
+  /// `speed`, if given, says how fast a job runs where; without it, everywhere as its duration says.
+  Yard(const Cluster& cluster, const Workload& workload, YardRules rules = {},
+       const PlacementSpeed* speed = nullptr);
 
   Yard(const Yard&) = delete;
   Yard& operator=(const Yard&) = delete;
@@ -94,6 +99,8 @@ class Yard {
   [[nodiscard]] const Shapes& shapes() const { return shapes_; }
   /// Where it is, or where its room is being made.
   [[nodiscard]] const Placement& placement(JobId id) const { return runs_[state(id).run].shares; }
+  /// How much longer its work takes there than its duration says; 1 unless the yard has a speed.
+  [[nodiscard]] double slowdown(JobId id) const { return runs_[state(id).run].slowdown; }
   /// Which of the machine's GPUs, a bit each, for share i of its placement.
   [[nodiscard]] std::uint64_t gpu_mask(JobId id, std::size_t i) const {
     return runs_[state(id).run].gpu_masks[i];
@@ -136,6 +143,7 @@ class Yard {
     std::uint32_t leaving = 0;             // jobs that still have to leave this room
     JobId room_for = kNoJob;               // while draining: who gets the room
     Duration unsaved;                      // while draining: work that a failure would lose
+    double slowdown = 1;
   };
 
   // A plan's actions, checked.
@@ -164,6 +172,9 @@ class Yard {
   void fall_back(JobId job);
   void void_reservation(JobId job);
 
+  [[nodiscard]] Duration work_now(JobId job) const;
+  [[nodiscard]] Duration saved_now(JobId job) const;
+  void book_run(JobId job, Duration done, Duration kept);
   Run& open_run(JobId job, const Placement& placement);
   void close_run(JobId job);
   void take(Run& run, std::size_t share, const Resources& amount);
@@ -173,6 +184,7 @@ class Yard {
   const Cluster& cluster_;
   const Workload& workload_;
   YardRules rules_;
+  const PlacementSpeed* speed_;
   Time now_{std::numeric_limits<std::int64_t>::min()};
 
   std::vector<JobState> states_;

@@ -27,7 +27,7 @@ TEST(YardLife, FromSubmissionToTheEnd) {
   const JobState& state = h.yard.state(job);
   EXPECT_EQ(state.phase, Phase::done);
   EXPECT_EQ(state.first_start, Time{} + minutes(5));
-  EXPECT_EQ(state.end, Time{} + minutes(67));
+  EXPECT_EQ(state.end(), Time{} + minutes(67));
   EXPECT_EQ(state.waited, minutes(5));
   EXPECT_EQ(state.lost, minutes(2));
   EXPECT_EQ(state.done, hours(1));
@@ -82,7 +82,7 @@ TEST(YardLife, CancelledFromAnyPhaseBeforeTheEnd) {
   for (const JobId job : {queued, starting, running}) {
     h.tell(EventKind::cancelled, job);
     EXPECT_EQ(h.phase(job), Phase::cancelled);
-    EXPECT_EQ(h.yard.state(job).end, h.yard.now());
+    EXPECT_EQ(h.yard.state(job).end(), h.yard.now());
     EXPECT_EQ(h.hear(EventKind::cancelled, job), Verdict::wrong_phase);
   }
   EXPECT_EQ(h.orders(), "stop 1, stop 2") << "nobody need stop one that waits";

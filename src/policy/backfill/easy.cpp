@@ -54,7 +54,7 @@ class Easy final : public BackfillStage {
     no_room_.clear();
     no_room_beside_.clear();
     dispatcher.queue().collect(
-        depth_, [&](ShapeId lane) { return dispatcher.is_closed(lane); }, candidates_);
+        depth_, [&](LaneId lane) { return dispatcher.is_closed(lane); }, candidates_);
     for (const Queue::Entry& entry : candidates_) {
       const Job& job = yard.job(entry.job);
       const bool ends_before =
@@ -66,7 +66,7 @@ class Easy final : public BackfillStage {
     }
   }
 
-  static bool contains(const std::vector<ShapeId>& lanes, ShapeId lane) {
+  static bool contains(const std::vector<LaneId>& lanes, LaneId lane) {
     return std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
   }
 
@@ -76,7 +76,7 @@ class Easy final : public BackfillStage {
     head_ = head;
     start_ = Time::never();
     needed_.assign(yard.cluster().machines.size(), false);
-    finder.begin(head, dispatcher.place().max_machines(yard, yard.state(head).shape));
+    finder.begin(head, dispatcher.place().reach(yard, head));
     const bool never_fits =
         running_.ends().each([&](const auto& entry) { return !finder.offer(entry.job); });
     if (never_fits) return;  // machines are down, or being emptied for others
@@ -92,7 +92,7 @@ class Easy final : public BackfillStage {
   Avoid needed_;              // the machines of the reservation
   bool backfilling_ = false;  // those that start now respect it
   std::vector<Queue::Entry> candidates_;
-  std::vector<ShapeId> no_room_, no_room_beside_;  // found in this round; beside the reservation
+  std::vector<LaneId> no_room_, no_room_beside_;  // found in this round; beside the reservation
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ class Greedy final : public BackfillStage {
  public:
   /// Nothing is freed while deciding, so a lane that is closed stays closed: one pass.
   void run(Dispatcher& dispatcher, JobId /*blocked*/) override {
-    const auto is_closed = [&](ShapeId lane) { return dispatcher.is_closed(lane); };
+    const auto is_closed = [&](LaneId lane) { return dispatcher.is_closed(lane); };
     for (JobId next = dispatcher.queue().first_not(is_closed); next != kNoJob;
          next = dispatcher.queue().first_not(is_closed, next))
       dispatcher.try_start(next);

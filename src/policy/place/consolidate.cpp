@@ -23,19 +23,19 @@ class Consolidate final : public PlaceStage {
     wait_for_ = who == "all" ? WaitFor::all : who == "skewed" ? WaitFor::skewed : WaitFor::none;
   }
 
-  bool find(const Yard& yard, ShapeId id, const Avoid* avoid, Placement& out) override {
-    const Shape& shape = yard.shapes()[id];
+  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard.shape(job);
     if (yard.free().of(shape.kind).free_gpus < shape.gpus()) return false;
     gather_all(yard, shape, avoid);
     if (!fewest_machines(shape, out)) return false;
-    if (waits(shape) && out.size() > static_cast<std::size_t>(fewest_ever(yard, id))) return false;
+    if (waits(shape) && out.size() > static_cast<std::size_t>(fewest_ever(yard, job))) return false;
     if (out.size() > 1 && yard.cluster().racks.size() > 1) prefer_one_rack(yard, shape, avoid, out);
     return true;
   }
 
-  [[nodiscard]] std::int32_t max_machines(const Yard& yard, ShapeId id) const override {
-    const Shape& shape = yard.shapes()[id];
-    return waits(shape) ? fewest_ever(yard, id) : shape.workers;
+  [[nodiscard]] Reach reach(const Yard& yard, JobId job) const override {
+    const Shape& shape = yard.shape(job);
+    return {waits(shape) ? fewest_ever(yard, job) : shape.workers};
   }
 
  private:
@@ -50,10 +50,11 @@ class Consolidate final : public PlaceStage {
   }
 
   /// On an empty cluster. Depends on the shape alone, and is remembered.
-  std::int32_t fewest_ever(const Yard& yard, ShapeId id) const {
+  std::int32_t fewest_ever(const Yard& yard, JobId job) const {
+    const ShapeId id = yard.state(job).shape;
     grow_to(fewest_ever_, index(id), yard.shapes().size());
     std::int32_t& known = fewest_ever_[index(id)];
-    if (known == 0) known = count_fewest(yard, yard.shapes()[id]);
+    if (known == 0) known = count_fewest(yard, yard.shape(job));
     return known;
   }
 

@@ -19,7 +19,7 @@ std::unique_ptr<PlaceStage> make(const std::string& wait_for) {
 Placement place(const HandYard& h, JobId job, const std::string& wait_for = "none",
                 const Avoid* avoid = nullptr) {
   Placement out;
-  if (!make(wait_for)->find(h.yard, h.yard.state(job).shape, avoid, out)) return {};
+  if (!make(wait_for)->find(h.yard, job, avoid, out)) return {};
   return out;
 }
 
@@ -101,10 +101,10 @@ TEST(Consolidate, WhoWaitsForTheFewestMachinesItCouldEverHave) {
   EXPECT_EQ(place(h, vgg, "none").size(), 2U);
 
   const auto all = make("all"), skew = make("skewed");
-  EXPECT_EQ(all->max_machines(h.yard, h.yard.state(plain).shape), 1);
-  EXPECT_EQ(skew->max_machines(h.yard, h.yard.state(plain).shape), 8);
-  EXPECT_EQ(skew->max_machines(h.yard, h.yard.state(vgg).shape), 1);
-  EXPECT_EQ(all->max_machines(h.yard, h.yard.state(h.submit(gang(17))).shape), 3);
+  EXPECT_EQ(all->reach(h.yard, plain).machines, 1);
+  EXPECT_EQ(skew->reach(h.yard, plain).machines, 8);
+  EXPECT_EQ(skew->reach(h.yard, vgg).machines, 1);
+  EXPECT_EQ(all->reach(h.yard, h.submit(gang(17))).machines, 3);
 }
 
 TEST(Consolidate, KeepsOffWhatItMustAvoid) {

@@ -11,8 +11,8 @@ namespace {
 /// Machines in order of their number, each filled before the next.
 class FirstFit final : public PlaceStage {
  public:
-  bool find(const Yard& yard, ShapeId id, const Avoid* avoid, Placement& out) override {
-    const Shape& shape = yard.shapes()[id];
+  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard.shape(job);
     GangFiller filler(yard, shape, avoid, out);
     const CountIndex& machines = yard.free().of(shape.kind).machines;
     const auto gpus = static_cast<std::size_t>(shape.per_worker.gpus);
@@ -26,8 +26,8 @@ class FirstFit final : public PlaceStage {
 /// Fewest free GPUs first, so that large holes stay whole.
 class BestFit final : public PlaceStage {
  public:
-  bool find(const Yard& yard, ShapeId id, const Avoid* avoid, Placement& out) override {
-    const Shape& shape = yard.shapes()[id];
+  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard.shape(job);
     GangFiller filler(yard, shape, avoid, out);
     const CountIndex& machines = yard.free().of(shape.kind).machines;
     for (auto count = static_cast<std::size_t>(shape.per_worker.gpus);
@@ -40,8 +40,8 @@ class BestFit final : public PlaceStage {
 /// One worker on each of the machines with the most free GPUs; a second only when all have one.
 class Spread final : public PlaceStage {
  public:
-  bool find(const Yard& yard, ShapeId id, const Avoid* avoid, Placement& out) override {
-    const Shape& shape = yard.shapes()[id];
+  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard.shape(job);
     out.clear();
     const CountIndex& machines = yard.free().of(shape.kind).machines;
     const auto least = static_cast<std::size_t>(shape.per_worker.gpus);

@@ -13,7 +13,7 @@ using MakeMember = Member<PlaceStage> (*)();
 
 Placement place(MakeMember member, const HandYard& h, JobId job, const Avoid* avoid = nullptr) {
   Placement out;
-  if (!member().make(Params{})->find(h.yard, h.yard.state(job).shape, avoid, out)) return {};
+  if (!member().make(Params{})->find(h.yard, job, avoid, out)) return {};
   return out;
 }
 

@@ -45,7 +45,7 @@ class Benefit final : public PreemptStage {
     }
   }
 
-  bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
+  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override;
 
   [[nodiscard]] std::optional<double> expected_gain_s(JobId waiter) const override {
@@ -88,7 +88,7 @@ class Benefit final : public PreemptStage {
   [[nodiscard]] double bound(const Yard& yard, const GainWaiter& w, Time rank) const;
 
   /// When the waiter would have room if nobody were paused; infinite if that cannot be told.
-  [[nodiscard]] double first_room(const Yard& yard, JobId waiter, std::int32_t max_machines,
+  [[nodiscard]] double first_room(const Yard& yard, JobId waiter, Reach reach,
                                   RoomFinder& finder) const;
   void offer_by_gain(const Yard& yard, const GainWaiter& w, Offers& offers);
   void offer_by_loss(const Yard& yard, const GainWaiter& w, Offers& offers);
@@ -138,20 +138,20 @@ double Benefit::bound(const Yard& yard, const GainWaiter& w, Time rank) const {
          least_price * (w.remaining + w.load);
 }
 
-bool Benefit::make_room(const Yard& yard, JobId waiter, std::int32_t max_machines,
-                        RoomFinder& finder, Time& retry) {
+bool Benefit::make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
+                        Time& retry) {
   GainWaiter w = waiter_terms(yard, waiter);
-  Offers offers(yard, waiter, max_machines, finder, retry);
+  Offers offers(yard, waiter, reach, finder, retry);
   offer_by_gain(yard, w, offers);
   if (offers.accepted()) {
     room_ = finder.room();
     victims_.assign(finder.victims().begin(), finder.victims().end());
-    w.without = first_room(yard, waiter, max_machines, finder) * static_cast<double>(waiting_);
+    w.without = first_room(yard, waiter, reach, finder) * static_cast<double>(waiting_);
     finder.settle(room_, victims_);
     const PauseGain first = gain_of(yard, w, victims_);
     double gain = first.gain();
     if (victims_.size() > 1) {
-      Offers others(yard, waiter, max_machines, finder, retry);
+      Offers others(yard, waiter, reach, finder, retry);
       offer_by_loss(yard, w, others);
       const PauseGain second = gain_of(yard, w, finder.victims());
       const double worth = std::min(first.free_gain(), second.free_gain());
@@ -171,10 +171,9 @@ bool Benefit::make_room(const Yard& yard, JobId waiter, std::int32_t max_machine
   return false;
 }
 
-double Benefit::first_room(const Yard& yard, JobId waiter, std::int32_t max_machines,
-                           RoomFinder& finder) const {
+double Benefit::first_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder) const {
   double left = std::numeric_limits<double>::infinity();
-  finder.begin(waiter, max_machines);
+  finder.begin(waiter, reach);
   running_.each([&](const Running& next) {
     if (!finder.offer(next.job)) return true;
     left = std::max(0.0, static_cast<double>(estimates_->left_at(yard, next.rank).us));

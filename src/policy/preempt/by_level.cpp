@@ -8,9 +8,9 @@ namespace {
 
 class ByLevel final : public PreemptStage {
  public:
-  bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
+  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override {
-    Offers offers(yard, waiter, max_machines, finder, retry);
+    Offers offers(yard, waiter, reach, finder, retry);
     return by_level_.offer(yard, offers, level(waiter), [](JobId) { return true; });
   }
 

@@ -11,10 +11,10 @@ namespace {
 
 class ByRemaining : public PreemptStage {
  public:
-  bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
+  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override {
     if (!may_preempt(yard, waiter)) return false;
-    Offers offers(yard, waiter, max_machines, finder, retry);
+    Offers offers(yard, waiter, reach, finder, retry);
     const Time shortest = estimates_->rank_of(yard, least_remaining(yard, waiter));
     return by_end_.offer(yard, offers, shortest, [&](JobId job) { return is_victim(yard, job); });
   }

@@ -20,6 +20,7 @@
 // machines for each number of workers need be looked at: a cover has at most n machines, so one
 // beyond these can be exchanged for one of them. (A victim that itself spans machines is counted
 // for each machine on which it is chosen: then the set may not be the cheapest, but it suffices.)
+// Where the place stage binds a gang to one rack, its victims are drawn at random.
 #include <algorithm>
 #include <cmath>
 #include <deque>
@@ -66,15 +67,14 @@ class FitGpp final : public PreemptStage {
     return true;
   }
 
-  bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
+  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override {
     if (!rights_->acts_as_trial(waiter) || index_ == nullptr) return false;
     if (yard.rules().min_run == Duration::max()) return false;
     admit_newcomers(yard);
-    const bool found = yard.shape(waiter).workers == 1
-                           ? find_victim(yard, waiter, finder)
-                           : find_victims(yard, waiter, max_machines, finder);
-    if (found || fall_back(yard, waiter, max_machines, finder, retry)) return true;
+    const bool found = yard.shape(waiter).workers == 1 ? find_victim(yard, waiter, finder)
+                                                       : find_victims(yard, waiter, reach, finder);
+    if (found || fall_back(yard, waiter, reach, finder, retry)) return true;
     if (!newcomers_.empty())
       retry = std::min(retry, newcomers_.front().since + yard.rules().min_run);
     return false;
@@ -139,11 +139,10 @@ class FitGpp final : public PreemptStage {
     return true;
   }
 
-  bool find_victims(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder);
+  bool find_victims(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder);
   void collect_offers(const Yard& yard, const VictimIndex::Question& question,
                       std::int32_t workers);
-  bool fall_back(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
-                 Time& retry);
+  bool fall_back(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder, Time& retry);
   bool pause_one(const Yard& yard, JobId waiter, RoomFinder& finder);
   [[nodiscard]] bool may_be_drawn(const Yard& yard, JobId job) const {
     return !fallback_keeps_p_ || yard.state(job).pauses < most_pauses_;
@@ -196,12 +195,12 @@ void FitGpp::collect_offers(const Yard& yard, const VictimIndex::Question& quest
                    [](const CoverOffer& a, const CoverOffer& b) { return a.machine < b.machine; });
 }
 
-bool FitGpp::find_victims(const Yard& yard, JobId waiter, std::int32_t max_machines,
-                          RoomFinder& finder) {
+bool FitGpp::find_victims(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder) {
   const Shape& shape = yard.shape(waiter);
+  if (reach.machines > 1 && reach.tier + 1 < yard.cluster().tiers.size()) return false;
   const VictimIndex::Question question{shape.per_worker, shape.kind, waiter};
   collect_offers(yard, question, shape.workers);
-  if (!cheapest_cover(offers_, shape.workers, max_machines, taken_)) return false;
+  if (!cheapest_cover(offers_, shape.workers, reach.machines, taken_)) return false;
   // What is free is filled first, so that whoever is paused is needed.
   std::stable_sort(taken_.begin(), taken_.end(), [](const CoverOffer& a, const CoverOffer& b) {
     return a.price == 0 && b.price > 0;
@@ -222,11 +221,11 @@ bool FitGpp::find_victims(const Yard& yard, JobId waiter, std::int32_t max_machi
   return true;
 }
 
-bool FitGpp::fall_back(const Yard& yard, JobId waiter, std::int32_t max_machines,
-                       RoomFinder& finder, Time& retry) {
+bool FitGpp::fall_back(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
+                       Time& retry) {
   if (!falls_back_) return false;
   if (literal_) return pause_one(yard, waiter, finder);
-  Offers offers(yard, waiter, max_machines, finder, retry);
+  Offers offers(yard, waiter, reach, finder, retry);
   return batch_.draw([&](JobId job) { return may_be_drawn(yard, job) && offers.make(job); });
 }
 

@@ -11,8 +11,8 @@ namespace trainyard {
 
 class Offers {
  public:
-  Offers(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder, Time& retry)
-      : yard_(yard), waiter_(waiter), max_machines_(max_machines), finder_(finder), retry_(retry) {}
+  Offers(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder, Time& retry)
+      : yard_(yard), waiter_(waiter), reach_(reach), finder_(finder), retry_(retry) {}
 
   /// True: the waiter's gang fits with this one, and no more are needed.
   bool make(JobId victim) {
@@ -20,7 +20,7 @@ class Offers {
       retry_with(victim);
       return false;
     }
-    if (!begun_) finder_.begin(waiter_, max_machines_);
+    if (!begun_) finder_.begin(waiter_, reach_);
     begun_ = true;
     return accepted_ = finder_.offer(victim);
   }
@@ -34,7 +34,7 @@ class Offers {
  private:
   const Yard& yard_;
   JobId waiter_;
-  std::int32_t max_machines_;
+  Reach reach_;
   RoomFinder& finder_;
   Time& retry_;
   bool begun_ = false, accepted_ = false;

@@ -16,10 +16,10 @@ class RandomVictims final : public PreemptStage {
     return true;
   }
 
-  bool make_room(const Yard& yard, JobId waiter, std::int32_t max_machines, RoomFinder& finder,
+  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override {
     if (!rights_->acts_as_trial(waiter)) return false;
-    Offers offers(yard, waiter, max_machines, finder, retry);
+    Offers offers(yard, waiter, reach, finder, retry);
     return batch_.draw([&](JobId job) { return offers.make(job); });
   }
 

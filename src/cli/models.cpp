@@ -1,0 +1,61 @@
+// trainyard models: what is known of neural networks, and how well the speed model predicts.
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "perf/describe_fit.h"
+#include "perf/describe_models.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct ModelsOptions : WorkloadOptions {
+  std::string name;
+  std::vector<std::string> files;
+  std::string fit;
+};
+
+Expected<void> models(const ModelsOptions& options) {
+  Catalogue catalogue = Catalogue::builtin();
+  for (const std::string& file : options.files)
+    if (auto ok = catalogue.add_file(file); !ok) return ok;
+  if (!options.fit.empty()) {
+    const auto text = describe_fit(catalogue, options.fit);
+    return text ? print(*text) : tl::make_unexpected(text.error());
+  }
+  if (options.name.empty())
+    return print(list_models(catalogue) +
+                 "\nsamples/s of one GPU by kind; ~ is assumed, - has no source: then scaled from "
+                 "the first kind that has\nNext: trainyard models NAME --cluster SHAPE tells more "
+                 "of one.\n");
+  const auto model = catalogue.get(options.name);
+  if (!model) return tl::make_unexpected(model.error());
+  const auto cluster = load_cluster(options);
+  if (!cluster) return tl::make_unexpected(cluster.error());
+  return print(describe_model(catalogue, **model) + "\n" +
+               describe_speed(catalogue, **model, *cluster));
+}
+
+}  // namespace
+
+void add_models_command(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<ModelsOptions>();
+  CLI::App* command = add_command(
+      app, "models", "Lists neural networks: their size, speed by kind of GPU, and sources.",
+      "trainyard models\n"
+      "trainyard models ResNet-50 --cluster 4x16x8xV100\n"
+      "trainyard models MyNet --models mine.toml\n"
+      "trainyard models --fit ../shared/traces");
+  command->add_option("name", options->name, "one of them: every source, and its speed");
+  add_cluster_option(*command, *options);
+  command->add_option("--models", options->files, "more models (docs/models.md)")
+      ->type_name("FILE.toml");
+  command
+      ->add_option("--fit", options->fit,
+                   "fit the speed model to the measurements of Sia and Gavel in this folder (sia/, "
+                   "gavel/) and print its errors")
+      ->type_name("FOLDER");
+  command->callback([options, &chosen] { chosen = [options] { return models(*options); }; });
+}
+
+}  // namespace trainyard::cli
