@@ -27,6 +27,8 @@ std::span<const Generator> generators() {
        with_common_parameters(poisson_parameters()), make_poisson},
       {"philly-like", "demands and durations as in Microsoft's Philly log of 2017",
        with_common_parameters(philly_like_parameters()), make_philly_like},
+      {"trace", "a trace file, or a window of it, at another load and with costs of pauses",
+       trace_parameters(), make_trace},
       {"trial-batch", "trial jobs among batch jobs under a load held by FIFO, as in FitGpp's study",
        trial_batch_parameters(), make_trial_batch},
   };
@@ -35,6 +37,16 @@ std::span<const Generator> generators() {
 
 bool names_generator(std::string_view text) {
   return find_generator(name_part(text)) != nullptr;
+}
+
+std::string trace_file(std::string_view workload) {
+  if (!names_generator(workload)) return std::string(workload);
+  constexpr std::string_view kKey = "file=";
+  if (name_part(workload) != "trace") return {};
+  const std::size_t at = workload.find(kKey);
+  if (at == std::string_view::npos) return {};
+  workload.remove_prefix(at + kKey.size());
+  return std::string(workload.substr(0, workload.find(',')));
 }
 
 Expected<Workload> generate(std::string_view spec, const Cluster& cluster, std::uint64_t seed) {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -30,6 +31,9 @@ std::span<const Generator> generators();
 
 /// Whether the text names a generator, alone or before a colon.
 bool names_generator(std::string_view text);
+
+/// The file that a workload is read from, itself or by trace:file=...; empty: it is drawn.
+std::string trace_file(std::string_view workload);
 
 /// `cluster` says how many GPUs the offered load is a share of, and what is the largest job.
 Expected<Workload> generate(std::string_view spec, const Cluster& cluster, std::uint64_t seed);

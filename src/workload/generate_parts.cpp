@@ -18,6 +18,8 @@ std::vector<Parameter> with_common_parameters(std::vector<Parameter> own) {
       {"checkpoint_interval", "0", "work between two checkpoints of its own; 0: none"},
       {"checkpoint_cost", "0", "time without progress for each of them"},
   };
+  const std::vector<Parameter> pauses = pause_parameters();
+  all.insert(all.end(), pauses.begin(), pauses.end());
   all.insert(all.end(), own.begin(), own.end());
   return all;
 }
@@ -33,6 +35,7 @@ Basics read_basics(Settings& settings) {
   basics.costs.load = settings.duration("load_time");
   basics.costs.checkpoint_interval = settings.duration("checkpoint_interval");
   basics.costs.checkpoint_cost = settings.duration("checkpoint_cost");
+  basics.pauses = read_pauses(settings);
   return basics;
 }
 

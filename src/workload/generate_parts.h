@@ -19,7 +19,16 @@ inline Random stream(std::uint64_t seed, Stream which) {
   return Random(seed, static_cast<std::uint64_t>(which));
 }
 
-/// The parameters of every generator, to stand before its own.
+/// What pauses cost beside grace, save and load_time.
+struct Pauses {
+  std::size_t choice = 0;
+  double scale = 1;
+};
+std::vector<Parameter> pause_parameters();
+Pauses read_pauses(Settings& settings);
+void set_pauses(const Pauses& pauses, Workload& workload);
+
+/// The parameters of poisson and philly-like, to stand before their own.
 std::vector<Parameter> with_common_parameters(std::vector<Parameter> own);
 
 struct Basics {
@@ -28,6 +37,7 @@ struct Basics {
   double trial_share = 0;  // of the jobs
   std::uint64_t users = 1;
   Job costs;  // only what a pause and a checkpoint cost is set
+  Pauses pauses;
 
   /// A rigid gang of one worker for each GPU, as costly to pause as every other.
   [[nodiscard]] Job gang(std::int32_t gpus, Duration duration) const;
@@ -46,10 +56,12 @@ Expected<void> check_span(double last_arrival_s);
 
 Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_trial_batch(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 
 std::vector<Parameter> poisson_parameters();
 std::vector<Parameter> philly_like_parameters();
+std::vector<Parameter> trace_parameters();
 std::vector<Parameter> trial_batch_parameters();
 
 }  // namespace trainyard

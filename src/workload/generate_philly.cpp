@@ -30,7 +30,8 @@ double draw_seconds(std::span<const philly::DurationPoint> points, double share)
   return std::ceil(low.seconds * std::pow(high.seconds / low.seconds, part));
 }
 
-std::vector<Job> draw_jobs(const Basics& basics, std::int32_t max_gpus, std::uint64_t seed) {
+std::vector<Job> draw_jobs(const Basics& basics, std::int32_t max_gpus, double scale,
+                           std::uint64_t seed) {
   std::vector<double> weights;
   for (const philly::Demand& demand : philly::kDemands)
     if (demand.gpus <= max_gpus) weights.push_back(demand.jobs);
@@ -41,7 +42,7 @@ std::vector<Job> draw_jobs(const Basics& basics, std::int32_t max_gpus, std::uin
   for (std::size_t i = 0; i < basics.jobs; ++i) {
     const philly::Demand& demand = philly::kDemands[demands.pick(weights)];
     const double s = draw_seconds(demand.durations, durations.uniform());
-    jobs.push_back(basics.gang(demand.gpus, job_duration(s)));
+    jobs.push_back(basics.gang(demand.gpus, job_duration(s * scale)));
   }
   return jobs;
 }
@@ -109,6 +110,7 @@ void draw_arrivals(double span_s, const Rhythm& rhythm, std::uint64_t seed,
 std::vector<Parameter> philly_like_parameters() {
   return {
       {"max_gpus", "0", "the log's larger demands are left out; 0: those the cluster cannot hold"},
+      {"duration_scale", "1", "times the durations of the log"},
       {"daily", "0", "0 to 1: how much the rate of arrivals swings between midnight and noon"},
   };
 }
@@ -118,13 +120,14 @@ Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster,
   const Basics basics = read_basics(settings);
   const auto asked = static_cast<std::int32_t>(
       settings.whole("max_gpus", 0, std::numeric_limits<std::int32_t>::max()));
+  const double scale = settings.real("duration_scale", 1e-9, 1e9);
   const Rhythm rhythm(settings.real("daily", 0, 1));
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
 
   const std::int32_t max_gpus =
       asked == 0 ? cluster.total_gpus : std::min(asked, cluster.total_gpus);
   Workload workload;
-  workload.jobs = draw_jobs(basics, max_gpus, seed);
+  workload.jobs = draw_jobs(basics, max_gpus, scale, seed);
   double gpu_s = 0;
   for (const Job& job : workload.jobs) gpu_s += job.gpus() * job.duration.seconds();
   const double span_s = gpu_s / (basics.load * cluster.total_gpus);
@@ -132,6 +135,7 @@ Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster,
   draw_arrivals(span_s, rhythm, seed, workload.jobs);
   mark_trials(basics.trial_share, workload.jobs);
   draw_users(basics.users, seed, workload);
+  set_pauses(basics.pauses, workload);
   return workload;
 }
 

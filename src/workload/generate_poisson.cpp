@@ -75,6 +75,7 @@ Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std:
     workload.jobs.push_back(job);
   }
   draw_users(basics.users, seed, workload);
+  set_pauses(basics.pauses, workload);
   return workload;
 }
 

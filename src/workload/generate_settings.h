@@ -39,6 +39,8 @@ class Settings {
   double real(std::string_view key, double low, double high);
   Duration duration(std::string_view key);
   DemandMix mix(std::string_view key, std::int32_t most_gpus);
+  /// The text itself.
+  [[nodiscard]] const std::string& word(std::string_view key) const { return text(key); }
   /// The index of the value among `choices`.
   std::size_t choice(std::string_view key, std::span<const std::string_view> choices);
 

@@ -103,7 +103,8 @@ std::string RunJournal::mark(const StudyRun& run) const {
   fingerprint.add(run.policy);
   for (const std::string& setting : run.settings) fingerprint.add(setting);
   // A file that cannot be read fails the run itself, which says so.
-  if (!names_generator(run.workload)) std::ignore = fingerprint.add_file(run.workload);
+  if (const std::string file = trace_file(run.workload); !file.empty())
+    std::ignore = fingerprint.add_file(file);
   return fingerprint.hex();
 }
 

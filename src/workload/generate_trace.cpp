@@ -1,0 +1,98 @@
+// A trace file as it was, or in part: a window of its jobs, at another load, with durations and
+// costs of pauses changed. The seed says where the window lies.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "workload/generate_parts.h"
+#include "workload/read.h"
+#include "workload/select.h"
+
+namespace trainyard {
+namespace {
+
+void keep_window(std::size_t count, std::uint64_t seed, Workload& workload) {
+  const std::size_t all = workload.jobs.size();
+  if (count == 0 || count >= all) return;
+  const auto first =
+      static_cast<std::ptrdiff_t>(stream(seed, Stream::arrivals).below(all - count + 1));
+  workload.jobs.erase(workload.jobs.begin(), workload.jobs.begin() + first);
+  if (!workload.names.empty())
+    workload.names.erase(workload.names.begin(), workload.names.begin() + first);
+  keep_first(count, workload);
+}
+
+void drop_more_gpus(std::int32_t most, Workload& workload) {
+  Workload kept;
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    if (workload.jobs[i].gpus() > most) continue;
+    kept.jobs.push_back(workload.jobs[i]);
+    if (!workload.names.empty()) kept.names.push_back(workload.names[i]);
+  }
+  workload.jobs = std::move(kept.jobs);
+  workload.names = std::move(kept.names);
+}
+
+void scale_durations(double scale, Workload& workload) {
+  if (scale == 1) return;
+  for (Job& job : workload.jobs) {
+    job.duration = job_duration(job.duration.seconds() * scale);
+    job.estimate = job_duration(job.estimate.seconds() * scale);
+  }
+}
+
+/// From 0 on, and so that the load is the one asked for; 0: as it was.
+Expected<void> place_arrivals(double load, const Cluster& cluster, Workload& workload) {
+  const Time first = workload.jobs.front().submit;
+  const double span_s = (workload.jobs.back().submit - first).seconds();
+  double gpu_s = 0;
+  for (const Job& job : workload.jobs) gpu_s += job.gpus() * job.duration.seconds();
+  const double wanted_s = load == 0 ? span_s : gpu_s / (load * cluster.total_gpus);
+  if (auto ok = check_span(wanted_s); !ok) return ok;
+  const double stretch = span_s > 0 ? wanted_s / span_s : 0;
+  for (Job& job : workload.jobs)
+    job.submit = Time{std::llround((job.submit - first).seconds() * stretch * 1e6)};
+  return {};
+}
+
+}  // namespace
+
+std::vector<Parameter> trace_parameters() {
+  std::vector<Parameter> all{
+      {"file", "", "the trace, in any format that is read"},
+      {"jobs", "0", "how many, from a place that the seed chooses; 0: all"},
+      {"load", "0",
+       "GPU time arriving over GPU time there is, by stretching the arrivals; 0: as it was"},
+      {"max_gpus", "0", "larger jobs are left out; 0: those that the cluster cannot hold"},
+      {"duration_scale", "1", "times the durations and estimates of the trace"},
+  };
+  const std::vector<Parameter> pauses = pause_parameters();
+  all.insert(all.end(), pauses.begin(), pauses.end());
+  return all;
+}
+
+Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::uint64_t seed) {
+  const std::string file = settings.word("file");
+  const auto jobs = static_cast<std::size_t>(settings.whole("jobs", 0, 50'000'000));
+  const double load = settings.real("load", 0, 1000);
+  const auto max_gpus = static_cast<std::int32_t>(
+      settings.whole("max_gpus", 0, std::numeric_limits<std::int32_t>::max()));
+  const double scale = settings.real("duration_scale", 1e-9, 1e9);
+  const Pauses pauses = read_pauses(settings);
+  if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
+  if (file.empty()) return fail("trace: file=... is missing; it names the trace to take jobs from");
+
+  auto workload = read_workload(file);
+  if (!workload) return workload;
+  drop_larger(cluster, *workload);
+  if (max_gpus > 0) drop_more_gpus(max_gpus, *workload);
+  if (workload->jobs.empty()) return fail("trace: {} has no job that fits", file);
+  keep_window(jobs, seed, *workload);
+  scale_durations(scale, *workload);
+  if (auto ok = place_arrivals(load, cluster, *workload); !ok)
+    return tl::make_unexpected(ok.error());
+  set_pauses(pauses, *workload);
+  return workload;
+}
+
+}  // namespace trainyard
