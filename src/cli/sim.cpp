@@ -58,6 +58,10 @@ std::string to_text(const Result& r, const Workload& workload, const Cluster& cl
       "GPUs in use {:.1f}%, {} preemptions, {:.1f} GPU hours lost to pauses and "
       "loading, fairness {:.3f}\n\n",
       100 * r.gpu_utilization, r.preemptions, r.lost_gpu_s / 3600, r.fairness_jain);
+  if (r.pause_gain_s.expected != 0 || r.pause_gain_s.actual != 0)
+    text += fmt::format(
+        "pauses were expected to gain {:.1f} hours of completion time, and gained {:.1f}\n\n",
+        r.pause_gain_s.expected / 3600, r.pause_gain_s.actual / 3600);
   text += block_of("all jobs", r.all);
   if (r.trial.jobs > 0 && r.batch.jobs > 0)
     text += block_of(fmt::format("trial ({})", r.trial.jobs), r.trial) +

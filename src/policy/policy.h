@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "policy/reckoning.h"
 #include "yard/plan.h"
 #include "yard/yard.h"
 
@@ -25,9 +26,10 @@ class Policy : public YardListener {
   /// Whether it may pause jobs. Then a job that begins to run is something to decide on: from when
   /// on it may be paused is known only now.
   [[nodiscard]] virtual bool preempts() const { return false; }
-  /// What the pauses that were last made for this job were expected to gain, in seconds of
-  /// completion time, where the policy reckons that.
-  [[nodiscard]] virtual std::optional<double> expected_gain_s(JobId /*waiter*/) const { return {}; }
+  /// What it reckoned, if it does, when it paused others for this job; while they are told so.
+  [[nodiscard]] virtual std::optional<PauseReckoning> reckoning(JobId /*waiter*/) const {
+    return {};
+  }
   /// Of a job that is queued or reserved, as things stand after the last decision.
   [[nodiscard]] virtual WaitReason explain(JobId job) const = 0;
 };

@@ -37,8 +37,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void decide(Plan& plan) override;
   [[nodiscard]] bool preempts() const override { return stages_.preempt != nullptr; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
-  [[nodiscard]] std::optional<double> expected_gain_s(JobId waiter) const override {
-    return stages_.preempt ? stages_.preempt->expected_gain_s(waiter) : std::nullopt;
+  [[nodiscard]] std::optional<PauseReckoning> reckoning(JobId waiter) const override {
+    return stages_.preempt ? stages_.preempt->reckoning(waiter) : std::nullopt;
   }
 
   void on_phase(JobId job, Phase from, Phase to) override;

@@ -9,6 +9,7 @@
 
 #include "policy/estimator.h"
 #include "policy/queue.h"
+#include "policy/reckoning.h"
 #include "policy/trial_rights.h"
 #include "yard/plan.h"
 #include "yard/room.h"
@@ -97,9 +98,10 @@ class PreemptStage {
   virtual void use_levels_of(const OrderStage& /*order*/) {}
   /// Likewise: what to believe of the time that jobs have left.
   virtual void use_estimates(const Estimator& /*estimates*/) {}
-  /// What the room that was last made for this job was expected to gain, in seconds of completion
-  /// time; none if the stage does not reckon it.
-  [[nodiscard]] virtual std::optional<double> expected_gain_s(JobId /*waiter*/) const { return {}; }
+  /// What it reckoned when it found room for this job, if it was the last; none if it does not.
+  [[nodiscard]] virtual std::optional<PauseReckoning> reckoning(JobId /*waiter*/) const {
+    return {};
+  }
   /// The order stage moved a running job to another level.
   virtual void on_level(const Yard& /*yard*/, JobId /*job*/) {}
 };

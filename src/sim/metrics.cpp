@@ -60,6 +60,11 @@ Result Simulation::result() const {
   result.slowed_gpu_s = slowed_gpu_us / 1e6;
   std::vector<double> away_s = pauses_.away_s();
   result.away_s = summarize(away_s);
+  for (const PauseGains::Pause& pause : gains_.pauses()) {
+    if (pause.pending > 0) continue;
+    result.pause_gain_s.expected += pause.expected_s;
+    result.pause_gain_s.actual += pause.actual_s;
+  }
   if (result.finished > 0) {
     result.makespan_s = (last - workload_.jobs.front().submit).seconds();
     result.fairness_jain = jain_index(scratch);

@@ -33,11 +33,14 @@ struct Result {
   std::uint64_t preemptions = 0;
   std::size_t paused_jobs = 0;  // those that were paused at least once
   Summary away_s;               // of every pause: from being told to leave to running again
-  double lost_gpu_s = 0;        // GPU time held without lasting progress: load, grace, save,
-                                // checkpoints, work done again after a failure
-  double slowed_gpu_s = 0;      // GPU time by which placements made progress take longer
-  double gpu_utilization = 0;   // GPU time held by jobs over GPUs x makespan
-  double fairness_jain = 0;     // Jain's index over the jobs' 1 / slowdown
+  struct {
+    double expected = 0, actual = 0;
+  } pause_gain_s;              // of completion time, by the pauses of policies that reckon it
+  double lost_gpu_s = 0;       // GPU time held without lasting progress: load, grace, save,
+                               // checkpoints, work done again after a failure
+  double slowed_gpu_s = 0;     // GPU time by which placements made progress take longer
+  double gpu_utilization = 0;  // GPU time held by jobs over GPUs x makespan
+  double fairness_jain = 0;    // Jain's index over the jobs' 1 / slowdown
   std::uint64_t events = 0, decisions = 0;
   struct {
     double p50 = 0, p99 = 0, max = 0;

@@ -17,8 +17,10 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
       yard_(cluster, workload, policy.rules(), options_.speed),
       policy_(policy.build(yard_, options_.seed)),
       pending_(workload.jobs.size()),
-      pauses_(yard_) {
+      pauses_(yard_),
+      gains_(yard_, *policy_) {
   yard_.listen(pauses_);
+  yard_.listen(gains_);
 }
 
 Time Simulation::next() const {

@@ -19,6 +19,7 @@
 #include "policy/policy.h"
 #include "policy/registry.h"
 #include "sim/faults.h"
+#include "sim/pause_gains.h"
 #include "sim/pauses.h"
 #include "sim/pending.h"
 #include "sim/result.h"
@@ -30,7 +31,8 @@ namespace trainyard {
 struct SimOptions {
   std::uint64_t seed = 1;
   std::vector<Fault> faults = {};
-  const PlacementSpeed* speed = nullptr;  // must outlive the simulation; none: placements do not matter
+  const PlacementSpeed* speed =
+      nullptr;  // must outlive the simulation; none: placements do not matter
 };
 
 class Simulation {
@@ -53,6 +55,8 @@ class Simulation {
 
   [[nodiscard]] const Yard& yard() const { return yard_; }
   [[nodiscard]] const Policy& policy() const { return *policy_; }
+  /// What pauses were expected to gain, and did.
+  [[nodiscard]] const PauseGains& pause_gains() const { return gains_; }
   /// Plans that the yard refused: 0 unless a policy is at fault.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
   /// When the policy asked to be woken.
@@ -83,6 +87,7 @@ class Simulation {
 
   UtilizationRecorder utilization_;
   PauseRecorder pauses_;
+  PauseGains gains_;
   Histogram decision_ticks_;
   std::uint64_t events_ = 0, refused_ = 0;
   double wall_s_ = 0;

@@ -66,8 +66,8 @@ struct Measure {
 };
 
 enum class Direction { at_least, at_most };
-/// At the base condition, or wherever among it and those of the sweeps the mean is largest: for
-/// claims of the kind "up to".
+/// At one condition, or wherever among all the mean is largest: for claims of the kind "up to" or
+/// "everywhere".
 enum class TakenAt { base, largest };
 
 struct Claim {
@@ -77,6 +77,9 @@ struct Claim {
   Direction direction;
   double paper;  // the published number
   TakenAt taken_at = TakenAt::base;
+  /// Other than the base condition: that of a sweep, as "load = 0.9". With `largest`: only the base
+  /// condition and those of the sweep with this title.
+  std::string at = {};
 };
 
 /// Makes the base condition that of one value of a sweep.

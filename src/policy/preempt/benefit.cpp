@@ -48,8 +48,8 @@ class Benefit final : public PreemptStage {
   bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override;
 
-  [[nodiscard]] std::optional<double> expected_gain_s(JobId waiter) const override {
-    return waiter == last_waiter_ ? std::optional(last_gain_ / 1e6) : std::nullopt;
+  [[nodiscard]] std::optional<PauseReckoning> reckoning(JobId waiter) const override {
+    return waiter == last_waiter_ ? std::optional(last_) : std::nullopt;
   }
 
  private:
@@ -92,6 +92,8 @@ class Benefit final : public PreemptStage {
                                   RoomFinder& finder) const;
   void offer_by_gain(const Yard& yard, const GainWaiter& w, Offers& offers);
   void offer_by_loss(const Yard& yard, const GainWaiter& w, Offers& offers);
+  /// What the set in victims_ gains, or another that is better and takes its place.
+  PauseGain best_set(const Yard& yard, const GainWaiter& w, Offers offers);
   [[nodiscard]] PauseGain gain_of(const Yard& yard, const GainWaiter& w,
                                   std::span<const JobId> victims) const;
 
@@ -102,8 +104,8 @@ class Benefit final : public PreemptStage {
   SortedList<Running> running_;  // all of them
   std::int64_t waiting_ = 0;     // jobs in the queue
 
-  JobId last_waiter_ = kNoJob;  // whom room was found for last, and what that gains
-  double last_gain_ = 0;
+  JobId last_waiter_ = kNoJob;  // whom room was found for last
+  PauseReckoning last_;
 
   std::vector<Candidate> heap_;
   Placement room_;
@@ -147,28 +149,29 @@ bool Benefit::make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder&
     room_ = finder.room();
     victims_.assign(finder.victims().begin(), finder.victims().end());
     w.without = first_room(yard, waiter, reach, finder) * static_cast<double>(waiting_);
-    finder.settle(room_, victims_);
-    const PauseGain first = gain_of(yard, w, victims_);
-    double gain = first.gain();
-    if (victims_.size() > 1) {
-      Offers others(yard, waiter, reach, finder, retry);
-      offer_by_loss(yard, w, others);
-      const PauseGain second = gain_of(yard, w, finder.victims());
-      const double worth = std::min(first.free_gain(), second.free_gain());
-      if (others.accepted() && worth - second.loss() > gain) {
-        gain = second.gain();
-      } else {
-        finder.settle(room_, victims_);
-      }
-    }
-    if (gain >= 0) {
+    const PauseGain gain = best_set(yard, w, Offers(yard, waiter, reach, finder, retry));
+    if (gain.gain() >= 0) {
+      finder.settle(room_, victims_);
       last_waiter_ = waiter;
-      last_gain_ = gain;
+      last_ = {gain.gain() / 1e6, gain.spared() / 1e6, gain.others() / 1e6};
       return true;
     }
   }
   by_left_.find_retry(yard, offers, [&](Time rank) { return bound(yard, w, rank) > 0; });
   return false;
+}
+
+PauseGain Benefit::best_set(const Yard& yard, const GainWaiter& w, Offers offers) {
+  const PauseGain first = gain_of(yard, w, victims_);
+  if (victims_.size() == 1) return first;
+  offer_by_loss(yard, w, offers);
+  if (!offers.accepted()) return first;
+  const PauseGain second = gain_of(yard, w, offers.victims());
+  const double worth = std::min(first.free_gain(), second.free_gain());
+  if (worth - second.loss() <= first.gain()) return first;
+  room_ = offers.room();
+  victims_.assign(offers.victims().begin(), offers.victims().end());
+  return second;
 }
 
 double Benefit::first_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder) const {

@@ -30,8 +30,11 @@ TEST(Benefit, PausesOnlyIfThatPays) {
   h.submit(gang(1, 1, minutes(56)));
   h.decide();
   EXPECT_EQ(leaving(h), std::vector{0U}) << "60 - 56 - 2 - 1 minutes: another waits beside it";
-  EXPECT_EQ(h.policy->expected_gain_s(JobId{2}), 60);
-  EXPECT_EQ(h.policy->expected_gain_s(JobId{1}), std::nullopt);
+  ASSERT_TRUE(h.policy->reckoning(JobId{2}));
+  EXPECT_EQ(h.policy->reckoning(JobId{2})->gain_s, 60);
+  EXPECT_EQ(h.policy->reckoning(JobId{2})->spared_s, 3600);
+  EXPECT_EQ(h.policy->reckoning(JobId{2})->others_s, 60);
+  EXPECT_FALSE(h.policy->reckoning(JobId{1}));
 }
 
 TEST(Benefit, WaitsForTheFirstToEndRatherThanPauseTheLongest) {

@@ -52,10 +52,14 @@ struct GainVictim {
   double price = 1;
 };
 
+/// By how much this pause delays those who wait beside.
+inline double delay_of_others(const GainWaiter& w, const GainVictim& v) {
+  return std::floor((v.leave + v.load) * w.others_per_gpu * v.gpus);
+}
+
 /// What is lost by this pause whatever is gained: 0 when pauses are free.
 inline double pause_loss(const GainWaiter& w, const GainVictim& v) {
-  const double others = std::floor((v.leave + v.load) * w.others_per_gpu * v.gpus);
-  return std::floor(v.price * (v.leave + w.load + v.load)) + others;
+  return std::floor(v.price * (v.leave + w.load + v.load)) + delay_of_others(w, v);
 }
 
 /// The gain of pausing all that were added.
@@ -68,12 +72,17 @@ class PauseGain {
     leave_ = std::max(leave_, v.leave);
     suspended_ += std::floor(v.price * waiter_.remaining);
     loss_ += pause_loss(waiter_, v);
+    others_ += delay_of_others(waiter_, v);
     return *this;
   }
 
+  /// How long the waiter, and those who move up behind it, would wait without the pauses.
+  [[nodiscard]] double spared() const { return std::min(waiter_.without, left_); }
+  /// By how much the pauses delay others.
+  [[nodiscard]] double others() const { return others_; }
   /// What would be gained if nothing were lost.
   [[nodiscard]] double free_gain() const {
-    return std::max(0.0, std::floor(waiter_.price * std::min(waiter_.without, left_)) - suspended_);
+    return std::max(0.0, std::floor(waiter_.price * spared()) - suspended_);
   }
   /// What the pauses cost.
   [[nodiscard]] double loss() const { return std::floor(waiter_.price * leave_) + loss_; }
@@ -81,7 +90,7 @@ class PauseGain {
 
  private:
   GainWaiter waiter_;
-  double left_ = 0, leave_ = 0, suspended_ = 0, loss_ = 0;
+  double left_ = 0, leave_ = 0, suspended_ = 0, loss_ = 0, others_ = 0;
 };
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 
 #include "yard/room.h"
 #include "yard/yard.h"
@@ -30,6 +31,9 @@ class Offers {
 
   [[nodiscard]] Time retry() const { return retry_; }
   [[nodiscard]] bool accepted() const { return accepted_; }
+  /// When it is accepted.
+  [[nodiscard]] const Placement& room() const { return finder_.room(); }
+  [[nodiscard]] std::span<const JobId> victims() const { return finder_.victims(); }
 
  private:
   const Yard& yard_;

@@ -24,12 +24,14 @@ class Evaluation {
 
   [[nodiscard]] ClaimFinding claim(const Claim& claim) const {
     const Measure& measure = measure_of(claim.measure);
-    ClaimFinding found{claim, measure.quantity, plan_.base.name, over_seeds(plan_.base, measure),
-                       false};
-    if (claim.taken_at == TakenAt::largest)
-      for (const auto& sweep : plan_.sweeps)
-        for (const Condition& condition : sweep)
-          take_larger(found, over_seeds(condition, measure), condition.name);
+    const bool largest = claim.taken_at == TakenAt::largest;
+    const Condition& at = largest || claim.at.empty() ? plan_.base : condition_of(claim.at);
+    ClaimFinding found{claim, measure.quantity, at.name, over_seeds(at, measure), false};
+    for (std::size_t i = 0; largest && i < plan_.sweeps.size(); ++i) {
+      if (!claim.at.empty() && study_.sweeps[i].title != claim.at) continue;
+      for (const Condition& condition : plan_.sweeps[i])
+        take_larger(found, over_seeds(condition, measure), condition.name);
+    }
     found.holds = claim.direction == Direction::at_least ? found.ours.mean >= claim.paper
                                                          : found.ours.mean <= claim.paper;
     return found;
@@ -74,6 +76,13 @@ class Evaluation {
     if (found == study_.measures.end())
       throw std::logic_error(fmt::format("study {} has no measure '{}'", study_.name, id));
     return *found;
+  }
+
+  [[nodiscard]] const Condition& condition_of(const std::string& name) const {
+    for (const auto& sweep : plan_.sweeps)
+      for (const Condition& condition : sweep)
+        if (condition.name == name) return condition;
+    throw std::logic_error(fmt::format("study {} has no condition '{}'", study_.name, name));
   }
 
   [[nodiscard]] Outcome outcome(const Condition& condition, int seed) const {

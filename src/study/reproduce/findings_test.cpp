@@ -73,6 +73,25 @@ TEST(Findings, AClaimHoldsInItsDirection) {
   EXPECT_TRUE(holds(at_most, 0.51));
 }
 
+TEST(Findings, AClaimCanBeTakenAtAConditionOrWithinASweep) {
+  Study study = sample_study();
+  study.claims = {
+      {"at", "", "", "srtf", Direction::at_least, 0, TakenAt::base, "load = 0.5"},
+      {"in", "", "", "srtf", Direction::at_least, 0, TakenAt::largest, study.sweeps[1].title},
+      {"none", "", "", "srtf", Direction::at_least, 0, TakenAt::largest, "no sweep"}};
+  const StudyPlan plan = sample_plan(study);
+  const Findings findings = evaluate(study, plan, results_with(plan, [](const StudyRun& run) {
+                                       const bool half =
+                                           run.workload.find("load=0.5") != run.workload.npos;
+                                       return run.policy == "srtf" ? (half ? 20.0 : 50.0) : 100.0;
+                                     }));
+  EXPECT_EQ(findings.claims[0].condition, "load = 0.5");
+  EXPECT_NEAR(findings.claims[0].ours.mean, 0.8, 1e-12);
+  EXPECT_NE(findings.claims[1].condition, "load = 0.5") << "it is in another sweep";
+  EXPECT_NEAR(findings.claims[1].ours.mean, 0.5, 1e-12);
+  EXPECT_EQ(findings.claims[2].condition, plan.base.name);
+}
+
 TEST(Findings, WhatIsNotDefinedDoesNotHold) {
   Study study = sample_study();
   study.claims.push_back({"most", "", "", "srtf", Direction::at_most, 1});
