@@ -63,6 +63,7 @@ class Table {
 void measure_replays(Table& table);
 void measure_decisions(Table& table);
 void measure_victims(Table& table);
+void measure_benefit(Table& table);
 void measure_reading(Table& table);
 
 /// The value, or the end of the program: what a benchmark asks for is known to be right.

@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
     measure_replays(table);
     measure_decisions(table);
     measure_victims(table);
+    measure_benefit(table);
     measure_reading(table);
     table.print();
   } catch (const std::regex_error&) {

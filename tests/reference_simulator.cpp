@@ -428,10 +428,10 @@ PauseCase Simulator::pause_case(std::size_t waiter) const {
                 std::numeric_limits<double>::infinity()};
   Jobs leaving;
   for (const std::size_t j : by_end()) {
-    if (state_.trains[j].stage != Stage::running) continue;
+    if (state_.trains[j].stage != Stage::running || pause_terms(j).left <= 0) continue;
     leaving.push_back(j);
     if (!room_by(waiter, leaving)) continue;
-    set.first_room = std::max(0.0, pause_terms(j).left);
+    set.first_room = pause_terms(j).left;
     break;
   }
   return set;

@@ -177,9 +177,11 @@ PauseGain Benefit::best_set(const Yard& yard, const GainWaiter& w, Offers offers
 double Benefit::first_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder) const {
   double left = std::numeric_limits<double>::infinity();
   finder.begin(waiter, reach);
-  running_.each([&](const Running& next) {
+  // Who has outlived its estimate may stay for any time: nobody waits for it.
+  const Running alive{estimates_->rank_of(yard, microseconds(1)), JobId{0}};
+  running_.each_from(alive, [&](const Running& next) {
     if (!finder.offer(next.job)) return true;
-    left = std::max(0.0, static_cast<double>(estimates_->left_at(yard, next.rank).us));
+    left = static_cast<double>(estimates_->left_at(yard, next.rank).us);
     return false;
   });
   return left;
