@@ -30,7 +30,8 @@ struct PauseCase {
     for (const Victim& v : victims) latest = std::max(latest, v.left);
     for (const Victim& v : victims) suspended += std::floor(v.price * remaining);
     const double start = std::min(first_room * (1 + others), latest);
-    return std::max(0.0, std::floor(price * start) - suspended);
+    const double own = std::min(first_room, latest);
+    return std::max(0.0, start + std::floor((price - 1) * own) - suspended);
   }
   [[nodiscard]] double loss() const {
     double sum = 0, longest = 0;

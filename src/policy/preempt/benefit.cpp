@@ -148,7 +148,8 @@ bool Benefit::make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder&
   if (offers.accepted()) {
     room_ = finder.room();
     victims_.assign(finder.victims().begin(), finder.victims().end());
-    w.without = first_room(yard, waiter, reach, finder) * static_cast<double>(waiting_);
+    w.first_room = first_room(yard, waiter, reach, finder);
+    w.all_started = w.first_room * static_cast<double>(waiting_);
     const PauseGain gain = best_set(yard, w, Offers(yard, waiter, reach, finder, retry));
     if (gain.gain() >= 0) {
       finder.settle(room_, victims_);

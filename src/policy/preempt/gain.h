@@ -15,16 +15,16 @@
 //   gain = max(0, min(D, max R_v) - |V| R_w) - max S_v - sum of (S_v + L_w + L_v + n_v (S_v + L_v))
 //
 //  - D, in place of R_v: without the pause the waiter does not wait for these victims but for the
-//    first that end, T from now; and when it starts, everybody who waits behind it moves up. If
-//    rooms come free every T, the last of the W others starts at D = (1 + W) T, and the sum of what
-//    all of them gain by one more room now is D. But never more than by the victims' own end.
-//  - n_v: GPU time that is lost delays all that wait, by as much as the whole cluster needs to make
-//  up
-//    for it: n_v = W x (GPUs of v) / (GPUs of the cluster).
+//    first that end, T from now (not for who has outlived its estimate); and when it starts,
+//    everybody who waits behind it moves up. If rooms come free every T, the last of the W others
+//    starts at D = (1 + W) T, and the sum of what all of them gain by one more room now is D. But
+//    never more than by the victims' own end.
+//  - n_v: GPU time that is lost delays all that wait, by as much as the cluster needs to make up
+//  for
+//    it: n_v = W x (GPUs of v) / (GPUs of the cluster).
 //  - max(0, ...): what is gained when pauses are free is never counted as a loss, so that free
-//  pauses
-//    are SRTF's. (For gangs it can be one: SRTF lets one job take the place of many.)
-//  - A price: a minute of delay of a trial job is worth `price` minutes of another's.
+//    pauses are SRTF's. (For gangs it can be one: SRTF lets one job take the place of many.)
+//  - A price: a minute of a trial job's own delay is worth `price` minutes of another's.
 //
 // All terms are whole microseconds in doubles, so that sums do not depend on their order.
 #pragma once
@@ -40,8 +40,9 @@ struct GainWaiter {
   double remaining = 0;  // R
   double load = 0;       // L
   double price = 1;
-  double others_per_gpu = 0;                                 // W, over the GPUs of the cluster
-  double without = std::numeric_limits<double>::infinity();  // D
+  double others_per_gpu = 0;                                     // W, over the GPUs of the cluster
+  double first_room = std::numeric_limits<double>::infinity();   // T
+  double all_started = std::numeric_limits<double>::infinity();  // D
 };
 
 struct GainVictim {
@@ -77,12 +78,13 @@ class PauseGain {
   }
 
   /// How long the waiter, and those who move up behind it, would wait without the pauses.
-  [[nodiscard]] double spared() const { return std::min(waiter_.without, left_); }
+  [[nodiscard]] double spared() const { return std::min(waiter_.all_started, left_); }
   /// By how much the pauses delay others.
   [[nodiscard]] double others() const { return others_; }
   /// What would be gained if nothing were lost.
   [[nodiscard]] double free_gain() const {
-    return std::max(0.0, std::floor(waiter_.price * spared()) - suspended_);
+    const double own = std::min(waiter_.first_room, left_);
+    return std::max(0.0, spared() + std::floor((waiter_.price - 1) * own) - suspended_);
   }
   /// What the pauses cost.
   [[nodiscard]] double loss() const { return std::floor(waiter_.price * leave_) + loss_; }

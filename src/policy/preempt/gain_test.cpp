@@ -32,9 +32,9 @@ TEST(PauseGain, OthersAreDelayedByTheGpuTimeThatIsLost) {
 
 TEST(PauseGain, WithoutAPauseItWaitsForTheFirstRoomAndNotForTheVictim) {
   GainWaiter w{10 * kMinute, 2 * kMinute};
-  w.without = 30 * kMinute;
+  w.first_room = w.all_started = 30 * kMinute;
   EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 30 - 10 - 2 - 2 - 2);
-  w.without = 90 * kMinute;
+  w.first_room = w.all_started = 90 * kMinute;
   EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 60 - 10 - 2 - 2 - 2) << "but the victim ends first";
 }
 
@@ -52,7 +52,11 @@ TEST(PauseGain, FreePausesLoseNothing) {
 TEST(PauseGain, ATrialJobsTimeHasAPriceOnBothSides) {
   GainWaiter w{10 * kMinute, 2 * kMinute, 5};
   EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 5 * (60 - 1) - (10 + 1 + 2 + 2));
-  w.price = 1;
+  w.first_room = 8 * kMinute;
+  w.all_started = 24 * kMinute;
+  EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 24 + 4 * 8 - 5 * 1 - (10 + 1 + 2 + 2))
+      << "those who move up have none";
+  w = {10 * kMinute, 2 * kMinute};
   GainVictim trial = victim(60, 1, 2);
   trial.price = 3;
   EXPECT_EQ(gain_min(w, {trial}), 60 - 1 - 3 * (10 + 1 + 2 + 2));
