@@ -19,6 +19,12 @@ ordered_json class_json(const JobTimes& times) {
           {"slowdown", summary_json(times.slowdown)}};
 }
 
+ordered_json placements_json(const std::vector<Result::TierStarts>& placements) {
+  ordered_json json = ordered_json::object();
+  for (const Result::TierStarts& tier : placements) json[tier.tier] = tier.starts;
+  return json;
+}
+
 void collect(const ordered_json& json, const std::string& path, std::vector<Number>& numbers) {
   for (const auto& [key, value] : json.items()) {
     const std::string here = path.empty() ? key : path + "." + key;
@@ -55,6 +61,7 @@ ordered_json to_json(const Result& r) {
           {"away_s", summary_json(r.away_s)},
           {"lost_gpu_s", r.lost_gpu_s},
           {"slowed_gpu_s", r.slowed_gpu_s},
+          {"placements", placements_json(r.placements)},
           {"gpu_utilization", r.gpu_utilization},
           {"fairness_jain", r.fairness_jain},
           {"events", r.events},

@@ -3,7 +3,7 @@
 namespace trainyard {
 
 std::span<const Study> studies() {
-  static const std::vector<Study> all{fitgpp_study()};
+  static const std::vector<Study> all{fitgpp_study(), dally_study()};
   return all;
 }
 

@@ -11,5 +11,6 @@ namespace trainyard {
 std::span<const Study> studies();
 
 Study fitgpp_study();
+Study dally_study();
 
 }  // namespace trainyard

@@ -47,9 +47,11 @@ Expected<void> check_span(double last_arrival_s);
 Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_trial_batch(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+Expected<Workload> make_dally_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 
 std::vector<Parameter> poisson_parameters();
 std::vector<Parameter> philly_like_parameters();
 std::vector<Parameter> trial_batch_parameters();
+std::vector<Parameter> dally_like_parameters();
 
 }  // namespace trainyard
