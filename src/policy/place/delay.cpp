@@ -26,8 +26,11 @@ class Delay final : public PlaceStage {
     if (on_one_machine(yard, shape, avoid, out)) return true;
     if (ready >= kRackTier && shape.workers > 1 && in_one_rack(yard, shape, avoid, out))
       return true;
+    const std::size_t last = yard.cluster().tiers.size() - 1;
     for (std::size_t tier = kRackTier + 1; tier <= ready && shape.workers > 1; ++tier)
-      if (in_one_group(yard, shape, avoid, tier, out)) return true;
+      if (tier == last ? anywhere(yard, shape, avoid, out)
+                       : in_one_group(yard, shape, avoid, tier, out))
+        return true;
     return false;
   }
 
@@ -119,6 +122,17 @@ class Delay final : public PlaceStage {
       slots += here;
     }
     return slots;
+  }
+
+  bool anywhere(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) {
+    const CountIndex& racks = yard.free().of(shape.kind).racks;
+    GangFiller filler(yard, shape, avoid, out);
+    for (std::size_t count = racks.max_count() + 1; count-- > 1 && !filler.complete();)
+      each_with(racks, count, [&](std::size_t rack) {
+        fill_rack(yard, shape, avoid, rack, filler);
+        return !filler.complete();
+      });
+    return filler.complete();
   }
 
   bool in_one_group(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t tier,

@@ -16,15 +16,18 @@ namespace {
 class Lease final : public PreemptStage {
  public:
   explicit Lease(const Params& params)
-      : lease_(std::max(params.duration("lease"), microseconds(1))) {}
+      : lease_(std::max(params.duration("lease"), microseconds(1))),
+        depth_(params.whole("depth")) {}
 
   bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override {
     end_leases(yard);
     Offers offers(yard, waiter, reach, finder, retry);
     const std::int64_t own = sensitivity_.of(yard, waiter);
-    competing_.each_reverse(
-        [&](const Entry& entry) { return entry.rank > own && !offers.make(entry.job); });
+    std::int64_t left = depth_ + 4 * yard.job(waiter).gpus();
+    competing_.each_reverse([&](const Entry& entry) {
+      return entry.rank > own && left-- > 0 && !offers.make(entry.job);
+    });
     if (offers.accepted()) return true;
     if (!leases_.empty()) retry = std::min(retry, leases_.front().at);
     return false;
@@ -86,6 +89,7 @@ class Lease final : public PreemptStage {
   }
 
   Duration lease_;
+  std::int64_t depth_;
   NetworkSensitivity sensitivity_;
   std::vector<Known> jobs_;
   SortedList<Entry> competing_;  // those whose first lease is over, the least sensitive last
@@ -103,7 +107,13 @@ Member<PreemptStage> preempt_lease() {
              "20m",
              "how long GPUs are held at least",
              {},
-             "ours: the length is not published"}}},
+             "ours: the length is not published"},
+            {"depth",
+             ParamType::whole,
+             "32",
+             "running jobs looked at, least sensitive first, and four more for each GPU wanted",
+             {},
+             "ours, for speed"}}},
           [](const Params& params) -> std::unique_ptr<PreemptStage> {
             return std::make_unique<Lease>(params);
           }};
