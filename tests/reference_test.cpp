@@ -11,7 +11,8 @@ namespace trainyard {
 namespace {
 
 std::vector<reference::Outcome> simulated(const RandomCase& made, const PolicySpec& spec) {
-  Simulation simulation(made.cluster, made.workload, spec, {.seed = 1, .faults = made.faults});
+  Simulation simulation(made.cluster, made.workload, spec,
+                        {.seed = 1, .faults = made.faults, .models = nullptr});
   simulation.run();
   std::vector<reference::Outcome> outcomes;
   for (std::size_t j = 0; j < made.workload.jobs.size(); ++j) {
@@ -93,10 +94,16 @@ TEST_P(ReferenceOfPreset, AgreesWithTheSimulator) {
   }
 }
 
+/// What the reference does not have: lots, and all of Dally.
+const std::vector<std::string> kUnknown{"random", "network-sensitivity", "delay", "lease"};
+
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const Preset& preset : presets())
-    if (preset.line.find("preempt=random") == std::string::npos) names.push_back(preset.name);
+    if (std::none_of(kUnknown.begin(), kUnknown.end(), [&](const std::string& member) {
+          return preset.line.find("=" + member) != std::string::npos;
+        }))
+      names.push_back(preset.name);
   return names;
 }
 
@@ -113,7 +120,7 @@ TEST(Reference, AgreesWithTheSimulatorUnderPoliciesOfRandomStages) {
   const auto [first, count] = seeds(4000);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 2);
-    const std::string line = random_policy(random, {"random"});
+    const std::string line = random_policy(random, kUnknown);
     expect_agreement(random_case(random), line, seed);
   }
 }

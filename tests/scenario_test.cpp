@@ -212,7 +212,7 @@ TEST_P(Scenarios, RunsAsComputedByHand) {
   const Scenario scenario = read_scenario((kFolder / (GetParam() + ".toml")).string());
   const PolicySpec spec = unwrap(PolicySpec::parse(scenario.policy));
   Simulation simulation(scenario.cluster, scenario.workload, spec,
-                        {.seed = 1, .faults = scenario.faults});
+                        {.seed = 1, .faults = scenario.faults, .models = nullptr});
   FirstPlaces places(simulation.yard());
   simulation.listen(places);
   simulation.run();

@@ -65,14 +65,15 @@ class Workloads {
 };
 
 Expected<Run> run_one(const CompareCommandOptions& options, const Cluster& cluster,
-                      const Workloads& workloads, const std::string& policy, std::uint64_t seed) {
+                      const Workloads& workloads, const Catalogue& models,
+                      const std::string& policy, std::uint64_t seed) {
   const auto spec = PolicySpec::parse(policy, options.settings);
   if (!spec) return tl::make_unexpected(spec.error());
   const auto workload = workloads.of(seed);
   if (!workload) return tl::make_unexpected(workload.error());
   auto faults = load_faults(options.faults, cluster, **workload, seed);
   if (!faults) return tl::make_unexpected(faults.error());
-  Simulation simulation(cluster, **workload, *spec, {seed, std::move(*faults)});
+  Simulation simulation(cluster, **workload, *spec, {seed, std::move(*faults), &models});
   simulation.run();
   return summarize_run(simulation);
 }
@@ -87,6 +88,7 @@ std::string command_line(const CompareCommandOptions& options) {
   text += " --policy " + quote(fmt::format("{}", fmt::join(options.policies, ",")));
   for (const std::string& setting : options.settings) text += " --set " + quote(setting);
   if (!options.faults.empty()) text += " --faults " + quote(options.faults);
+  for (const std::string& file : options.models) text += " --models " + quote(file);
   return text + fmt::format(" --seed {} --seeds {}", options.seed, options.seeds);
 }
 
@@ -108,6 +110,8 @@ Expected<void> compare(const CompareCommandOptions& options) {
       return tl::make_unexpected(spec.error());
   const auto cluster = load_cluster(options);
   if (!cluster) return tl::make_unexpected(cluster.error());
+  const auto models = load_models(options);
+  if (!models) return tl::make_unexpected(models.error());
   Workloads workloads(options, *cluster);
   if (auto ok = workloads.load(); !ok) return ok;
 
@@ -119,7 +123,7 @@ Expected<void> compare(const CompareCommandOptions& options) {
   auto progress = std::make_unique<Progress>("comparing", plan.policies.size() * plan.seeds.size());
   plan.on_run_done = [&] { progress->add(); };
   auto runs = run_all(plan, [&](const std::string& policy, std::uint64_t seed) {
-    return run_one(options, *cluster, workloads, policy, seed);
+    return run_one(options, *cluster, workloads, *models, policy, seed);
   });
   progress.reset();
   if (!runs) return tl::make_unexpected(runs.error());
@@ -149,6 +153,7 @@ void add_compare_command(CLI::App& app, Action& chosen) {
       ->required();
   add_set_option(*command, options->settings);
   add_faults_option(*command, options->faults);
+  add_models_option(*command, *options);
   command->add_option("--seeds", options->seeds, "how many, from --seed on (default 1)")
       ->type_name("NUMBER")
       ->check(whole_number(1, 10'000));

@@ -11,14 +11,13 @@ namespace {
 
 struct ModelsOptions : WorkloadOptions {
   std::string name;
-  std::vector<std::string> files;
   std::string fit;
 };
 
 Expected<void> models(const ModelsOptions& options) {
-  Catalogue catalogue = Catalogue::builtin();
-  for (const std::string& file : options.files)
-    if (auto ok = catalogue.add_file(file); !ok) return ok;
+  const auto loaded = load_models(options);
+  if (!loaded) return tl::make_unexpected(loaded.error());
+  const Catalogue& catalogue = *loaded;
   if (!options.fit.empty()) {
     const auto text = describe_fit(catalogue, options.fit);
     return text ? print(*text) : tl::make_unexpected(text.error());
@@ -48,8 +47,7 @@ void add_models_command(CLI::App& app, Action& chosen) {
       "trainyard models --fit ../shared/traces");
   command->add_option("name", options->name, "one of them: every source, and its speed");
   add_cluster_option(*command, *options);
-  command->add_option("--models", options->files, "more models (docs/models.md)")
-      ->type_name("FILE.toml");
+  add_models_option(*command, *options);
   command
       ->add_option("--fit", options->fit,
                    "fit the speed model to the measurements of Sia and Gavel in this folder (sia/, "

@@ -95,6 +95,18 @@ Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster&
   return read_faults(spec, cluster, (last - Time{}) * 3, seed);
 }
 
+void add_models_option(CLI::App& command, WorkloadOptions& options) {
+  command.add_option("--models", options.models, "more models (docs/models.md)")
+      ->type_name("FILE.toml");
+}
+
+Expected<Catalogue> load_models(const WorkloadOptions& options) {
+  Catalogue catalogue = Catalogue::builtin();
+  for (const std::string& file : options.models)
+    if (auto ok = catalogue.add_file(file); !ok) return tl::make_unexpected(ok.error());
+  return catalogue;
+}
+
 Expected<Cluster> load_cluster(const WorkloadOptions& options) {
   return read_cluster(options.cluster.empty() ? std::string(kDefaultCluster) : options.cluster);
 }

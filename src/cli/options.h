@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "model/cluster.h"
 #include "model/workload.h"
+#include "perf/catalogue.h"
 #include "sim/faults.h"
 
 namespace trainyard::cli {
@@ -27,6 +28,7 @@ struct WorkloadOptions {
   std::string cluster;   // empty: kDefaultCluster
   std::uint64_t seed = 1;
   bool drop_larger = false;
+  std::vector<std::string> models;  // files that add to the catalogue
 };
 
 /// The workload is an option or, for a name without dashes, an argument. Both must be given.
@@ -48,6 +50,11 @@ Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster&
                                          const Workload& workload, std::uint64_t seed);
 
 Expected<Cluster> load_cluster(const WorkloadOptions& options);
+
+/// --models FILE.toml, as often as needed.
+void add_models_option(CLI::App& command, WorkloadOptions& options);
+/// The built-in catalogue, with the files that were given.
+Expected<Catalogue> load_models(const WorkloadOptions& options);
 
 /// Reads or generates it. What was left out on the way is said on stderr.
 Expected<Workload> load_workload(const WorkloadOptions& options, const Cluster& cluster);

@@ -56,8 +56,9 @@ std::string to_text(const Result& r, const Workload& workload, const Cluster& cl
                       duration_text(r.makespan_s));
   text += fmt::format(
       "GPUs in use {:.1f}%, {} preemptions, {:.1f} GPU hours lost to pauses and "
-      "loading, fairness {:.3f}\n\n",
-      100 * r.gpu_utilization, r.preemptions, r.lost_gpu_s / 3600, r.fairness_jain);
+      "loading, {:.1f} to communication, fairness {:.3f}\n\n",
+      100 * r.gpu_utilization, r.preemptions, r.lost_gpu_s / 3600, r.slowed_gpu_s / 3600,
+      r.fairness_jain);
   if (r.pause_gain_s.expected != 0 || r.pause_gain_s.actual != 0)
     text += fmt::format(
         "pauses were expected to gain {:.1f} hours of completion time, and gained {:.1f}\n\n",
@@ -139,7 +140,10 @@ Expected<void> sim(const SimCommandOptions& options) {
   auto faults = load_faults(options.faults, *cluster, *workload, options.seed);
   if (!faults) return tl::make_unexpected(faults.error());
 
-  Simulation simulation(*cluster, *workload, *policy, {options.seed, std::move(*faults)});
+  const auto models = load_models(options);
+  if (!models) return tl::make_unexpected(models.error());
+
+  Simulation simulation(*cluster, *workload, *policy, {options.seed, std::move(*faults), &*models});
   if (!options.queue_at.empty()) return print_queue(simulation, options.queue_at);
   if (auto ok = run(simulation, options, workload->jobs.size()); !ok) return ok;
   const Result result = simulation.result();
@@ -173,6 +177,7 @@ void add_sim_command(CLI::App& app, Action& chosen) {
       ->type_name("POLICY");
   add_set_option(*command, options->settings);
   add_faults_option(*command, options->faults);
+  add_models_option(*command, *options);
   command->add_option("--json", options->json, "the figures as JSON; - is standard output")
       ->type_name("FILE|-");
   command->add_option("--jobs-csv", options->jobs_csv, "what became of each job")

@@ -103,6 +103,10 @@ WaitReason StagedPolicy::explain(JobId job) const {
   if (uses_rights_ && yard_.job(job).job_class == JobClass::trial && !rights_.acts_as_trial(job))
     lacks += std::string(lacks.empty() ? "" : "; ") +
              "waits like a batch job until its user's share of trial jobs is paid back";
+  // It may have room, and decline it.
+  if (const std::string close = stages_.place->holds_out_for(yard_, job);
+      !close.empty() && yard_.free().of(shape.kind).free_gpus >= shape.gpus())
+    return {"placement", close, place, {}};
   if (job == head) {
     std::optional<Time> start = reserved;
     if (!start) start = earliest_fit(yard_, job, reach);

@@ -32,6 +32,7 @@ Member<OrderStage> order_srtf();
 Member<OrderStage> order_srsf();
 Member<OrderStage> order_las();
 Member<OrderStage> order_trial_first();
+Member<OrderStage> order_network_sensitivity();
 
 // Who may go while the first in the queue cannot?
 Member<BackfillStage> backfill_none();
@@ -43,6 +44,7 @@ Member<PlaceStage> place_first_fit();
 Member<PlaceStage> place_best_fit();
 Member<PlaceStage> place_consolidate();
 Member<PlaceStage> place_spread();
+Member<PlaceStage> place_delay();
 
 // Who gives way?
 Member<PreemptStage> preempt_none();
@@ -52,5 +54,6 @@ Member<PreemptStage> preempt_srtf_blind();
 Member<PreemptStage> preempt_by_level();
 Member<PreemptStage> preempt_fitgpp();
 Member<PreemptStage> preempt_benefit();
+Member<PreemptStage> preempt_lease();
 
 }  // namespace trainyard

@@ -14,7 +14,7 @@ namespace trainyard {
 
 /// Why a job waits, for the person who waits for it.
 struct WaitReason {
-  std::string token;                   // "resources", "priority", "reservation", "room-being-made"
+  std::string token;                   // "resources", "placement", "priority", "reservation", ...
   std::string sentence;                // "needs 8 GPUs on one machine; the most free is 6 on r2m3"
   std::size_t place = 0;               // in the queue, 1 is next; 0 when it has left the queue
   std::optional<Time> expected_start;  // by the estimates of what runs, where the policy can tell

@@ -6,8 +6,13 @@ namespace trainyard {
 namespace {
 
 const std::vector<Member<OrderStage>>& orders() {
-  static const std::vector<Member<OrderStage>> all{order_fifo(), order_sjf(), order_srtf(),
-                                                   order_srsf(), order_las(), order_trial_first()};
+  static const std::vector<Member<OrderStage>> all{order_fifo(),
+                                                   order_sjf(),
+                                                   order_srtf(),
+                                                   order_srsf(),
+                                                   order_las(),
+                                                   order_trial_first(),
+                                                   order_network_sensitivity()};
   return all;
 }
 
@@ -18,16 +23,15 @@ const std::vector<Member<BackfillStage>>& backfills() {
 }
 
 const std::vector<Member<PlaceStage>>& places() {
-  static const std::vector<Member<PlaceStage>> all{place_first_fit(), place_best_fit(),
-                                                   place_consolidate(), place_spread()};
+  static const std::vector<Member<PlaceStage>> all{
+      place_first_fit(), place_best_fit(), place_consolidate(), place_spread(), place_delay()};
   return all;
 }
 
 const std::vector<Member<PreemptStage>>& preempts() {
   static const std::vector<Member<PreemptStage>> all{
-      preempt_none(),       preempt_random(),   preempt_longest_remaining(),
-      preempt_srtf_blind(), preempt_by_level(), preempt_fitgpp(),
-      preempt_benefit()};
+      preempt_none(),     preempt_random(), preempt_longest_remaining(), preempt_srtf_blind(),
+      preempt_by_level(), preempt_fitgpp(), preempt_benefit(),           preempt_lease()};
   return all;
 }
 
@@ -140,6 +144,27 @@ const std::vector<Preset>& presets() {
        "preempt=benefit preempt.trial_price=30",
        "trial jobs first, as their time is worth more; all pauses must pay",
        "ours: FitGpp's trial class under Xion's rule"},
+      {"dally", "order=network-sensitivity backfill=greedy place=delay preempt=lease",
+       "waits for a close placement, with timers that tune themselves", "Sharma et al., Dally"},
+      {"dally-manual",
+       "order=network-sensitivity backfill=greedy place=delay place.timers=fixed preempt=lease",
+       "dally with fixed timers", "Sharma et al., Dally"},
+      {"dally-no-wait",
+       "order=network-sensitivity backfill=greedy place=delay place.timers=fixed "
+       "place.rack_wait=0 place.net_wait=0 preempt=lease",
+       "dally without waiting: the closest placement there is", "Sharma et al., Dally"},
+      {"dally-consolidated",
+       "order=network-sensitivity backfill=greedy place=delay place.timers=fixed "
+       "place.rack_wait=never place.net_wait=never preempt=lease",
+       "dally that waits for one machine, or the closest that could ever hold it, for ever",
+       "Sharma et al., Dally"},
+      {"dally-learnt",
+       "order=network-sensitivity backfill=greedy place=delay place.timers=learnt preempt=lease",
+       "dally that waits as long as what it expects to gain is more than it expects to wait",
+       "ours, beyond the paper"},
+      {"gandiva", "order=fifo backfill=greedy place=consolidate place.wait_for=none",
+       "first come, first served, on the fewest machines there are",
+       "affinity of Xiao et al., Gandiva, OSDI 2018; without its migration and time slicing"},
   };
   return all;
 }

@@ -108,10 +108,12 @@ TEST(Registry, ParametersMayComeBeforeTheirMember) {
 TEST(Registry, UnknownNamesGetASuggestion) {
   EXPECT_EQ(error_of("fifi"),
             "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, las, "
-            "tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion)");
+            "tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion, dally, dally-manual, dally-no-wait, "
+            "dally-consolidated, "
+            "dally-learnt, gandiva)");
   EXPECT_EQ(error_of("order=srt"),
             "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las, "
-            "trial-first)");
+            "trial-first, network-sensitivity)");
   EXPECT_EQ(error_of("odrer=fifo"),
             "unknown stage 'odrer', did you mean 'order'? (known: order, backfill, place, preempt, "
             "flow, queue, yard)");

@@ -58,6 +58,9 @@ Result Simulation::result() const {
   }
   result.lost_gpu_s = lost_gpu_us / 1e6;
   result.slowed_gpu_s = slowed_gpu_us / 1e6;
+  const std::vector<Tier>& tiers = yard_.cluster().tiers;
+  for (std::size_t i = 0; i < tiers.size(); ++i)
+    result.placements.push_back({tiers[i].name, tiers_.starts()[i]});
   std::vector<double> away_s = pauses_.away_s();
   result.away_s = summarize(away_s);
   for (const PauseGains::Pause& pause : gains_.pauses()) {

@@ -35,12 +35,17 @@ struct Result {
   Summary away_s;               // of every pause: from being told to leave to running again
   struct {
     double expected = 0, actual = 0;
-  } pause_gain_s;              // of completion time, by the pauses of policies that reckon it
-  double lost_gpu_s = 0;       // GPU time held without lasting progress: load, grace, save,
-                               // checkpoints, work done again after a failure
-  double slowed_gpu_s = 0;     // GPU time by which placements made progress take longer
-  double gpu_utilization = 0;  // GPU time held by jobs over GPUs x makespan
-  double fairness_jain = 0;    // Jain's index over the jobs' 1 / slowdown
+  } pause_gain_s;         // of completion time, by the pauses of policies that reckon it
+  double lost_gpu_s = 0;  // GPU time held without lasting progress: load, grace, save,
+                          // checkpoints, work done again after a failure
+  struct TierStarts {
+    std::string tier;
+    std::uint64_t starts = 0;
+  };
+  std::vector<TierStarts> placements;  // by tier of the network, innermost first
+  double slowed_gpu_s = 0;             // GPU time by which placements made progress take longer
+  double gpu_utilization = 0;          // GPU time held by jobs over GPUs x makespan
+  double fairness_jain = 0;            // Jain's index over the jobs' 1 / slowdown
   std::uint64_t events = 0, decisions = 0;
   struct {
     double p50 = 0, p99 = 0, max = 0;

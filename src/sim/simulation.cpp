@@ -6,21 +6,35 @@
 
 #include "base/cycle_clock.h"
 #include "perf/checkpoint.h"
+#include "perf/network_speed.h"
 
 namespace trainyard {
+namespace {
+
+/// None where no job's model is known: then every placement is as good as another.
+std::unique_ptr<PlacementSpeed> speed_of(const Cluster& cluster, const Workload& workload,
+                                         const Catalogue* models) {
+  if (models == nullptr || workload.models.size() == 0) return nullptr;
+  return std::make_unique<NetworkSpeed>(cluster, workload, *models);
+}
+
+}  // namespace
 
 Simulation::Simulation(const Cluster& cluster, const Workload& workload, const PolicySpec& policy,
                        SimOptions options)
     : workload_(workload),
       options_(std::move(options)),
       policy_name_(policy.name()),
-      yard_(cluster, workload, policy.rules(), options_.speed),
+      speed_(speed_of(cluster, workload, options_.models)),
+      yard_(cluster, workload, policy.rules(), speed_.get()),
       policy_(policy.build(yard_, options_.seed)),
       pending_(workload.jobs.size()),
       pauses_(yard_),
-      gains_(yard_, *policy_) {
+      gains_(yard_, *policy_),
+      tiers_(yard_) {
   yard_.listen(pauses_);
   yard_.listen(gains_);
+  yard_.listen(tiers_);
 }
 
 Time Simulation::next() const {

@@ -16,6 +16,8 @@
 #include "base/stats.h"
 #include "model/cluster.h"
 #include "model/workload.h"
+#include "perf/catalogue.h"
+#include "perf/placement_speed.h"
 #include "policy/policy.h"
 #include "policy/registry.h"
 #include "sim/faults.h"
@@ -23,6 +25,7 @@
 #include "sim/pauses.h"
 #include "sim/pending.h"
 #include "sim/result.h"
+#include "sim/tiers.h"
 #include "sim/utilization.h"
 #include "yard/yard.h"
 
@@ -31,8 +34,8 @@ namespace trainyard {
 struct SimOptions {
   std::uint64_t seed = 1;
   std::vector<Fault> faults = {};
-  const PlacementSpeed* speed =
-      nullptr;  // must outlive the simulation; none: placements do not matter
+  /// What is known of the jobs' models; null: how far a job is spread out does not matter.
+  const Catalogue* models = &Catalogue::builtin();
 };
 
 class Simulation {
@@ -76,6 +79,7 @@ class Simulation {
   const Workload& workload_;
   SimOptions options_;
   std::string policy_name_;
+  std::unique_ptr<PlacementSpeed> speed_;
   Yard yard_;
   std::unique_ptr<Policy> policy_;
 
@@ -88,6 +92,7 @@ class Simulation {
   UtilizationRecorder utilization_;
   PauseRecorder pauses_;
   PauseGains gains_;
+  TierRecorder tiers_;
   Histogram decision_ticks_;
   std::uint64_t events_ = 0, refused_ = 0;
   double wall_s_ = 0;

@@ -19,6 +19,16 @@ ordered_json class_json(const JobTimes& times) {
           {"slowdown", summary_json(times.slowdown)}};
 }
 
+ordered_json placements_json(const std::vector<Result::TierStarts>& placements) {
+  ordered_json json = ordered_json::object();
+  for (const Result::TierStarts& tier : placements) json[tier.tier] = tier.starts;
+  return json;
+}
+
+ordered_json gain_json(const Result& r) {
+  return {{"expected", r.pause_gain_s.expected}, {"actual", r.pause_gain_s.actual}};
+}
+
 void collect(const ordered_json& json, const std::string& path, std::vector<Number>& numbers) {
   for (const auto& [key, value] : json.items()) {
     const std::string here = path.empty() ? key : path + "." + key;
@@ -42,31 +52,31 @@ ordered_json intervals_json(const std::vector<ordered_json>& runs) {
 }  // namespace
 
 ordered_json to_json(const Result& r) {
-  return {
-      {"policy", r.policy},
-      {"jobs", r.jobs},
-      {"finished", r.finished},
-      {"makespan_s", r.makespan_s},
-      {"jct_s", summary_json(r.all.jct_s)},
-      {"wait_s", summary_json(r.all.wait_s)},
-      {"slowdown", summary_json(r.all.slowdown)},
-      {"by_class", {{"trial", class_json(r.trial)}, {"batch", class_json(r.batch)}}},
-      {"preemptions", r.preemptions},
-      {"paused_jobs", r.paused_jobs},
-      {"away_s", summary_json(r.away_s)},
-      {"pause_gain_s", {{"expected", r.pause_gain_s.expected}, {"actual", r.pause_gain_s.actual}}},
-      {"lost_gpu_s", r.lost_gpu_s},
-      {"slowed_gpu_s", r.slowed_gpu_s},
-      {"gpu_utilization", r.gpu_utilization},
-      {"fairness_jain", r.fairness_jain},
-      {"events", r.events},
-      {"decisions", r.decisions},
-      {"decision_us",
-       {{"p50", r.decision_us.p50}, {"p99", r.decision_us.p99}, {"max", r.decision_us.max}}},
-      {"wall_s", r.wall_s},
-      {"events_per_s", r.events_per_s},
-      {"jobs_per_s", r.jobs_per_s},
-      {"seed", r.seed}};
+  return {{"policy", r.policy},
+          {"jobs", r.jobs},
+          {"finished", r.finished},
+          {"makespan_s", r.makespan_s},
+          {"jct_s", summary_json(r.all.jct_s)},
+          {"wait_s", summary_json(r.all.wait_s)},
+          {"slowdown", summary_json(r.all.slowdown)},
+          {"by_class", {{"trial", class_json(r.trial)}, {"batch", class_json(r.batch)}}},
+          {"preemptions", r.preemptions},
+          {"paused_jobs", r.paused_jobs},
+          {"away_s", summary_json(r.away_s)},
+          {"pause_gain_s", gain_json(r)},
+          {"lost_gpu_s", r.lost_gpu_s},
+          {"slowed_gpu_s", r.slowed_gpu_s},
+          {"placements", placements_json(r.placements)},
+          {"gpu_utilization", r.gpu_utilization},
+          {"fairness_jain", r.fairness_jain},
+          {"events", r.events},
+          {"decisions", r.decisions},
+          {"decision_us",
+           {{"p50", r.decision_us.p50}, {"p99", r.decision_us.p99}, {"max", r.decision_us.max}}},
+          {"wall_s", r.wall_s},
+          {"events_per_s", r.events_per_s},
+          {"jobs_per_s", r.jobs_per_s},
+          {"seed", r.seed}};
 }
 
 ordered_json to_json(const Interval& interval) {

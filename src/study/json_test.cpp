@@ -69,7 +69,8 @@ TEST(Json, FieldsKeepTheirOrder) {
   for (const auto& field : json.items()) keys += field.key() + " ";
   EXPECT_EQ(keys,
             "policy jobs finished makespan_s jct_s wait_s slowdown by_class preemptions "
-            "paused_jobs away_s pause_gain_s lost_gpu_s slowed_gpu_s gpu_utilization fairness_jain "
+            "paused_jobs away_s pause_gain_s lost_gpu_s slowed_gpu_s placements gpu_utilization "
+            "fairness_jain "
             "events decisions "
             "decision_us wall_s "
             "events_per_s jobs_per_s seed ");

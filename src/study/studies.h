@@ -12,5 +12,6 @@ std::span<const Study> studies();
 
 Study fitgpp_study();
 Study xion_study();
+Study dally_study();
 
 }  // namespace trainyard

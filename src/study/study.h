@@ -43,6 +43,7 @@ struct Condition {
   std::string workload;
   std::string cluster;  // "16x8xV100", or the TOML of docs/clusters.md itself
   std::vector<StudyPolicy> policies;
+  std::string models = {};  // TOML of docs/models.md, added to the catalogue
 };
 
 /// What the policies of one condition did with one seed.

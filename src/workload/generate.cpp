@@ -31,6 +31,8 @@ std::span<const Generator> generators() {
        trace_parameters(), make_trace},
       {"trial-batch", "trial jobs among batch jobs under a load held by FIFO, as in FitGpp's study",
        trial_batch_parameters(), make_trial_batch},
+      {"dally-like", "distributed jobs with models, as in the workloads of Dally's study",
+       dally_like_parameters(), make_dally_like},
   };
   return kGenerators;
 }

@@ -58,10 +58,12 @@ Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std:
 Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_trial_batch(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+Expected<Workload> make_dally_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 
 std::vector<Parameter> poisson_parameters();
 std::vector<Parameter> philly_like_parameters();
 std::vector<Parameter> trace_parameters();
 std::vector<Parameter> trial_batch_parameters();
+std::vector<Parameter> dally_like_parameters();
 
 }  // namespace trainyard

@@ -236,7 +236,7 @@ TEST(Generate, SaysWhatIsWrong) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
   has(error_of("poison:jobs=3"), "unknown generator 'poison', did you mean 'poisson'?");
-  has(error_of("poison:jobs=3"), "(known: poisson, philly-like, trace, trial-batch)");
+  has(error_of("poison:jobs=3"), "(known: poisson, philly-like, trace, trial-batch, dally-like)");
   has(error_of("poisson:lod=3"), "unknown parameter 'lod', did you mean 'load'?");
   has(error_of("poisson:jobs"), "'jobs' has no value");
   has(error_of("poisson:jobs=3,jobs=4"), "jobs is given twice");

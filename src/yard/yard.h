@@ -66,7 +66,8 @@ class Yard {
  public:
   /// The jobs may grow while the yard lives (a live scheduler appends); each is known from its
   /// `submitted` event on. Cluster and workload must outlive the yard.
-  /// `speed`, if given, says how fast a job runs where; without it, everywhere as its duration says.
+  /// `speed`, if given, says how fast a job runs where; without it, everywhere as its duration
+  /// says.
   Yard(const Cluster& cluster, const Workload& workload, YardRules rules = {},
        const PlacementSpeed* speed = nullptr);
 
@@ -129,6 +130,8 @@ class Yard {
   /// since it loaded, checkpoints included.
   [[nodiscard]] std::int64_t attained_service(JobId id) const;
 
+  /// How fast jobs run where; null: as their durations say.
+  [[nodiscard]] const PlacementSpeed* speed() const { return speed_; }
   /// Rule 4: from when on the victim may be paused for the waiter; Time::never() if never.
   [[nodiscard]] Time pausable_from(JobId victim, JobId waiter) const;
 

@@ -56,14 +56,20 @@ class Easy final : public BackfillStage {
     dispatcher.queue().collect(
         depth_, [&](LaneId lane) { return dispatcher.is_closed(lane); }, candidates_);
     for (const Queue::Entry& entry : candidates_) {
-      const Job& job = yard.job(entry.job);
-      const bool ends_before =
-          yard.now() + job.load + run_time(job, yard.expected_remaining(entry.job)) <= start_;
+      const bool ends_before = yard.now() + longest_stay(yard, entry.job) <= start_;
       if (contains(no_room_, entry.lane)) continue;
       if (!ends_before && contains(no_room_beside_, entry.lane)) continue;
       if (dispatcher.try_place(entry.job, ends_before ? nullptr : &needed_)) continue;
       (ends_before ? no_room_ : no_room_beside_).push_back(entry.lane);
     }
+  }
+
+  /// As far apart as it could be placed, where that slows it down.
+  static Duration longest_stay(const Yard& yard, JobId id) {
+    const Job& job = yard.job(id);
+    const std::size_t last = yard.cluster().tiers.size() - 1;
+    const double slowdown = yard.speed() == nullptr ? 1 : yard.speed()->slowdown_at(job, last);
+    return job.load + run_time(job, yard.expected_remaining(id), slowdown);
   }
 
   static bool contains(const std::vector<LaneId>& lanes, LaneId lane) {

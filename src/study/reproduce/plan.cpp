@@ -51,7 +51,8 @@ std::size_t StudyPlan::index(const StudyRun& run) const {
 }
 
 StudyRun run_of(const Condition& condition, const StudyPolicy& policy, std::uint64_t seed) {
-  return {condition.cluster, condition.workload, seed, policy.line, policy.settings};
+  return {condition.cluster, condition.workload, seed,
+          policy.line,       policy.settings,    condition.models};
 }
 
 Expected<Cluster> parse_study_cluster(const std::string& text) {

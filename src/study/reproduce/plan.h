@@ -19,6 +19,7 @@ struct StudyRun {
   std::uint64_t seed;
   std::string policy;
   std::vector<std::string> settings;
+  std::string models = {};
 
   auto operator<=>(const StudyRun&) const = default;
 };

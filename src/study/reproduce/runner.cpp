@@ -48,13 +48,15 @@ class Ground {
   struct Made {
     Cluster cluster;
     Workload workload;
+    Catalogue models;
   };
 
   Expected<Metrics> simulate(const StudyRun& run) {
     if (auto ok = make(run); !ok) return tl::make_unexpected(ok.error());
     const auto policy = PolicySpec::parse(run.policy, run.settings);
     if (!policy) return tl::make_unexpected(policy.error());
-    Simulation simulation(made_->cluster, made_->workload, *policy, {run.seed});
+    Simulation simulation(made_->cluster, made_->workload, *policy,
+                          {.seed = run.seed, .models = &made_->models});
     simulation.run();
     return metrics_of(simulation.result());
   }
@@ -66,7 +68,10 @@ class Ground {
     if (!cluster) return tl::make_unexpected(cluster.error());
     auto workload = make_workload(run, *cluster);
     if (!workload) return tl::make_unexpected(workload.error());
-    made_ = Made{std::move(*cluster), std::move(*workload)};
+    Catalogue models = Catalogue::builtin();
+    if (!run.models.empty())
+      if (auto ok = models.add_toml(run.models, "its models"); !ok) return ok;
+    made_ = Made{std::move(*cluster), std::move(*workload), std::move(models)};
     return {};
   }
 
@@ -75,10 +80,10 @@ class Ground {
   std::size_t users_ = 0;
 };
 
-using Grounds = std::map<std::tuple<std::string, std::string, std::uint64_t>, Ground>;
+using Grounds = std::map<std::tuple<std::string, std::string, std::uint64_t, std::string>, Ground>;
 
 Ground& ground_of(const StudyRun& run, Grounds& grounds) {
-  return grounds[{run.cluster, run.workload, run.seed}];
+  return grounds[{run.cluster, run.workload, run.seed, run.models}];
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ Sweep no_tail() {
               },
               {}};
   for (const char* mean : {"4h", "1h", "20m"})
-    for (const char* costs : {"0", "1", "3", "10"})
+    for (const char* costs : {"0", "1", "3", "10", "30"})
       sweep.values.push_back(fmt::format("mean {}, costs {}x", mean, costs));
   return sweep;
 }

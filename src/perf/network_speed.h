@@ -1,0 +1,36 @@
+// How fast the jobs of a workload run where, from the catalogue of models and the tiers of the
+// cluster. A job whose model is not known, or that has one GPU, runs everywhere as its duration
+// says.
+//
+// A job's duration is computing alone: with so many iterations in it one takes duration /
+// iterations, and on a placement that and what its communication adds (speed.h). Where the number
+// of iterations is not known, an iteration takes what the catalogue says of the model on a GPU of
+// the first machine's kind.
+#pragma once
+
+#include <vector>
+
+#include "model/cluster.h"
+#include "model/workload.h"
+#include "perf/catalogue.h"
+#include "perf/placement_speed.h"
+
+namespace trainyard {
+
+class NetworkSpeed final : public PlacementSpeed {
+ public:
+  /// All must outlive this. Models are looked up as they appear in the workload now.
+  NetworkSpeed(const Cluster& cluster, const Workload& workload, const Catalogue& catalogue);
+
+  [[nodiscard]] double slowdown(const Job& job, const Placement& placement) const override;
+  [[nodiscard]] double slowdown_at(const Job& job, std::size_t tier) const override;
+
+ private:
+  [[nodiscard]] const ModelProfile* profile(const Job& job) const;
+
+  const Cluster& cluster_;
+  const Catalogue& catalogue_;
+  std::vector<const ModelProfile*> profiles_;  // by the workload's numbers; null: not known
+};
+
+}  // namespace trainyard

@@ -1,0 +1,38 @@
+// The most network-sensitive job first (Dally): who lost most of its time to communication so far
+// is the one that a close placement helps most. Ties go to whoever has waited longest since it was
+// last in the queue.
+#include "policy/members.h"
+#include "policy/sensitivity.h"
+
+namespace trainyard {
+namespace {
+
+class BySensitivity final : public OrderStage {
+ public:
+  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
+    const std::int64_t since_ms = yard.state(job).since.us / 1000;
+    return sensitivity_.of(yard, job) * kStride + std::min(since_ms, kStride - 1);
+  }
+
+  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
+    sensitivity_.on_phase(yard, job, from, to);
+  }
+
+ private:
+  static constexpr std::int64_t kStride = std::int64_t{1} << 49;  // ms: 17,000 years
+
+  NetworkSensitivity sensitivity_;
+};
+
+}  // namespace
+
+Member<OrderStage> order_network_sensitivity() {
+  return {{"network-sensitivity",
+           "who lost the largest share of its GPU time to communication goes first",
+           "Dally (Sharma et al.), from its first author's public simulator"},
+          [](const Params&) -> std::unique_ptr<OrderStage> {
+            return std::make_unique<BySensitivity>();
+          }};
+}
+
+}  // namespace trainyard

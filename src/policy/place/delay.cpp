@@ -1,0 +1,221 @@
+// Delay scheduling (Dally): a job takes the closest placement there is, if it is ready for one so
+// far apart (delay_clocks.h); else it declines, and those behind it may have the GPUs.
+//
+//   one machine    the one with the fewest free GPUs that suffices
+//   one rack       the one with the fewest free GPUs that suffices, on its fewest machines
+//   one group      the first, by number, whose racks suffice together, fewest racks first
+//   anywhere       fewest racks, on each the fewest machines
+#include <algorithm>
+#include <map>
+
+#include "policy/members.h"
+#include "policy/place/delay_clocks.h"
+#include "policy/place/machines.h"
+
+namespace trainyard {
+namespace {
+
+class Delay final : public PlaceStage {
+ public:
+  explicit Delay(const DelaySettings& settings) : clocks_(settings) {}
+
+  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard.shape(job);
+    if (yard.free().of(shape.kind).free_gpus < shape.gpus()) return false;
+    const std::size_t ready = clocks_.tier(job);
+    if (on_one_machine(yard, shape, avoid, out)) return true;
+    if (ready >= kRackTier && shape.workers > 1 && in_one_rack(yard, shape, avoid, out))
+      return true;
+    const std::size_t last = yard.cluster().tiers.size() - 1;
+    for (std::size_t tier = kRackTier + 1; tier <= ready && shape.workers > 1; ++tier)
+      if (tier == last ? anywhere(yard, shape, avoid, out)
+                       : in_one_group(yard, shape, avoid, tier, out))
+        return true;
+    return false;
+  }
+
+  [[nodiscard]] LaneId lane(const Yard& yard, JobId job) const override {
+    const auto shape = static_cast<std::uint32_t>(yard.state(job).shape);
+    return LaneId{shape * static_cast<std::uint32_t>(kMaxTiers) +
+                  static_cast<std::uint32_t>(clocks_.tier(job))};
+  }
+
+  [[nodiscard]] Reach reach(const Yard& yard, JobId job) const override {
+    const std::size_t tier = clocks_.tier(job);
+    return {tier == kMachineTier ? 1 : yard.shape(job).workers, tier};
+  }
+
+  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
+    clocks_.on_phase(yard, job, from, to);
+  }
+  void refresh(const Yard& yard, std::vector<JobId>& changed) override {
+    clocks_.refresh(yard, changed);
+  }
+  [[nodiscard]] Time next_change() const override { return clocks_.next_change(); }
+
+  [[nodiscard]] std::string holds_out_for(const Yard& yard, JobId job) const override {
+    const std::size_t tier = clocks_.tier(job);
+    const std::vector<Tier>& tiers = yard.cluster().tiers;
+    if (tier + 1 >= tiers.size()) return {};
+    const std::string here = fmt::format("waits for {} GPUs {} one {}", yard.job(job).gpus(),
+                                         tier == kMachineTier ? "on" : "in", tiers[tier].name);
+    const Time until = clocks_.until(job);
+    if (until == Time::never()) return here + ", however long that takes";
+    const std::string then = tier + 2 == tiers.size() ? "any" : "one " + tiers[tier + 1].name;
+    return fmt::format("{} for another {}, then takes {}", here, format(until - yard.now()), then);
+  }
+
+ private:
+  struct RackRoom {
+    std::size_t rack;
+    std::int64_t slots;
+  };
+
+  static bool on_one_machine(const Yard& yard, const Shape& shape, const Avoid* avoid,
+                             Placement& out) {
+    const CountIndex& machines = yard.free().of(shape.kind).machines;
+    bool found = false;
+    for (auto count = static_cast<std::size_t>(shape.gpus());
+         count <= machines.max_count() && !found; ++count)
+      each_with(machines, count, [&](std::size_t m) {
+        GangFiller filler(yard, shape, avoid, out);
+        filler.fill(m);
+        return !(found = filler.complete());
+      });
+    return found;
+  }
+
+  bool in_one_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) {
+    const CountIndex& racks = yard.free().of(shape.kind).racks;
+    bool found = false;
+    for (std::size_t count = std::min(static_cast<std::size_t>(shape.gpus()), racks.max_count());
+         count <= racks.max_count() && !found; ++count)
+      each_with(racks, count, [&](std::size_t rack) {
+        GangFiller filler(yard, shape, avoid, out);
+        fill_rack(yard, shape, avoid, rack, filler);
+        return !(found = filler.complete());
+      });
+    return found;
+  }
+
+  /// The machines of the rack with room for the most workers first.
+  void fill_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t rack,
+                 GangFiller& filler) {
+    list_rack(yard, shape, avoid, rack);
+    std::stable_sort(machines_.begin(), machines_.end(),
+                     [](const auto& a, const auto& b) { return a.slots > b.slots; });
+    for (const MachineRoom& machine : machines_)
+      if (!filler.complete()) filler.fill(machine.machine);
+  }
+
+  std::int64_t list_rack(const Yard& yard, const Shape& shape, const Avoid* avoid,
+                         std::size_t rack) {
+    machines_.clear();
+    std::int64_t slots = 0;
+    const Rack& of = yard.cluster().racks[rack];
+    for (std::uint32_t m = of.first_machine; m < of.first_machine + of.machine_count; ++m) {
+      if (!yard.free().is_up(MachineId{m}) || (avoid != nullptr && (*avoid)[m])) continue;
+      if (shape.kind != kAnyKind && yard.cluster().machines[m].kind != shape.kind) continue;
+      const std::int32_t here =
+          workers_that_fit(shape.per_worker, yard.free().on(MachineId{m}), shape.workers);
+      if (here > 0) machines_.push_back({m, here});
+      slots += here;
+    }
+    return slots;
+  }
+
+  bool anywhere(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) {
+    const CountIndex& racks = yard.free().of(shape.kind).racks;
+    GangFiller filler(yard, shape, avoid, out);
+    for (std::size_t count = racks.max_count() + 1; count-- > 1 && !filler.complete();)
+      each_with(racks, count, [&](std::size_t rack) {
+        fill_rack(yard, shape, avoid, rack, filler);
+        return !filler.complete();
+      });
+    return filler.complete();
+  }
+
+  bool in_one_group(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t tier,
+                    Placement& out) {
+    const FreeIndex::OfKind& of = yard.free().of(shape.kind);
+    std::map<std::uint32_t, std::vector<RackRoom>> groups;
+    for (std::size_t rack = of.racks.next(0, 1); rack != CountIndex::kNone;
+         rack = of.racks.next(rack + 1, 1))
+      groups[group_of(yard.cluster().tiers[tier], static_cast<std::uint32_t>(rack))].push_back(
+          {rack, of.free_in_rack[rack]});
+    for (auto& [group, racks] : groups) {
+      std::int64_t free = 0;
+      for (const RackRoom& rack : racks) free += rack.slots;
+      if (free < shape.gpus()) continue;
+      std::stable_sort(racks.begin(), racks.end(),
+                       [](const RackRoom& a, const RackRoom& b) { return a.slots > b.slots; });
+      GangFiller filler(yard, shape, avoid, out);
+      for (const RackRoom& rack : racks)
+        if (!filler.complete()) fill_rack(yard, shape, avoid, rack.rack, filler);
+      if (filler.complete()) return true;
+    }
+    return false;
+  }
+
+  struct MachineRoom {
+    std::size_t machine;
+    std::int32_t slots;
+  };
+
+  DelayClocks clocks_;
+  std::vector<MachineRoom> machines_;
+};
+
+DelaySettings settings_of(const Params& params) {
+  using Timers = DelaySettings::Timers;
+  const std::string& timers = params.choice("timers");
+  return {timers == "fixed"   ? Timers::fixed
+          : timers == "tuned" ? Timers::tuned
+                              : Timers::learnt,
+          params.duration("rack_wait"), params.duration("net_wait"),
+          std::max(params.duration("lease"), microseconds(1)), params.whole("history")};
+}
+
+}  // namespace
+
+Member<PlaceStage> place_delay() {
+  const std::string paper = "Dally's, from its first author's public simulator";
+  return {{"delay",
+           "waits for one machine, then for one rack, each for a while, and then takes any",
+           "Dally (Sharma et al.), from its first author's public simulator",
+           {{"timers",
+             ParamType::choice,
+             "tuned",
+             "how long: as published, as given, or as long as it pays",
+             {"tuned", "fixed", "learnt"},
+             "tuned and fixed are Dally's; learnt is ours"},
+            {"rack_wait",
+             ParamType::duration,
+             "2h",
+             "until a rack will do (timers=fixed)",
+             {},
+             paper + "; the default is ours"},
+            {"net_wait",
+             ParamType::duration,
+             "4h",
+             "until any GPUs will do (timers=fixed)",
+             {},
+             paper + "; the default is ours"},
+            {"lease",
+             ParamType::duration,
+             "20m",
+             "the unit in which waits are told",
+             {},
+             "ours: the length is not published"},
+            {"history",
+             ParamType::whole,
+             "72",
+             "leases for which a wait is remembered: H",
+             {},
+             "ours: the length is not published"}}},
+          [](const Params& params) -> std::unique_ptr<PlaceStage> {
+            return std::make_unique<Delay>(settings_of(params));
+          }};
+}
+
+}  // namespace trainyard

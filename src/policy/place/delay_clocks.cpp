@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/grow.h"
+#include "policy/place/delay_clocks.h"
+
+namespace trainyard {
+namespace {
+
+/// Workers of this shape that the machines of each group of a tier could hold, empty; the most.
+std::int64_t most_in_a_group(const Yard& yard, const Shape& shape, std::size_t tier) {
+  const Cluster& cluster = yard.cluster();
+  std::map<std::uint32_t, std::int64_t> slots;
+  std::int64_t most = 0;
+  for (std::size_t m = 0; m < cluster.machines.size(); ++m) {
+    const Machine& machine = cluster.machines[m];
+    if (shape.kind != kAnyKind && machine.kind != shape.kind) continue;
+    const auto rack = static_cast<std::uint32_t>(machine.rack);
+    const std::uint32_t group = tier == kMachineTier ? static_cast<std::uint32_t>(m)
+                                : tier == kRackTier  ? rack
+                                                     : group_of(cluster.tiers[tier], rack);
+    std::int64_t& here = slots[group];
+    here += workers_that_fit(shape.per_worker, machine.capacity, shape.workers);
+    most = std::max(most, here);
+  }
+  return most;
+}
+
+}  // namespace
+
+Time DelayClocks::until(JobId job) const {
+  return jobs_[index(job)].due;
+}
+
+void DelayClocks::on_phase(const Yard& yard, JobId job, Phase from, Phase to) {
+  if (from == Phase::queued) {
+    Clock& clock = jobs_[index(job)];
+    if (clock.due != Time::never()) due_.erase({clock.due, job});
+    clock.due = Time::never();
+    if (to == Phase::starting || to == Phase::reserved) note_wait(yard, job);
+  }
+  if (to == Phase::queued) {
+    grow_to(jobs_, index(job), yard.workload().jobs.size());
+    begin(yard, job);
+  }
+}
+
+void DelayClocks::begin(const Yard& yard, JobId job) {
+  Clock& clock = jobs_[index(job)];
+  clock.since = yard.now();
+  clock.tier = static_cast<std::uint8_t>(lowest_tier(yard, job));
+  set_due(yard, job);
+}
+
+/// For all tiers that it is ready for at once, and then until the next.
+void DelayClocks::set_due(const Yard& yard, JobId job) {
+  Clock& clock = jobs_[index(job)];
+  const std::size_t last = yard.cluster().tiers.size() - 1;
+  while (clock.tier < last) {
+    const Time due = clock.since + wait_for(yard, job, clock.tier + 1U);
+    if (due > yard.now()) {
+      clock.due = due;
+      if (due != Time::never()) due_.insert({due, job});
+      return;
+    }
+    ++clock.tier;
+  }
+  clock.due = Time::never();
+}
+
+void DelayClocks::refresh(const Yard& yard, std::vector<JobId>& changed) {
+  while (!due_.empty() && due_.front().due <= yard.now()) {
+    const JobId job = due_.front().job;
+    due_.erase(due_.front());
+    // A tuned timer may have grown meanwhile.
+    const std::size_t before = jobs_[index(job)].tier;
+    set_due(yard, job);
+    if (jobs_[index(job)].tier != before) changed.push_back(job);
+  }
+}
+
+Time DelayClocks::next_change() const {
+  return due_.empty() ? Time::never() : due_.front().due;
+}
+
+std::size_t DelayClocks::lowest_tier(const Yard& yard, JobId job) {
+  const ShapeId shape = yard.state(job).shape;
+  grow_to(lowest_, index(shape), 0);
+  std::uint8_t& known = lowest_[index(shape)];
+  const std::size_t last = yard.cluster().tiers.size() - 1;
+  for (std::size_t tier = 0; known == 0 && tier <= last; ++tier)
+    if (tier == last ||
+        most_in_a_group(yard, yard.shapes()[shape], tier) >= yard.shapes()[shape].workers)
+      known = static_cast<std::uint8_t>(tier + 1);
+  return known - 1U;
+}
+
+DelayClocks::Demand& DelayClocks::demand_of(const Yard& yard, JobId job) {
+  Demand& demand = demands_[yard.job(job).gpus()];
+  if (demand.windows.empty()) {
+    demand.windows.resize(yard.cluster().tiers.size());
+    demand.tables.assign(yard.cluster().tiers.size(), LifeTable(set_.lease));
+  }
+  return demand;
+}
+
+void DelayClocks::note_wait(const Yard& yard, JobId job) {
+  const Duration wait = yard.now() - jobs_[index(job)].since;
+  const std::size_t got = tier_of(yard.cluster(), yard.placement(job));
+  Demand& demand = demand_of(yard, job);
+  const double leases = wait.seconds() / set_.lease.seconds();
+  if (leases >= 1) demand.windows[got].add(yard.now(), leases);
+  for (std::size_t tier = lowest_tier(yard, job); tier < demand.tables.size(); ++tier)
+    demand.tables[tier].add(wait, got <= tier);
+}
+
+Duration DelayClocks::wait_for(const Yard& yard, JobId job, std::size_t tier) {
+  if (set_.timers == DelaySettings::Timers::tuned) return tuned_wait(yard, job, tier);
+  if (set_.timers == DelaySettings::Timers::learnt) return learnt_wait(yard, job, tier);
+  const std::size_t last = yard.cluster().tiers.size() - 1;
+  if (tier == last) return std::max(set_.rack_wait, set_.net_wait);
+  if (tier == kRackTier || set_.rack_wait >= set_.net_wait) return set_.rack_wait;
+  const auto step = static_cast<std::int64_t>(tier - kRackTier);
+  return set_.rack_wait + Duration{(set_.net_wait - set_.rack_wait).us /
+                                   static_cast<std::int64_t>(last - kRackTier)} *
+                              step;
+}
+
+Duration DelayClocks::tuned_wait(const Yard& yard, JobId job, std::size_t tier) {
+  const std::size_t last = yard.cluster().tiers.size() - 1;
+  const auto history = static_cast<double>(set_.history);
+  double least = 0;  // leases: never less than for the tier below
+  for (std::size_t t = kRackTier; t <= tier; ++t) {
+    const double most = t == kRackTier ? std::ceil(0.8 * history) : history;
+    const double floor = t == last ? 12 : 6 * static_cast<double>(t);
+    const double estimate =
+        demand_of(yard, job).windows[t - 1].estimate(yard.now(), set_.lease * set_.history);
+    least = std::max(least, std::min(most, std::max(floor, std::ceil(estimate))));
+  }
+  return set_.lease * static_cast<std::int64_t>(least);
+}
+
+Duration DelayClocks::learnt_wait(const Yard& yard, JobId job, std::size_t tier) {
+  if (yard.speed() == nullptr) return {};
+  const Job& of = yard.job(job);
+  const double better = yard.speed()->slowdown_at(of, tier - 1);
+  const double worse = yard.speed()->slowdown_at(of, tier);
+  const double gain_s = (worse - better) * yard.expected_remaining(job).seconds();
+  const LifeTable& table = demand_of(yard, job).tables[tier - 1];
+  for (std::size_t bin = 0; bin < LifeTable::kBins; ++bin)
+    if (table.expected_s(bin) >= gain_s) return table.begin_of(bin);
+  return Duration::max();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,120 @@
+// Leases and sensitivity to the network, on yards made by hand.
+#include <gtest/gtest.h>
+
+#include "policy/sensitivity.h"
+#include "policy/testing.h"
+
+namespace trainyard {
+namespace {
+
+/// Halves the speed of every gang on more than one machine.
+struct HalfSpeed final : PlacementSpeed {
+  [[nodiscard]] double slowdown(const Job&, const Placement& placement) const override {
+    return placement.size() > 1 ? 2 : 1;
+  }
+  [[nodiscard]] double slowdown_at(const Job&, std::size_t tier) const override {
+    return tier == kMachineTier ? 1 : 2;
+  }
+};
+
+/// A yard where being spread out costs half of the speed, and the sensitivity that it shows.
+class Slow : public testing::Test, public YardListener {
+ protected:
+  Slow()
+      : cluster_(*parse_cluster_shorthand("2x4xV100")),
+        yard_(cluster_, workload_, {.min_run = {}}, &speed_) {
+    yard_.listen(*this);
+    at(Duration{});
+  }
+  void on_phase(JobId job, Phase from, Phase to) override {
+    sensitivity_.on_phase(yard_, job, from, to);
+  }
+  void at(Duration since) { HandYard::must(yard_.apply({Time{} + since, EventKind::clock})); }
+  void tell(EventKind kind, JobId job) {
+    HandYard::must(yard_.apply(Event::of(yard_.now(), kind, job)));
+  }
+  JobId submit(Job job) {
+    workload_.jobs.push_back(job);
+    const JobId id{static_cast<std::uint32_t>(workload_.jobs.size() - 1)};
+    tell(EventKind::submitted, id);
+    return id;
+  }
+  JobId running(Job job, const Placement& placement) {
+    const JobId id = submit(job);
+    HandYard::must(Plan(yard_).start(id, placement));
+    tell(EventKind::loaded, id);
+    return id;
+  }
+
+  HalfSpeed speed_;
+  Cluster cluster_;
+  Workload workload_;
+  Yard yard_;
+  NetworkSensitivity sensitivity_;
+};
+
+TEST_F(Slow, WorkTakesTwiceAsLongAndTheBooksSaySo) {
+  const JobId job = running(gang(4, 1, hours(1)), {{MachineId{0}, 2}, {MachineId{1}, 2}});
+  EXPECT_EQ(yard_.slowdown(job), 2);
+  EXPECT_EQ(yard_.expected_end(job), Time{} + hours(2));
+  at(hours(1));
+  EXPECT_EQ(yard_.expected_remaining(job), minutes(30));
+  EXPECT_EQ(sensitivity_.of(yard_, job), NetworkSensitivity::kScale / 2);
+  at(hours(2));
+  tell(EventKind::finished, job);
+  EXPECT_EQ(yard_.state(job).done, hours(1));
+  EXPECT_EQ(yard_.state(job).slowed, hours(1));
+  EXPECT_EQ(yard_.state(job).lost, Duration{});
+}
+
+TEST_F(Slow, APauseKeepsTheWorkThatWasDone) {
+  const JobId job = running(gang(4, 1, hours(1)), {{MachineId{0}, 2}, {MachineId{1}, 2}});
+  at(hours(1));
+  const JobId waiter = submit(trial(gang(4)));
+  HandYard::must(Plan(yard_).make_room(waiter, on(0, 4), std::vector{job}));
+  tell(EventKind::drained, job);
+  EXPECT_EQ(yard_.state(job).done, minutes(30));
+  EXPECT_EQ(yard_.state(job).slowed, minutes(30));
+  EXPECT_EQ(sensitivity_.of(yard_, job), NetworkSensitivity::kScale / 2);
+}
+
+TEST_F(Slow, NewJobsCountAsMostSensitiveAndSingleGpusAsLeast) {
+  EXPECT_EQ(sensitivity_.of(yard_, submit(gang(2))), 0);
+  EXPECT_EQ(sensitivity_.of(yard_, submit(gang(1))), NetworkSensitivity::kScale);
+}
+
+const std::vector<std::string> kAtOnce{"yard.min_run=0", "preempt.lease=20m"};
+
+TEST(Lease, HeldUntilItIsOverThenGivenToTheMoreSensitive) {
+  HandPolicy h("1x4xV100", "order=network-sensitivity backfill=greedy preempt=lease", kAtOnce);
+  const JobId first = h.submit(gang(4, 1, hours(9)));
+  h.decide();
+  h.at(minutes(5));
+  const JobId fresh = h.submit(gang(4));
+  h.decide();
+  EXPECT_EQ(h.phase(first), Phase::running);
+  EXPECT_EQ(h.wake, Time{} + minutes(20));
+  h.at(minutes(20));
+  h.decide();
+  EXPECT_EQ(h.phase(first), Phase::draining);
+  EXPECT_EQ(h.phase(fresh), Phase::reserved);
+  EXPECT_EQ(h.refused, 0U);
+}
+
+TEST(Lease, EqualsDoNotTakeTurns) {
+  HandPolicy h("1x4xV100", "order=network-sensitivity backfill=greedy preempt=lease", kAtOnce);
+  const JobId first = h.submit(gang(4, 1, hours(9)));
+  h.decide();
+  h.at(minutes(20));
+  const JobId second = h.submit(gang(4, 1, hours(9)));
+  h.decide();
+  h.tell(EventKind::drained, first);
+  h.tell(EventKind::loaded, second);
+  h.at(minutes(45));
+  h.decide();
+  EXPECT_EQ(h.phase(second), Phase::running) << "neither lost anything to the network";
+  EXPECT_EQ(h.phase(first), Phase::queued);
+}
+
+}  // namespace
+}  // namespace trainyard
