@@ -1,0 +1,125 @@
+// Traces with some of them changed, and what their pauses cost.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "workload/generate.h"
+#include "workload/read.h"
+
+namespace trainyard {
+namespace {
+
+constexpr const char* kPhilly = "examples/workloads/philly.csv";
+
+Expected<Workload> attempt(const std::string& spec, const char* where = "16x8xV100",
+                           std::uint64_t seed = 1) {
+  return generate(spec, *parse_cluster_shorthand(where), seed);
+}
+
+Workload make(const std::string& spec, const char* where = "16x8xV100", std::uint64_t seed = 1) {
+  auto workload = attempt(spec, where, seed);
+  EXPECT_TRUE(workload) << workload.error().message;
+  return workload ? *std::move(workload) : Workload{};
+}
+
+Workload philly(const std::string& keys = "", std::uint64_t seed = 1) {
+  return make(fmt::format("trace:file={}{}", kPhilly, keys), "16x8xV100", seed);
+}
+
+TEST(Trace, IsTheFileFromItsFirstJobOn) {
+  const Workload file = *read_workload(kPhilly), trace = philly();
+  ASSERT_EQ(trace.jobs.size(), file.jobs.size());
+  for (std::size_t i = 0; i < file.jobs.size(); ++i) {
+    EXPECT_EQ(trace.jobs[i].submit - Time{}, file.jobs[i].submit - file.jobs[0].submit);
+    EXPECT_EQ(trace.jobs[i].duration, file.jobs[i].duration);
+    EXPECT_EQ(trace.jobs[i].gpus(), file.jobs[i].gpus());
+  }
+}
+
+TEST(Trace, ASeedChoosesAWindow) {
+  const Workload file = *read_workload(kPhilly);
+  std::set<std::int64_t> beginnings;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    const Workload window = philly(",jobs=5", seed);
+    ASSERT_EQ(window.jobs.size(), 5U);
+    const auto same = [](const Job& a, const Job& b) {
+      return a.duration == b.duration && a.gpus() == b.gpus();
+    };
+    const auto at = std::search(file.jobs.begin(), file.jobs.end(), window.jobs.begin(),
+                                window.jobs.end(), same);
+    ASSERT_NE(at, file.jobs.end()) << "jobs that follow each other in the file, seed " << seed;
+    beginnings.insert(at - file.jobs.begin());
+  }
+  EXPECT_GT(beginnings.size(), 5U);
+}
+
+TEST(Trace, MeetsTheLoadThatIsAskedFor) {
+  const Workload trace = philly(",load=0.7,duration_scale=0.5,max_gpus=4");
+  double gpu_s = 0;
+  for (const Job& job : trace.jobs) {
+    EXPECT_LE(job.gpus(), 4);
+    gpu_s += job.gpus() * job.duration.seconds();
+  }
+  const double span_s = (trace.jobs.back().submit - trace.jobs.front().submit).seconds();
+  EXPECT_NEAR(gpu_s / (span_s * 128), 0.7, 1e-6);
+  const Workload whole = philly(",max_gpus=4");
+  EXPECT_NEAR(trace.jobs[2].duration.seconds(), whole.jobs[2].duration.seconds() / 2, 1e-6);
+}
+
+TEST(Trace, SaysWhatIsWrong) {
+  EXPECT_EQ(attempt("trace").error().message,
+            "trace: file=... is missing; it names the trace to take jobs from");
+  EXPECT_NE(attempt("trace:file=nowhere.csv").error().message.find("nowhere.csv"),
+            std::string::npos);
+  EXPECT_NE(attempt("trace:file=nowhere.csv,pause=free")
+                .error()
+                .message.find("pause='free'; it must be one of given, model, helios"),
+            std::string::npos);
+}
+
+TEST(Trace, TheFileOfAWorkload) {
+  EXPECT_EQ(trace_file("jobs.csv"), "jobs.csv");
+  EXPECT_EQ(trace_file("trace:load=1,file=a/b.csv,jobs=3"), "a/b.csv");
+  EXPECT_EQ(trace_file("trace:jobs=3"), "");
+  EXPECT_EQ(trace_file("poisson:jobs=3"), "");
+}
+
+TEST(Pauses, ArePublishedOnesBySize) {
+  for (const Job& job : philly(",pause=helios,pause_scale=2").jobs) {
+    const int restart_s = job.gpus() == 1 ? 7 : job.gpus() <= 8 ? 30 : 60;
+    EXPECT_EQ(job.save, microseconds(2 * restart_s * 250'000));
+    EXPECT_EQ(job.load, microseconds(2 * restart_s * 750'000));
+  }
+}
+
+TEST(Pauses, OfAModelFollowFromItsCheckpoint) {
+  const Workload trace = make("trace:file=examples/workloads/dally.json,pause=model");
+  int seen = 0;
+  for (const Job& job : trace.jobs) {
+    if (job.model == kNoModel || trace.models[index(job.model)] != "bert-base") continue;
+    ++seen;
+    EXPECT_NEAR(job.save.seconds(), 2 + 110e6 * 12 / 1e9, 0.1);
+    EXPECT_NEAR(job.load.seconds(), 120 + 1.32 + 1 + std::log2(job.gpus()), 0.1);
+  }
+  EXPECT_GT(seen, 0);
+}
+
+TEST(Pauses, AreScaledAlsoWhereTheyAreGiven) {
+  const Job job = make("poisson:jobs=1,grace=10,save=20,load_time=30,pause_scale=0.5").jobs[0];
+  EXPECT_EQ(job.grace, seconds(5));
+  EXPECT_EQ(job.save, seconds(10));
+  EXPECT_EQ(job.load, seconds(15));
+  EXPECT_EQ(make("philly-like:jobs=1,save=20,pause=tiresias,pause_scale=0").jobs[0].load.us, 0);
+}
+
+TEST(PhillyLike, DurationsCanBeScaled) {
+  const Workload whole = make("philly-like:jobs=100"),
+                 tenth = make("philly-like:jobs=100,duration_scale=0.1");
+  for (std::size_t i = 0; i < 100; ++i)
+    EXPECT_NEAR(tenth.jobs[i].duration.seconds(), whole.jobs[i].duration.seconds() / 10, 1e-6);
+}
+
+}  // namespace
+}  // namespace trainyard
