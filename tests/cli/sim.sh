@@ -99,6 +99,16 @@ refuses "there is no machine|there is no 'r9m9'" sim "${jobs[@]}" --faults <(ech
 refuses "out.json: cannot be written" sim "${jobs[@]}" --json "$work/missing/out.json" --cluster 1x8xV100
 refuses "there is no policy or stage member 'fitgp'" policies fitgp
 refuses "named twice" compare "${jobs[@]}" --cluster 1x8xV100 --policy fifo,fifo
+
+# What pauses were expected to gain, with costs that the workload brings and wrong estimates.
+"$TRAINYARD" sim --workload poisson:jobs=300,mean=10m,load=1,pause=helios,pause_scale=2 --cluster 1x4xV100 \
+  --policy xion --set queue.error=0.5 --json "$work/xion.json" >"$work/xion"
+expect "sim under xion" "^pauses were expected to gain [0-9.]+ hours of completion time, and gained" "$work/xion"
+expect "its JSON" '"pause_gain_s"' "$work/xion.json"
+refuses "queue.estimates: 'guess' is not one of: declared, attained, history" \
+  sim "${jobs[@]}" --policy xion --set queue.estimates=guess
+refuses "trace: file=... is missing" sim --workload trace:jobs=5 --cluster 1x8xV100
+
 printf 'submit,duration\n0,-5\n' >"$work/bad.csv"
 refuses "bad.csv:2: .*duration.*-5" sim --workload "$work/bad.csv" --json "$work/never.json"
 [ ! -e "$work/never.json" ] || fail "a failed run left a file"
