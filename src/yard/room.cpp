@@ -10,7 +10,7 @@ RoomFinder::RoomFinder(const Yard& yard)
       candidate_of_(yard.cluster().machines.size(), -1),
       slots_(yard.cluster().machines.size()) {}
 
-void RoomFinder::begin(JobId waiter, Reach reach) {
+void RoomFinder::reset(JobId waiter) {
   for (const MachineId machine : touched_) freed_[index(machine)] = {};
   for (const Candidate& candidate : candidates_) {
     candidate_of_[index(candidate.machine)] = -1;
@@ -22,6 +22,10 @@ void RoomFinder::begin(JobId waiter, Reach reach) {
   room_.clear();
   waiter_ = waiter;
   shape_ = &yard_.shape(waiter);
+}
+
+void RoomFinder::begin(JobId waiter, Reach reach) {
+  reset(waiter);
   reach_ = reach;
   // What is free already. The gang did not fit, so unless it is bound to few machines there are
   // fewer of these than it has workers.
@@ -66,7 +70,7 @@ bool RoomFinder::most_slots(const Candidate& a, const Candidate& b) {
   return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
 }
 
-bool RoomFinder::offer(JobId victim) {
+void RoomFinder::count_as_freed(JobId victim) {
   victims_.push_back(victim);
   const Resources& each = yard_.shape(victim).per_worker;
   for (const Share& share : yard_.placement(victim)) {
@@ -74,8 +78,20 @@ bool RoomFinder::offer(JobId victim) {
     Resources& freed = freed_[index(share.machine)];
     if (freed == Resources{}) touched_.push_back(share.machine);
     freed += each * share.workers;
-    consider(share.machine);
   }
+}
+
+void RoomFinder::settle(JobId waiter, std::span<const Share> room, std::span<const JobId> victims) {
+  reset(waiter);
+  room_.assign(room.begin(), room.end());
+  for (const JobId victim : victims) count_as_freed(victim);
+  if (victims.size() > 1) spare_the_unneeded();
+}
+
+bool RoomFinder::offer(JobId victim) {
+  count_as_freed(victim);
+  for (const Share& share : yard_.placement(victim))
+    if (usable(share.machine)) consider(share.machine);
   for (const Share& share : yard_.placement(victim)) {
     const std::uint32_t group = group_of(share.machine);
     if (!fits_in(group)) continue;

@@ -32,11 +32,9 @@ class RoomFinder {
   /// victims() are valid until the next begin().
   bool offer(JobId victim);
 
-  /// Takes a room that the caller found by other means.
-  void settle(std::span<const Share> room, std::span<const JobId> victims) {
-    room_.assign(room.begin(), room.end());
-    victims_.assign(victims.begin(), victims.end());
-  }
+  /// Takes a room that the caller found by other means. Of several victims, those are spared whose
+  /// room others of them make as well.
+  void settle(JobId waiter, std::span<const Share> room, std::span<const JobId> victims);
 
   [[nodiscard]] const Placement& room() const { return room_; }
   [[nodiscard]] std::span<const JobId> victims() const { return victims_; }
@@ -47,6 +45,8 @@ class RoomFinder {
     std::int32_t slots;  // workers that would fit
   };
 
+  void reset(JobId waiter);
+  void count_as_freed(JobId victim);
   void consider(MachineId machine);
   [[nodiscard]] bool usable(MachineId machine) const;
   static bool most_slots(const Candidate& a, const Candidate& b);

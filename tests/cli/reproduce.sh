@@ -89,7 +89,7 @@ quick=("$program" reproduce fitgpp --quick --seeds 2)
 begins 'note: not resumable.*neither HOME nor XDG_STATE_HOME' env -u HOME -u XDG_STATE_HOME "${quick[@]}"
 echo "a file" >blocked
 begins 'note: not resumable.*cannot be made' env XDG_STATE_HOME="$work/blocked" "${quick[@]}"
-timeout 5 env -u XDG_STATE_HOME HOME="$work/home" "${quick[@]}" >/dev/null 2>&1 || true
+timeout 40 env -u XDG_STATE_HOME HOME="$work/home" "${quick[@]}" >/dev/null 2>&1 || true
 [ -d "$work/home/.local/state/trainyard/studies" ] || fail "the journal is not below HOME"
 
 # --- what is wrong is said before anything runs ---

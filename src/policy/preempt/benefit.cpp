@@ -152,7 +152,7 @@ bool Benefit::make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder&
     w.all_started = w.first_room * static_cast<double>(waiting_);
     const PauseGain gain = best_set(yard, w, Offers(yard, waiter, reach, finder, retry));
     if (gain.gain() >= 0) {
-      finder.settle(room_, victims_);
+      finder.settle(waiter, room_, victims_);
       last_waiter_ = waiter;
       last_ = {gain.gain() / 1e6, gain.spared() / 1e6, gain.others() / 1e6};
       return true;

@@ -135,7 +135,7 @@ class FitGpp final : public PreemptStage {
     index_->find(question, weights(question), 1, choices_);
     if (choices_.empty()) return false;
     const VictimIndex::Choice& best = choices_.front();
-    finder.settle({{{best.machine, 1}}}, {{best.job}});
+    finder.settle(waiter, {{{best.machine, 1}}}, {{best.job}});
     return true;
   }
 
@@ -217,7 +217,7 @@ bool FitGpp::find_victims(const Yard& yard, JobId waiter, Reach reach, RoomFinde
         std::find(victims.begin(), victims.end(), choice.job) == victims.end())
       victims.push_back(choice.job);
   }
-  finder.settle(room, victims);
+  finder.settle(waiter, room, victims);
   return true;
 }
 
@@ -240,7 +240,7 @@ bool FitGpp::pause_one(const Yard& yard, JobId waiter, RoomFinder& finder) {
   });
   if (victim == kNoJob) return false;
   asked_[waiter] = victim;
-  finder.settle({}, {{victim}});
+  finder.settle(waiter, {}, {{victim}});
   return true;
 }
 

@@ -167,6 +167,21 @@ TEST(FitGpp, AGangTakesTheSetWithTheLeastSummedScore) {
   EXPECT_EQ(h.refused, 0U);
 }
 
+TEST(FitGpp, AVictimOnTwoMachinesSparesTheOther) {
+  // A holds half of both machines, B and C the rest of one each. For two workers of 2 GPUs, A on
+  // the first and C on the second machine cost least, and A alone will do.
+  HandPolicy h("2x4xV100", "fitgpp", kBare);
+  h.running(costly(gang(4, 1, hours(9)), minutes(2), {}, {}),
+            {{MachineId{0}, 2}, {MachineId{1}, 2}});
+  h.running(costly(gang(2, 1, hours(9)), minutes(9), {}, {}), 0);
+  h.running(costly(gang(2, 1, hours(9)), minutes(1), {}, {}), 1);
+  const JobId waiter = h.submit(trial(gang(2, 2)));
+  h.decide();
+  EXPECT_EQ(h.phase(waiter), Phase::reserved);
+  EXPECT_EQ(leaving(h), std::vector{0U});
+  EXPECT_EQ(h.refused, 0U);
+}
+
 TEST(FitGpp, NormalisingOverCandidatesCanChangeTheChoice) {
   // A giant on a machine of another kind is no candidate, but makes all others look small.
   const auto choose = [](const std::string& over) {
