@@ -206,7 +206,9 @@ TEST_P(LittlesLaw, Holds) {
     waited += state.waited.us;
     completion += (state.end() - jobs.jobs[j].submit).us;
     held += (state.done + state.lost).us * jobs.jobs[j].gpus();
-    EXPECT_EQ(state.end() - jobs.jobs[j].submit, state.waited + state.done + state.lost + state.slowed) << j;
+    EXPECT_EQ(state.end() - jobs.jobs[j].submit,
+              state.waited + state.done + state.lost + state.slowed)
+        << j;
   }
   EXPECT_EQ(census.waiting_us, waited);
   EXPECT_EQ(census.present_us, completion);

@@ -1,6 +1,7 @@
 #include "perf/network_speed.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "perf/speed.h"
 
@@ -25,8 +26,9 @@ Placement typical_placement(const Cluster& cluster, const Job& job, std::size_t 
 NetworkSpeed::NetworkSpeed(const Cluster& cluster, const Workload& workload,
                            const Catalogue& catalogue)
     : cluster_(cluster), catalogue_(catalogue) {
-  for (std::size_t i = 0; i < workload.models.size(); ++i)
-    profiles_.push_back(catalogue.find(workload.models[i]));
+  std::size_t i = 0;
+  std::generate_n(std::back_inserter(profiles_), workload.models.size(),
+                  [&] { return catalogue.find(workload.models[i++]); });
 }
 
 const ModelProfile* NetworkSpeed::profile(const Job& job) const {

@@ -35,6 +35,19 @@ JobTimes times_of(const Yard& yard, Wanted wanted, std::vector<double>& scratch)
 
 }  // namespace
 
+void Simulation::add_placements_and_pauses(Result& result) const {
+  const std::vector<Tier>& tiers = yard_.cluster().tiers;
+  for (std::size_t i = 0; i < tiers.size(); ++i)
+    result.placements.push_back({tiers[i].name, tiers_.starts()[i]});
+  std::vector<double> away_s = pauses_.away_s();
+  result.away_s = summarize(away_s);
+  for (const PauseGains::Pause& pause : gains_.pauses()) {
+    if (pause.pending > 0) continue;
+    result.pause_gain_s.expected += pause.expected_s;
+    result.pause_gain_s.actual += pause.actual_s;
+  }
+}
+
 Result Simulation::result() const {
   Result result;
   result.policy = policy_name_;
@@ -58,16 +71,7 @@ Result Simulation::result() const {
   }
   result.lost_gpu_s = lost_gpu_us / 1e6;
   result.slowed_gpu_s = slowed_gpu_us / 1e6;
-  const std::vector<Tier>& tiers = yard_.cluster().tiers;
-  for (std::size_t i = 0; i < tiers.size(); ++i)
-    result.placements.push_back({tiers[i].name, tiers_.starts()[i]});
-  std::vector<double> away_s = pauses_.away_s();
-  result.away_s = summarize(away_s);
-  for (const PauseGains::Pause& pause : gains_.pauses()) {
-    if (pause.pending > 0) continue;
-    result.pause_gain_s.expected += pause.expected_s;
-    result.pause_gain_s.actual += pause.actual_s;
-  }
+  add_placements_and_pauses(result);
   if (result.finished > 0) {
     result.makespan_s = (last - workload_.jobs.front().submit).seconds();
     result.fairness_jain = jain_index(scratch);

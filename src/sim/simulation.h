@@ -69,6 +69,7 @@ class Simulation {
   [[nodiscard]] Result result() const;
 
  private:
+  void add_placements_and_pauses(Result& result) const;
   void account(Time next);
   void happen(Time at);
   void tell(EventKind kind, JobId job);

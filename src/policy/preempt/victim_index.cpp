@@ -61,7 +61,7 @@ struct VictimIndex::Search {
 
 VictimIndex::VictimIndex(const Yard& yard)
     : yard_(yard),
-      largest_machine_(1, 1, 1),
+      largest_machine_{1, 1, 1},
       leaves_(std::bit_ceil(std::max<std::size_t>(yard.cluster().machines.size(), 1))),
       nodes_(2 * leaves_, nobody()),
       kinds_(2 * leaves_),

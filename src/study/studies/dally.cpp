@@ -143,19 +143,19 @@ constexpr const char* kTraces = "../shared/traces/dally/";
 void use_trace(Condition& condition, const std::string& value) {
   const bool is_batch = value.starts_with("batch");
   condition.workload = std::string(kTraces) + (is_batch ? "batch_500.json" : "poisson_week.json");
-  condition.cluster = value.ends_with("congested") ? congested(4) : cluster(4, 1, 1);
+  condition.cluster = value.ends_with("congested") ? congested(4) : cluster(4, 1.0, 1.0);
 }
 
 void use_week(Condition& condition, const std::string& value) {
   condition.workload = "dally-like:jobs={jobs},arrivals=poisson";
-  condition.cluster = value == "congested" ? congested(4) : cluster(4, 1, 1);
+  condition.cluster = value == "congested" ? congested(4) : cluster(4, 1.0, 1.0);
 }
 
 std::vector<Sweep> sweeps() {
   std::vector<Sweep> all{
       {"Racks",
        "racks, normal network",
-       on_cluster([](double racks) { return cluster(static_cast<int>(racks), 1, 1); }),
+       on_cluster([](double racks) { return cluster(static_cast<int>(racks), 1.0, 1.0); }),
        {"2", "4", "6", "8"}},
       {"Racks under congestion",
        "racks, congested network",
@@ -163,11 +163,11 @@ std::vector<Sweep> sweeps() {
        {"2", "4", "6", "8"}},
       {"Bandwidth",
        "times slower between machines and racks",
-       on_cluster([](double slower) { return cluster(4, slower, 1); }),
+       on_cluster([](double slower) { return cluster(4, slower, 1.0); }),
        {"1", "2", "5", "10"}},
       {"Oversubscription",
        "to one between racks",
-       on_cluster([](double over) { return cluster(4, 1, over); }),
+       on_cluster([](double over) { return cluster(4, 1.0, over); }),
        {"1", "2", "4", "8"}},
       {"A week of arrivals", "network", use_week, {"normal", "congested"}},
       {"Length of the history",
@@ -207,10 +207,57 @@ std::vector<std::string> discussion(const Findings& findings) {
       "chosen among three ways to treat what is not known yet, by this study."};
 }
 
+std::vector<Measure> measures() {
+  using enum Quantity;
+  return {
+      {"makespan-reduction", "reduction of the makespan", share,
+       reduction("makespan_s", "tiresias")},
+      {"jct-reduction", "reduction of the mean JCT", share, reduction("jct_s.mean", "tiresias")},
+      {"communication-reduction", "reduction of communication", share,
+       reduction("slowed_gpu_s", "tiresias")},
+      {"jct-against-fifo-consolidate", "reduction of the mean JCT against fifo-consolidate", share,
+       reduction("jct_s.mean", "fifo-consolidate")},
+      {"tuned-vs-best-manual", "mean JCT of tuned over the best fixed timers", share,
+       tuned_against_best},
+      {"learnt-vs-tuned", "mean JCT of learnt over tuned timers", share, [](const Outcome& o) {
+         return o.metric("dally-learnt", "jct_s.mean") / o.metric("dally", "jct_s.mean") - 1;
+       }}};
+}
+
+std::vector<Claim> claims() {
+  return {{"makespan-reduction", "Makespan falls by up to 69%", "abstract", "makespan-reduction",
+           Direction::at_least, 0.69, TakenAt::largest},
+          {"jct-reduction", "Average JCT falls by up to 83%", "abstract", "jct-reduction",
+           Direction::at_least, 0.83, TakenAt::largest},
+          {"communication-reduction", "Communication falls by up to 98%", "abstract",
+           "communication-reduction", Direction::at_least, 0.98, TakenAt::largest},
+          {"tuned-vs-best-manual", "Tuned timers are at most 5% worse than the best fixed pair",
+           "our reading of the paper's aim", "tuned-vs-best-manual", Direction::at_most, 0.05,
+           TakenAt::largest},
+          {"learnt-vs-tuned", "Learnt timers are never worse than the published tuner", "ours",
+           "learnt-vs-tuned", Direction::at_most, 0.0, TakenAt::largest}};
+}
+
+std::vector<StudyTable> tables() {
+  using enum Quantity;
+  return {{"Completion and communication",
+           {{"makespan", "makespan_s", seconds},
+            {"JCT mean", "jct_s.mean", seconds},
+            {"JCT p50", "jct_s.p50", seconds},
+            {"JCT p95", "jct_s.p95", seconds},
+            {"JCT p99", "jct_s.p99", seconds},
+            {"wait mean", "wait_s.mean", seconds},
+            {"communication, GPU time", "slowed_gpu_s", seconds}}},
+          {"Placements",
+           {{"on one machine", "placements.machine", count},
+            {"in one rack", "placements.rack", count},
+            {"across", "placements.across", count},
+            {"pauses", "preemptions", count}}}};
+}
+
 }  // namespace
 
 Study dally_study() {
-  using enum Quantity;
   Study study;
   study.name = "dally";
   study.title = "Dally: network placement sensitivity, delay timers that tune themselves";
@@ -236,45 +283,10 @@ Study dally_study() {
       "to\" is taken where it is largest over all conditions."};
   study.full = {500, 8};
   study.quick = {150, 2};
-  study.base = {"base", "dally-like:jobs={jobs}", cluster(4, 1, 1), policies(), kModels};
-  study.measures = {
-      {"makespan-reduction", "reduction of the makespan", share,
-       reduction("makespan_s", "tiresias")},
-      {"jct-reduction", "reduction of the mean JCT", share, reduction("jct_s.mean", "tiresias")},
-      {"communication-reduction", "reduction of communication", share,
-       reduction("slowed_gpu_s", "tiresias")},
-      {"jct-against-fifo-consolidate", "reduction of the mean JCT against fifo-consolidate", share,
-       reduction("jct_s.mean", "fifo-consolidate")},
-      {"tuned-vs-best-manual", "mean JCT of tuned over the best fixed timers", share,
-       tuned_against_best},
-      {"learnt-vs-tuned", "mean JCT of learnt over tuned timers", share, [](const Outcome& o) {
-         return o.metric("dally-learnt", "jct_s.mean") / o.metric("dally", "jct_s.mean") - 1;
-       }}};
-  study.claims = {
-      {"makespan-reduction", "Makespan falls by up to 69%", "abstract", "makespan-reduction",
-       Direction::at_least, 0.69, TakenAt::largest},
-      {"jct-reduction", "Average JCT falls by up to 83%", "abstract", "jct-reduction",
-       Direction::at_least, 0.83, TakenAt::largest},
-      {"communication-reduction", "Communication falls by up to 98%", "abstract",
-       "communication-reduction", Direction::at_least, 0.98, TakenAt::largest},
-      {"tuned-vs-best-manual", "Tuned timers are at most 5% worse than the best fixed pair",
-       "our reading of the paper's aim", "tuned-vs-best-manual", Direction::at_most, 0.05,
-       TakenAt::largest},
-      {"learnt-vs-tuned", "Learnt timers are never worse than the published tuner", "ours",
-       "learnt-vs-tuned", Direction::at_most, 0.0, TakenAt::largest}};
-  study.tables = {{"Completion and communication",
-                   {{"makespan", "makespan_s", seconds},
-                    {"JCT mean", "jct_s.mean", seconds},
-                    {"JCT p50", "jct_s.p50", seconds},
-                    {"JCT p95", "jct_s.p95", seconds},
-                    {"JCT p99", "jct_s.p99", seconds},
-                    {"wait mean", "wait_s.mean", seconds},
-                    {"communication, GPU time", "slowed_gpu_s", seconds}}},
-                  {"Placements",
-                   {{"on one machine", "placements.machine", count},
-                    {"in one rack", "placements.rack", count},
-                    {"across", "placements.across", count},
-                    {"pauses", "preemptions", count}}}};
+  study.base = {"base", "dally-like:jobs={jobs}", cluster(4, 1.0, 1.0), policies(), kModels};
+  study.measures = measures();
+  study.claims = claims();
+  study.tables = tables();
   study.sweeps = sweeps();
   study.discussion = discussion;
   return study;
