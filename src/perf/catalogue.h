@@ -4,8 +4,9 @@
 //
 //   [[model]]
 //   name = "MyNet"
-//   aliases = ["mynet-large"]   # other names in traces; case, '-', '_', '.' and blanks never
-//   matter parameters = 30e6 batch = 64                  # samples of one worker in an iteration
+//   aliases = ["mynet-large"]   # in traces; case, '-', '_', '.' and blanks never matter
+//   parameters = 30e6
+//   batch = 64                  # samples of one worker in an iteration
 //   optimiser = "adam"          # or "sgd", the default
 //   collective = "ring"         # the default; or "hierarchical", "parameter-server"
 //   overlap = 0.5               # share of the compute time that can hide communication

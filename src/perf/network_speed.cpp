@@ -8,24 +8,20 @@
 namespace trainyard {
 namespace {
 
-/// Half of the gang on the first machine, half on the next one that is as far away as this tier
-/// reaches, whatever these machines hold: the slowest link between them is what matters.
-Placement typical_placement(const Cluster& cluster, const Job& job, std::size_t tier) {
-  constexpr MachineId kFirst{0};
-  const std::int32_t half = (job.workers + 1) / 2;
-  for (std::uint32_t m = 1;
-       tier > kMachineTier && half < job.workers && m < cluster.machines.size(); ++m) {
-    const Placement halves{{kFirst, half}, {MachineId{m}, job.workers - half}};
-    if (tier_of(cluster, halves) >= tier) return halves;
-  }
-  return {{kFirst, job.workers}};
-}
+constexpr MachineId kFirst{0};
 
 }  // namespace
 
 NetworkSpeed::NetworkSpeed(const Cluster& cluster, const Workload& workload,
                            const Catalogue& catalogue)
     : cluster_(cluster), catalogue_(catalogue) {
+  away_.fill(kFirst);
+  for (std::size_t m = cluster.machines.size(); m-- > 1;) {
+    const MachineId machine{static_cast<std::uint32_t>(m)};
+    const std::size_t tier = tier_of(cluster, {{kFirst, 1}, {machine, 1}});
+    std::fill(away_.begin() + kRackTier, away_.begin() + static_cast<std::ptrdiff_t>(tier) + 1,
+              machine);
+  }
   std::size_t i = 0;
   std::generate_n(std::back_inserter(profiles_), workload.models.size(),
                   [&] { return catalogue.find(workload.models[i++]); });
@@ -47,8 +43,16 @@ double NetworkSpeed::slowdown(const Job& job, const Placement& placement) const 
   return std::max(1.0, iteration_time(*model, compute_s, spread).total_s() / compute_s);
 }
 
+/// Whatever these machines hold: the slowest link between them is what matters. All on the first
+/// where the cluster has no machine so far away.
+Placement NetworkSpeed::typical_placement(const Job& job, std::size_t tier) const {
+  const std::int32_t half = (job.workers + 1) / 2;
+  if (away_[tier] == kFirst || half == job.workers) return {{kFirst, job.workers}};
+  return {{kFirst, half}, {away_[tier], job.workers - half}};
+}
+
 double NetworkSpeed::slowdown_at(const Job& job, std::size_t tier) const {
-  return slowdown(job, typical_placement(cluster_, job, tier));
+  return profile(job) == nullptr ? 1 : slowdown(job, typical_placement(job, tier));
 }
 
 }  // namespace trainyard

@@ -8,6 +8,7 @@
 // the first machine's kind.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "model/cluster.h"
@@ -28,8 +29,12 @@ class NetworkSpeed final : public PlacementSpeed {
  private:
   [[nodiscard]] const ModelProfile* profile(const Job& job) const;
 
+  /// Half of the gang on the first machine, half on the nearest one so far away.
+  [[nodiscard]] Placement typical_placement(const Job& job, std::size_t tier) const;
+
   const Cluster& cluster_;
   const Catalogue& catalogue_;
+  std::array<MachineId, kMaxTiers> away_{};    // the first machine that is so far from the first
   std::vector<const ModelProfile*> profiles_;  // by the workload's numbers; null: not known
 };
 

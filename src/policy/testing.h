@@ -10,6 +10,14 @@
 
 namespace trainyard {
 
+/// Who has been told to leave, by number.
+inline std::vector<std::uint32_t> leaving(const HandYard& h) {
+  std::vector<std::uint32_t> jobs;
+  for (std::uint32_t i = 0; i < h.yard.jobs(); ++i)
+    if (h.phase(JobId{i}) == Phase::draining) jobs.push_back(i);
+  return jobs;
+}
+
 class HandPolicy : public HandYard {
  public:
   HandPolicy(Cluster c, const std::string& line, const std::vector<std::string>& settings = {})

@@ -56,8 +56,8 @@ class Easy final : public BackfillStage {
     dispatcher.queue().collect(
         depth_, [&](LaneId lane) { return dispatcher.is_closed(lane); }, candidates_);
     for (const Queue::Entry& entry : candidates_) {
-      const bool ends_before = yard.now() + longest_stay(yard, entry.job) <= start_;
       if (contains(no_room_, entry.lane)) continue;
+      const bool ends_before = yard.now() + longest_stay(yard, entry.job) <= start_;
       if (!ends_before && contains(no_room_beside_, entry.lane)) continue;
       if (dispatcher.try_place(entry.job, ends_before ? nullptr : &needed_)) continue;
       (ends_before ? no_room_ : no_room_beside_).push_back(entry.lane);

@@ -8,13 +8,6 @@ namespace {
 
 const std::vector<std::string> kAtOnce{"yard.min_run=0"};
 
-std::vector<std::uint32_t> leaving(const HandPolicy& h) {
-  std::vector<std::uint32_t> jobs;
-  for (std::uint32_t i = 0; i < h.yard.jobs(); ++i)
-    if (h.phase(JobId{i}) == Phase::draining) jobs.push_back(i);
-  return jobs;
-}
-
 /// Takes a minute to leave and none to load.
 Job one(int hours_long, std::int32_t gpus = 1) {
   return costly(gang(gpus, 1, hours(hours_long)), {}, minutes(1), {});

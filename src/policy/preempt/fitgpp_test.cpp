@@ -38,13 +38,6 @@ Job small_trial(std::int32_t gpus) {
   return trial(batch(gpus, {}));
 }
 
-std::vector<std::uint32_t> leaving(const HandYard& h) {
-  std::vector<std::uint32_t> jobs;
-  for (std::uint32_t i = 0; i < h.yard.jobs(); ++i)
-    if (h.phase(JobId{i}) == Phase::draining) jobs.push_back(i);
-  return jobs;
-}
-
 TEST(FitGpp, AShortPauseOutweighsASmallSize) {
   // The example of fitgpp.cpp: sizes 0.5 and 0.25 of the largest, pauses 60 and 120 s.
   HandPolicy h(machines(1), "fitgpp", kBare);

@@ -20,8 +20,7 @@
 //    starts at D = (1 + W) T, and the sum of what all of them gain by one more room now is D. But
 //    never more than by the victims' own end.
 //  - n_v: GPU time that is lost delays all that wait, by as much as the cluster needs to make up
-//  for
-//    it: n_v = W x (GPUs of v) / (GPUs of the cluster).
+//    for it: n_v = W x (GPUs of v) / (GPUs of the cluster).
 //  - max(0, ...): what is gained when pauses are free is never counted as a loss, so that free
 //    pauses are SRTF's. (For gangs it can be one: SRTF lets one job take the place of many.)
 //  - A price: a minute of a trial job's own delay is worth `price` minutes of another's.

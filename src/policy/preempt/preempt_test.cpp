@@ -10,14 +10,6 @@ namespace {
 
 const std::vector<std::string> kAtOnce{"yard.min_run=0"};
 
-/// Who has been told to leave.
-std::vector<std::uint32_t> leaving(const HandPolicy& h) {
-  std::vector<std::uint32_t> jobs;
-  for (std::uint32_t i = 0; i < h.yard.jobs(); ++i)
-    if (h.phase(JobId{i}) == Phase::draining) jobs.push_back(i);
-  return jobs;
-}
-
 Job batch(std::int32_t workers, Duration duration) {
   return costly(gang(workers, 1, duration), minutes(1), {}, {});
 }
