@@ -27,6 +27,8 @@
 #include "perf/placement_speed.h"
 #include "yard/event.h"
 #include "yard/free_index.h"
+#include "yard/job_state.h"
+#include "yard/saved_job.h"
 #include "yard/shape.h"
 
 namespace trainyard {
@@ -36,21 +38,6 @@ struct YardRules {
   std::uint32_t max_pauses = 64;
   bool bare_pauses =
       false;  // allows pauses that do not suffice, against 3: for FitGpp's study only
-};
-
-struct JobState {
-  Phase phase = Phase::absent;
-  std::uint32_t pauses = 0;
-  ShapeId shape{0};
-  std::uint32_t run = 0;  // index of its Run while it is reserved or holds GPUs
-  Time since;             // when the present phase began
-  Time first_start = Time::never();
-  Duration done;    // work that counts; while running, up to `since`
-  Duration waited;  // in the queue, up to the present phase
-  Duration lost;    // time it held GPUs without lasting progress, up to the present phase
-  Duration slowed;  // time that progress took longer than its duration says, up to the same
-
-  [[nodiscard]] Time end() const { return has_ended(phase) ? since : Time::never(); }
 };
 
 /// Told of every change right after it was made. Policies keep their indexes in step with it.

@@ -1,0 +1,26 @@
+// Who asks, and as whom a job runs. Comes from the kernel (a Unix socket's peer) or from a token
+// that the operator made; never from what a request says of itself.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace trainyard {
+
+/// Each may do what those before it may.
+enum class Role : std::uint8_t {
+  viewer,    // sees the cluster, the queue and the events, and no job's output
+  user,      // submits jobs, and handles those that are theirs
+  operator_  // handles every job, machines and the policy
+};
+
+struct Identity {
+  std::string user;  // a name of this machine's users, or the number where it has none
+  uid_t uid = 0;
+  gid_t gid = 0;
+  Role role = Role::user;
+};
+
+}  // namespace trainyard

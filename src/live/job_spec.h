@@ -1,0 +1,64 @@
+// What a user submits: what to run, and what it needs. As JSON on the wire and in the journal.
+//
+// A job is a gang of `workers` equal processes. Each runs `command`, or `script` with `command` as
+// its arguments; one that is paused runs again later, with the same checkpoint directory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/resources.h"
+#include "base/time.h"
+#include "model/job.h"
+
+namespace trainyard {
+
+/// What users call a job: 1, 2, 3 ... in the order of submission, never given again.
+using JobNumber = std::int64_t;
+
+/// A signal that asks a job to save: "USR1@90", "B:TERM".
+struct StopSignal {
+  int number = 0;            // 0: none was declared, SIGTERM does
+  bool leader_only = false;  // "B:": to the worker's first process, not to its whole group
+  Duration ahead;            // "@90": how long the job was written to need; warns, nothing else
+
+  bool operator==(const StopSignal&) const = default;
+};
+
+/// "[B:]NAME[@SECONDS]" as sbatch's --signal; names with or without SIG, or numbers.
+Expected<StopSignal> parse_stop_signal(std::string_view text);
+std::string format(const StopSignal& signal);
+
+struct JobSpec {
+  std::string name;
+  std::vector<std::string> command;  // what to run with its arguments, or the script's arguments
+  std::string script;                // its text, "#!" first; empty: `command` is run
+  std::string directory = "/";       // where it runs
+  std::map<std::string, std::string> environment;
+
+  JobClass job_class = JobClass::batch;
+  std::int32_t workers = 1;
+  Resources per_worker{.gpus = 1};  // CPUs or memory of 0: the machine's part for its GPUs
+  Duration time;                    // what it may run in all, and is expected to; 0: no limit
+  Duration grace = seconds(30);     // from being asked to save to SIGTERM; see the stop sequence
+  StopSignal signal;
+  std::string model;             // of neural network; empty: not known
+  std::vector<JobNumber> after;  // starts when all of these are done
+
+  bool operator==(const JobSpec&) const = default;
+};
+
+/// Refuses what no daemon could run: names what is wrong, field by field.
+Expected<JobSpec> parse_job_spec(std::string_view json);
+Expected<JobSpec> job_spec_from_json(const nlohmann::json& json);
+nlohmann::json to_json(const JobSpec& spec);
+
+/// What is allowed but probably not meant ("a grace of 30s is shorter than the 90s of USR1@90").
+std::vector<std::string> warnings(const JobSpec& spec);
+
+}  // namespace trainyard

@@ -1,0 +1,27 @@
+// All that the yard knows of one job, as a value: for those who keep it on disk and give it back
+// to a new yard (Yard::save, Yard::restore).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "model/placement.h"
+#include "yard/event.h"
+#include "yard/job_state.h"
+
+namespace trainyard {
+
+struct SavedJob {
+  JobState state;
+  // While it is reserved or holds GPUs:
+  Placement placement;
+  std::vector<std::uint64_t> gpu_masks;  // of each share
+  JobId room_for = kNoJob;               // while draining: who gets the room
+  Duration unsaved;                      // while draining: work that a failure would lose
+  // For whom it was paused so far: those it may not pause in turn.
+  std::vector<JobId> yielded_to;
+};
+
+}  // namespace trainyard
