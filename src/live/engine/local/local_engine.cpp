@@ -57,20 +57,22 @@ Expected<void> make_state(const std::string& state) {
 
 }  // namespace
 
-Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, const std::string& state,
-                                                         Cluster machine, std::string supervisor) {
+Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system,
+                                                         const LocalEngineOptions& options,
+                                                         Cluster machine) {
   std::error_code none;
-  const std::string absolute = std::filesystem::absolute(state, none).lexically_normal().string();
-  if (auto ok = make_state(absolute); !ok) return tl::make_unexpected(ok.error());
+  const std::string state = std::filesystem::absolute(options.state, none).lexically_normal();
+  const std::string supervisor = std::filesystem::absolute(options.supervisor, none);
+  if (auto ok = make_state(state); !ok) return tl::make_unexpected(ok.error());
   if (::access(supervisor.c_str(), X_OK) != 0)
     return fail("{}: the supervisor cannot be run: {}", supervisor, std::strerror(errno));
-  const std::string parent = cgroup_parent(absolute);
-  LaunchSite site{.state = absolute,
+  const std::string parent = cgroup_parent(state);
+  LaunchSite site{.state = state,
                   .host = machine.machines[0].name,
-                  .cgroups = usable_cgroups(parent),
+                  .cgroups = options.use_cgroups ? usable_cgroups(parent) : CgroupPlaces{},
                   .cgroup = parent};
   std::unique_ptr<LocalEngine> engine(
-      new LocalEngine(system, std::move(site), std::move(machine), std::move(supervisor)));
+      new LocalEngine(system, std::move(site), std::move(machine), supervisor));
   if (auto ok = engine->open_events(); !ok) return tl::make_unexpected(ok.error());
   return engine;
 }

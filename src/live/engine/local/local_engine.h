@@ -26,12 +26,18 @@
 
 namespace trainyard {
 
+struct LocalEngineOptions {
+  std::string state;
+  std::string supervisor = default_supervisor();
+  bool use_cgroups = true;  // false: also where they could be used
+};
+
 class LocalEngine : public Engine {
  public:
   /// Makes what is missing of the state directory. `machine` is this one (machine.h).
-  static Expected<std::unique_ptr<LocalEngine>> open(System& system, const std::string& state,
-                                                     Cluster machine,
-                                                     std::string supervisor = default_supervisor());
+  static Expected<std::unique_ptr<LocalEngine>> open(System& system,
+                                                     const LocalEngineOptions& options,
+                                                     Cluster machine);
 
   [[nodiscard]] const Cluster& cluster() const override { return cluster_; }
   Expected<void> start(const Launch& launch) override;
