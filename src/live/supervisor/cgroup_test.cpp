@@ -39,7 +39,7 @@ TEST(Cgroups, DoWithoutWhatIsNotThere) {
                    .unified_memory = true},
                   "trainyard/test/1.1");
   group.make({.gpus = 1, .milli_cpus = 1000, .memory_mib = 10});
-  EXPECT_TRUE(group.doors().empty());
+  EXPECT_TRUE(group.directories().empty());
   EXPECT_TRUE(group.members().empty());
   EXPECT_FALSE(group.ran_out_of_memory());
   group.kill();
@@ -57,11 +57,11 @@ TEST(Cgroups, KillAllThatEntered) {
     if (only == CgroupPlaces{}) continue;
     RunCgroup group(only, parent + "/1.1");
     group.make({});
-    ASSERT_EQ(group.doors().size(), 1U);
+    ASSERT_EQ(group.directories().size(), 1U);
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      if (!write_to(group.doors()[0], "0")) ::_exit(1);
+      if (!write_to(group.directories()[0] + "/cgroup.procs", "0")) ::_exit(1);
       for (;;) ::pause();
     }
     for (int tries = 0; tries < 10'000 && group.members().empty(); ++tries) ::usleep(1000);
@@ -72,7 +72,7 @@ TEST(Cgroups, KillAllThatEntered) {
     EXPECT_EQ(WTERMSIG(status), SIGKILL);
     EXPECT_TRUE(group.members().empty());
     group.remove();
-    EXPECT_FALSE(std::filesystem::exists(group.doors()[0]));
+    EXPECT_FALSE(std::filesystem::exists(group.directories()[0]));
   }
   for (const std::string* root : {&places.unified, &places.cpu, &places.memory})
     if (!root->empty()) ::rmdir((*root + "/" + parent).c_str());

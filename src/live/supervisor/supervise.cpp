@@ -55,8 +55,8 @@ void Supervisor::listen_to_signals() {
   ::sigemptyset(&set);
   for (const int number : {SIGCHLD, SIGUSR1, SIGTERM}) ::sigaddset(&set, number);
   ::sigprocmask(SIG_SETMASK, &set, nullptr);
-  // A terminal's or a session's end is none of the run's business.
-  for (const int number : {SIGHUP, SIGINT, SIGPIPE}) ::signal(number, SIG_IGN);
+  // A terminal's or a session's end, and a limit of our own on files, must not end the run.
+  for (const int number : {SIGHUP, SIGINT, SIGPIPE, SIGXFSZ}) ::signal(number, SIG_IGN);
   signals_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kSignals}};
   ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, signals_.get(), &event);
@@ -85,7 +85,7 @@ RunEnd Supervisor::run(Descriptor started) {
 Expected<void> Supervisor::start_workers() {
   for (std::size_t rank = 0; rank < plan_.gpus.size(); ++rank) {
     const auto number = static_cast<std::int32_t>(rank);
-    auto process = start_worker(plan_, number, cgroup_.doors());
+    auto process = start_worker(plan_, number, cgroup_);
     if (!process) return tl::make_unexpected(process.error());
     workers_.push_back({.pid = process->pid,
                         .output = std::move(process->output),

@@ -80,19 +80,25 @@ TEST_F(GpusTest, AreReadFromNvidiaSmi) {
       << "one that hangs";
 }
 
-TEST_F(GpusTest, NvmlComesBeforeNvidiaSmiAndBothBeforeTheCores) {
+TEST_F(GpusTest, TheLibraryIsAskedBeforeTheProgramAndBothBeforeTheCores) {
+  const std::string fake = program("echo 'NVIDIA H100'\n");
+  EXPECT_EQ(find_gpus("libno-such-library.so.1", fake), std::vector<std::string>{"H100"});
+  EXPECT_FALSE(find_gpus("libno-such-library.so.1", folder_ + "/no-such-program"));
+  const std::string nvml = library(kTwoGpus);
+  if (nvml.empty()) GTEST_SKIP() << "no C compiler here";
+  EXPECT_EQ(find_gpus(nvml, fake)->size(), 2U);
+}
+
+TEST_F(GpusTest, TheProgramIsFoundInThePath) {
+  if (find_gpus()) GTEST_SKIP() << "this machine has a driver of its own";
   const std::string path = std::getenv("PATH");
   program("echo 'NVIDIA H100'\n");
   ::setenv("PATH", (folder_ + ":" + path).c_str(), 1);
-  const auto by_program = this_machine();
+  const auto with = this_machine();
   ::setenv("PATH", path.c_str(), 1);
-  ASSERT_TRUE(by_program);
-  if (gpus_from_nvml()) GTEST_SKIP() << "this machine has a driver of its own";
-  EXPECT_EQ(describe(*by_program), "1 rack, 1 machine, 1 GPU (1 H100)");
-  if (gpus_from_nvidia_smi()) GTEST_SKIP() << "this machine has an nvidia-smi of its own";
-  const auto cores = this_machine();
-  ASSERT_TRUE(cores);
-  EXPECT_NE(describe(*cores).find(" cpu)"), std::string::npos) << describe(*cores);
+  EXPECT_EQ(describe(with.value()), "1 rack, 1 machine, 1 GPU (1 H100)");
+  const std::string without = describe(this_machine().value());
+  EXPECT_NE(without.find(" cpu)"), std::string::npos) << without;
 }
 
 TEST(ThisMachine, IsOneMachineWithWhatItHas) {

@@ -84,6 +84,11 @@ LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine, std::
       supervisor_(std::move(supervisor)),
       trash_(site_.state + "/trash") {}
 
+LocalEngine::~LocalEngine() {
+  // Not while a supervisor might be about to make its own within it.
+  if (runs_.empty()) RunCgroup(site_.cgroups, site_.cgroup).remove();
+}
+
 Expected<void> LocalEngine::open_events() {
   events_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));

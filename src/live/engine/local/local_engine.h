@@ -38,6 +38,8 @@ class LocalEngine : public Engine {
   static Expected<std::unique_ptr<LocalEngine>> open(System& system,
                                                      const LocalEngineOptions& options,
                                                      Cluster machine);
+  /// Runs go on without it.
+  ~LocalEngine() override;
 
   [[nodiscard]] const Cluster& cluster() const override { return cluster_; }
   Expected<void> start(const Launch& launch) override;
