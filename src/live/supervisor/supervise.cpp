@@ -22,7 +22,7 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kGraceOfGang = seconds(5);
-constexpr Duration kKillAgain = microseconds(20'000);
+constexpr Duration kKillAgain = microseconds(10'000), kKillAgainAtMost = seconds(1);
 constexpr std::uint64_t kSignals = ~std::uint64_t{0};  // among the events; others are ranks
 constexpr std::size_t kReadBytes = 1 << 16;
 
@@ -128,7 +128,7 @@ void Supervisor::wait_for_events() {
 }
 
 Time Supervisor::next_wake() const {
-  const Time again = killing_ ? steady_now() + kKillAgain : Time::never();
+  const Time again = killing_ ? steady_now() + kill_again_ : Time::never();
   return std::min(again, stop_.next());
 }
 
@@ -218,7 +218,9 @@ void Supervisor::signal_workers(int number, bool leader_only) const {
   }
 }
 
-void Supervisor::kill_all() const {
+void Supervisor::kill_all() {
+  // One that hangs in the kernel can take hours to die; it is not asked a hundred times a second.
+  kill_again_ = std::min(std::max(kKillAgain, kill_again_ * 2), kKillAgainAtMost);
   cgroup_.kill();
   const pid_t self = ::getpid();
   for (const pid_t pid : descendants(self))

@@ -86,12 +86,15 @@ TEST_P(LocalEngineAdopt, ASupervisorThatComesLateStartsNothing) {
   ASSERT_TRUE(make_run_directory(*plan, ""));
   adopt({5, 1});
   EXPECT_EQ(wait_for_end({5, 1}).kind, Kind::lost);
-  const auto late = spawn_supervisor(supervisor_program(), directory({5, 1}));
-  ASSERT_TRUE(late) << late.error().message;
-  siginfo_t info{};
-  ASSERT_EQ(::waitid(P_PIDFD, static_cast<id_t>(late->get()), &info, WEXITED), 0);
-  EXPECT_EQ(info.si_status, 1) << "it leaves at once";
-  EXPECT_FALSE(std::filesystem::exists(root_ + "/evidence"));
+  for (const char* when : {"before", "after"}) {
+    const auto late = spawn_supervisor(supervisor_program(), directory({5, 1}));
+    ASSERT_TRUE(late) << late.error().message;
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PIDFD, static_cast<id_t>(late->get()), &info, WEXITED), 0);
+    EXPECT_EQ(info.si_status, 1) << "it leaves at once, " << when << " the run is forgotten";
+    EXPECT_FALSE(std::filesystem::exists(root_ + "/evidence"));
+    engine_->forget({5, 1});
+  }
 }
 
 TEST_P(LocalEngineAdopt, OfManySupervisorsOneStartsTheRun) {

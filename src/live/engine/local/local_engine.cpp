@@ -29,7 +29,7 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kLookAround = seconds(1);
-constexpr Duration kKillAgain = microseconds(20'000);
+constexpr Duration kKillAgain = microseconds(10'000);  // grows up to kLookAround
 
 /// The same for a state directory in every life of the daemon.
 std::string cgroup_parent(const std::string& state) {
@@ -179,6 +179,7 @@ Expected<void> LocalEngine::adopt_begun(RunId id) {
 void LocalEngine::forget(RunId id) {
   if (!system_.before("engine.forget")) return;
   const std::string directory = directory_of(id);
+  // run.json goes first: a supervisor so late that it finds no `started` finds nothing to start.
   for (const char* name :
        {"/run.json", "/started", "/lock", "/stop", "/script", "/exit.json", "/exit.part"})
     ::unlink((directory + name).c_str());
@@ -238,7 +239,9 @@ void LocalEngine::tick() {
 void LocalEngine::set_timer() {
   const bool clearing =
       std::any_of(runs_.begin(), runs_.end(), [](const auto& run) { return !run.second.process; });
-  const Duration next = runs_.empty() ? Duration{} : clearing ? kKillAgain : kLookAround;
+  kill_again_ =
+      clearing ? std::min(std::max(kKillAgain, kill_again_ * 2), kLookAround) : Duration{};
+  const Duration next = runs_.empty() ? Duration{} : clearing ? kill_again_ : kLookAround;
   const itimerspec time{
       .it_interval = {},
       .it_value = {.tv_sec = next.us / 1'000'000, .tv_nsec = next.us % 1'000'000 * 1000}};

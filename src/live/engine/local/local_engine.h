@@ -100,6 +100,7 @@ class LocalEngine : public Engine {
   std::map<int, RunId> by_process_;  // descriptor
   std::map<int, RunId> by_watch_;
   std::vector<RunReport> reports_;
+  Duration kill_again_;  // while the rest of a lost run is being killed
 };
 
 }  // namespace trainyard
