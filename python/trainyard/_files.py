@@ -22,18 +22,32 @@ class DamagedCheckpoints(Exception):
 
 
 class _Summed:
-    """A file that is written from front to back, with the checksum of what was written."""
+    """A file that is written from front to back, with the checksum of what was written. A failure is
+    kept for sync(): one that passes through torch.save() aborts the process."""
 
     def __init__(self, file: BinaryIO):
         self._file = file
+        self._failure: Optional[BaseException] = None
         self.sum = 0
 
     def write(self, data) -> int:
-        self.sum = zlib.crc32(data, self.sum)
-        return self._file.write(data)
+        size = memoryview(data).nbytes
+        try:
+            if self._failure is None:
+                self.sum = zlib.crc32(data, self.sum)
+                self._file.write(data)
+        except BaseException as failure:
+            self._failure = failure
+        return size
 
     def flush(self) -> None:
+        pass
+
+    def sync(self) -> None:
+        if self._failure is not None:
+            raise self._failure
         self._file.flush()
+        os.fsync(self._file.fileno())
 
 
 def write(directory: Path, step: int, writer: Callable[[BinaryIO], None]) -> Path:
@@ -45,8 +59,7 @@ def write(directory: Path, step: int, writer: Callable[[BinaryIO], None]) -> Pat
         with open(unfinished, "wb") as file:
             summed = _Summed(file)
             writer(summed)
-            file.flush()
-            os.fsync(file.fileno())
+            summed.sync()
     except BaseException:
         unfinished.unlink(missing_ok=True)  # a full disk needs the room
         raise

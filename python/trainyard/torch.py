@@ -144,7 +144,7 @@ class Checkpointer:
             try:
                 with _report.timed_save():
                     self._write(randoms)
-            except (OSError, RuntimeError) as error:  # torch.save has both for a full disk
+            except OSError as error:
                 print(f"trainyard: step {self.step} cannot be saved: {error}", file=sys.stderr)
                 failed = 1
         failed = self._workers.most(failed)
