@@ -1,6 +1,7 @@
 """A training that was paused, killed or damaged ends with the same bits as an unbroken one."""
 
 import json
+import multiprocessing
 import os
 import random
 import re
@@ -14,8 +15,9 @@ import unittest
 import numpy  # noqa: F401  (workers are forked with it loaded)
 import torch
 
-from job import PAUSED, TRAIN, Job, wait_until
+from job import PAUSED, ROOT, TRAIN, Job, wait_until
 
+SHUFFLED = ROOT / "tests" / "python" / "shuffled.py"
 STEPS = 40
 OPTIONS = ["--steps", STEPS, "--images", 240, "--batch", 16, "--width", 4]  # 15 batches an epoch
 SEED = int(os.environ.get("TRAINYARD_TEST_SEED", random.SystemRandom().randrange(10**6)))
@@ -134,6 +136,13 @@ class PauseTest(unittest.TestCase):
         self.finish(job)
         self.assertNotEqual(self.expected(1), self.expected(2))
 
+    def test_three_workers(self):
+        """From here on the order of a sum matters."""
+        job = self.job(workers=3)
+        step = self.steps(1)[0]
+        self.pause(job, step, lambda rank: at_step(step - 1, send(signal.SIGTERM)))
+        self.finish(job)
+
     def test_two_workers_and_the_stop_file(self):
         """Each sees it when it looks: which step it is, is theirs to agree on."""
         job = self.job(workers=2)
@@ -218,14 +227,39 @@ class PauseTest(unittest.TestCase):
         self.finish(job)
 
     def test_loader_processes_are_spared(self):
-        """The signal goes to the whole group, and the loaders live on until the step is saved."""
+        """A job's signals go to all of its processes, from outside; the loaders live on."""
+        def signal_loaders():
+            loaders = multiprocessing.active_children()
+            assert len(loaders) == 2, loaders
+            for number in ("TERM", "USR1"):
+                subprocess.run(["kill", f"-{number}", *(str(loader.pid) for loader in loaders)],
+                               check=True)
+
         job = self.job("--loaders", 2)
-        done = 0
-        for step in self.steps(2):
-            self.pause(job, step, lambda rank: at_step(
-                step - done - 1, lambda: os.killpg(0, signal.SIGTERM)))
-            done = step
+        first, second = self.steps(2)
+        self.pause(job, first, lambda rank: at_step(
+            first - 1, lambda: subprocess.run(["kill", "-TERM", "--", f"-{os.getpid()}"])))
+
+        def prepare(rank):
+            at_step(0, signal_loaders)
+            at_step(second - first - 1, send(signal.SIGTERM))
+        self.pause(job, second, prepare)
         self.finish(job)
+
+    def test_a_loader_that_knows_nothing_of_pauses(self):
+        """Its epoch is read again up to where it was: in its order, with its noise."""
+        for loaders in ([], ["1"]):
+            with self.subTest(loaders=loaders):
+                unbroken = Job(os.path.join(self.folder, f"unbroken{loaders}"), SHUFFLED, loaders)
+                self.ends(unbroken, [0])
+                job = Job(os.path.join(self.folder, f"job{loaders}"), SHUFFLED, loaders)
+                done = 0
+                for step in sorted(self.random.sample(range(1, 33), 3)):  # of 3 epochs of 11
+                    self.pause(job, step, lambda rank: at_step(step - done - 1,
+                                                               send(signal.SIGTERM)))
+                    done = step
+                self.ends(job, [0])
+                self.assertEqual(finished_line(job), finished_line(unbroken))
 
     def test_other_numbers_of_workers_and_other_objects_are_refused(self):
         job = self.job(workers=2)
