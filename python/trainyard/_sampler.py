@@ -2,9 +2,10 @@
 
 from typing import Iterator
 
-import torch.distributed as dist
 from torch import Generator, randperm
 from torch.utils.data import Sampler
+
+from trainyard._ranks import rank_and_world
 
 
 class ResumableSampler(Sampler):
@@ -26,9 +27,7 @@ class ResumableSampler(Sampler):
             raise ValueError("data_source is empty; there is nothing to sample")
         self._shuffle = shuffle
         self._seed = seed
-        distributed = dist.is_available() and dist.is_initialized()
-        self._rank = dist.get_rank() if distributed else 0
-        self._world = dist.get_world_size() if distributed else 1
+        self._rank, self._world = rank_and_world()
         self._epoch = 0
         self._skip = 0
 

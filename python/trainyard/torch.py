@@ -15,6 +15,7 @@ Works in one process and with DistributedDataParallel (make the Checkpointer aft
 init_process_group): rank 0 writes, all ranks read, and all stop after the same step.
 """
 
+import functools
 import random
 import signal
 import sys
@@ -27,9 +28,10 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from trainyard import _files, _job, _report, _stop
+from trainyard._ranks import rank_and_world
 from trainyard._sampler import ResumableSampler
 
-__all__ = ["Checkpointer", "ResumableSampler", "EXIT_PAUSED"]
+__all__ = ["Checkpointer", "ResumableSampler", "should_stop", "EXIT_PAUSED"]
 
 EXIT_PAUSED = 128 + signal.SIGTERM
 
@@ -59,7 +61,7 @@ class Checkpointer:
         self._objects = {name: _unwrapped(value) for name, value in objects.items()}
         self._directory = _job.checkpoint_dir or (Path(directory) if directory else None)
         self._save_every = save_every
-        self._workers = _Workers()
+        self._workers = _all_workers()
         self._epoch_random: Optional[dict] = None  # as the epoch's order was drawn
         self._resumed_random: Optional[dict] = None  # as they were after the last step
         self._saved_step = 0
@@ -197,9 +199,7 @@ class _Workers:
     beside the one for gradients, so that to agree does not wait for kernels."""
 
     def __init__(self):
-        distributed = dist.is_available() and dist.is_initialized()
-        self.rank = dist.get_rank() if distributed else 0
-        self.world = dist.get_world_size() if distributed else 1
+        self.rank, self.world = rank_and_world()
         self._group = None
         if self.world > 1:
             self._group = dist.new_group(backend="gloo")
@@ -221,6 +221,17 @@ class _Workers:
 
     def from_first(self, value):
         return self.gather(value)[0]
+
+
+@functools.lru_cache(maxsize=None)
+def _all_workers() -> _Workers:
+    return _Workers()
+
+
+def should_stop() -> bool:
+    """trainyard.should_stop() for loops of one's own with several workers: true in all of them once
+    one of them was asked to leave. All must call it, after the same steps."""
+    return _all_workers().most(int(_stop.should_stop())) == 1
 
 
 def _unwrapped(value):

@@ -23,9 +23,7 @@ def samplers(length, world, **options):
     """One for each rank."""
     made = []
     for rank in range(world):
-        with mock.patch("trainyard._sampler.dist") as dist:
-            dist.get_rank.return_value = rank
-            dist.get_world_size.return_value = world
+        with mock.patch("trainyard._sampler.rank_and_world", lambda: (rank, world)):
             made.append(ResumableSampler(range(length), **options))
     return made
 
@@ -147,6 +145,11 @@ class CheckpointerTest(FolderTest):
         list(Checkpointer(self.folder, model=model).steps([1], total=1))
         loaded = torch.load(_files.newest(self.folder))
         self.assertTrue(torch.equal(loaded["objects"]["model"]["weight"], model.weight))
+
+    def test_a_worker_that_does_not_know_the_others_is_refused(self):
+        with mock.patch.dict("os.environ", WORLD_SIZE="2"):
+            with self.assertRaisesRegex(RuntimeError, "WORLD_SIZE is 2: call .*init_process_group"):
+                ResumableSampler(range(10))
 
     def test_what_cannot_work_is_refused(self):
         with self.assertRaisesRegex(TypeError, "lr is a float, which has no state_dict"):

@@ -18,6 +18,7 @@ import torch
 from job import PAUSED, ROOT, TRAIN, Job, wait_until
 
 SHUFFLED = ROOT / "tests" / "python" / "shuffled.py"
+OWN_LOOP = ROOT / "tests" / "python" / "own_loop.py"
 STEPS = 40
 OPTIONS = ["--steps", STEPS, "--images", 240, "--batch", 16, "--width", 4]  # 15 batches an epoch
 SEED = int(os.environ.get("TRAINYARD_TEST_SEED", random.SystemRandom().randrange(10**6)))
@@ -150,6 +151,17 @@ class PauseTest(unittest.TestCase):
         self.ends(job, [PAUSED] * 2, lambda rank: at_step(step, job.ask_to_leave))
         self.assertIn(saved_steps(job)[-1], (step, step + 1))
         self.finish(job)
+
+    def test_a_loop_of_ones_own(self):
+        job = Job(os.path.join(self.folder, "job"), OWN_LOOP, workers=2)
+        step = self.random.randrange(100)
+
+        def prepare(rank):
+            if rank == 1:
+                at_step(step, send(signal.SIGTERM))
+        self.ends(job, [PAUSED] * 2, prepare)
+        for rank in (0, 1):
+            self.assertEqual(job.output(rank), f"left after step {step}\n")
 
     def test_asked_before_the_first_step(self):
         job = self.job()
