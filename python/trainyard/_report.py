@@ -20,6 +20,9 @@ from typing import Optional
 from trainyard import _job
 
 _INTERVAL_S = 0.2
+# Beyond these the scheduler refuses a report.
+_MOST_STEPS = 2**53
+_LARGEST = 1e30
 
 
 class _Report:
@@ -83,19 +86,20 @@ _report = _Report(_job.report_file)
 def progress(step: int, total: Optional[int] = None, loss: Optional[float] = None,
              accuracy: Optional[float] = None) -> None:
     """`step` steps of `total` are done. What is not given stays as it was told before; a loss or an
-    accuracy that is not finite is not told. Call it as often as you like, in every worker."""
+    accuracy that is not finite, or huge, is not told. Call it as often as you like, in every worker.
+    """
     fields = {"step": _count("step", step)}
     if total is not None:
         fields["total"] = _count("total", total)
     for name, value in (("loss", loss), ("accuracy", accuracy)):
-        if value is not None and math.isfinite(float(value)):
+        if value is not None and abs(float(value)) <= _LARGEST:
             fields[name] = float(value)
     _report.update(fields)
 
 
 def _count(name: str, value: int) -> int:
-    if int(value) < 0:
-        raise ValueError(f"{name} is {value}; a number of steps is 0 or more")
+    if not 0 <= int(value) <= _MOST_STEPS:
+        raise ValueError(f"{name} is {value}; a number of steps is from 0 to 2^53")
     return int(value)
 
 

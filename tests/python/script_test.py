@@ -73,7 +73,7 @@ class OutsideTest(ScriptTest):
         self.assertEqual(sorted(self.folder.rglob("*")), before)
 
     def test_mistakes_show(self):
-        for call in ("progress(-1)", "progress('x')", "progress(1, total=-5)"):
+        for call in ("progress(-1)", "progress('x')", "progress(1, total=-5)", "progress(2**60)"):
             self.run_script(f"import trainyard; trainyard.{call}",
                             {"PYTHONPATH": str(ROOT / "python")}, status=1)
             self.assertIn("ValueError", self.errors)
@@ -100,6 +100,7 @@ class ReportTest(ScriptTest):
             import trainyard
             trainyard.progress(1, 10, loss=0.5, accuracy=0.25)
             trainyard.progress(2, loss=float("nan"), accuracy=float("inf"))
+            trainyard.progress(2, loss=-1e31)
             trainyard.progress(3, loss=0.125)
             """)
         self.assertEqual(self.report(),
