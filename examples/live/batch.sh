@@ -11,8 +11,8 @@
 #TRAINYARD --grace=30s
 set -euo pipefail
 
-# A signal to the job reaches this shell too. With a trap it waits for the training, which saves, and
-# ends with its status 143; without one it would end first, and the training would save alone.
+# A signal to the job reaches this shell too. With a trap it waits for the training, which saves,
+# and ends with its status 143; without one it would end first, and the training would save alone.
 trap : TERM USR1
 
 # What runs is a copy of this file: the folder it was submitted from is known by name.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A sweep over learning rates: a trial job for each, which starts at once if a batch job can give way.
+# A sweep over learning rates: a trial job each, which starts at once if a batch job can give way.
 #
 #   ./sweep.sh [LEARNING RATE...]
 set -euo pipefail

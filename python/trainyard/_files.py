@@ -1,9 +1,9 @@
 """Checkpoint files that survive a crash: the newest two, each whole or not there.
 
 A file is written beside its place, synced, and renamed into it, so that a process killed at any
-moment leaves the files before it as they were. Its name holds its step and the checksum of its bytes
-(`step-0000000120.8d1f3c02.ckpt`): what a disk or a copy has damaged is found, and passed over for
-the one before. The bytes are the writer's own, for any tool that reads such files.
+moment leaves the files before it as they were. Its name holds its step and the checksum of its
+bytes (`step-0000000120.8d1f3c02.ckpt`): what a disk or a copy has damaged is found, and passed over
+for the one before. The bytes are the writer's own, for any tool that reads such files.
 """
 
 import os
@@ -22,8 +22,8 @@ class DamagedCheckpoints(Exception):
 
 
 class _Summed:
-    """A file that is written from front to back, with the checksum of what was written. A failure is
-    kept for sync(): one that passes through torch.save() aborts the process."""
+    """A file that is written from front to back, with the checksum of what was written. A failure
+    is kept for sync(): one that passes through torch.save() aborts the process."""
 
     def __init__(self, file: BinaryIO):
         self._file = file
@@ -71,7 +71,7 @@ def write(directory: Path, step: int, writer: Callable[[BinaryIO], None]) -> Pat
 
 
 def _keep(directory: Path, newest_path: Path) -> None:
-    """This one and the one before. Steps after it are of a damaged file that it was not read from."""
+    """This one and the one before. Later steps are of a damaged file that it was not read from."""
     others = [path for path in _found(directory) if path != newest_path]
     before = [path for path in others if _step(path) < _step(newest_path)]
     for path in others:

@@ -12,7 +12,7 @@ def _path(name: str) -> Optional[Path]:
 
 
 def _number(name: str) -> int:
-    """0 also for what is not a number: somebody else's RANK must not keep a script from starting."""
+    """0 also for what is not a number: a RANK of somebody else's must not end the script."""
     value = os.environ.get(name, "")
     return int(value) if value.isdecimal() else 0
 
@@ -35,6 +35,6 @@ def rank() -> int:
 
 
 def requeue() -> None:
-    """Asks for another run of this job once it ends, whatever its exit status. Any worker may ask."""
+    """Asks for another run of this job once it ends, whatever its exit status. In any worker."""
     if _requeue_file is not None:
         _requeue_file.touch()

@@ -2,8 +2,8 @@
 
     {"step": 120, "total": 1000, "loss": 0.41, "accuracy": 0.87, "save_s": 1.9, "load_s": 4.2}
 
-Only rank 0 writes. A loop may report thousands of steps a second: a report that comes too soon after
-another is kept, and written by a timer if no later one takes its place.
+Only rank 0 writes. A loop may report thousands of steps a second: a report that comes too soon
+after another is kept, and written by a timer if no later one takes its place.
 """
 
 import atexit
@@ -86,8 +86,7 @@ _report = _Report(_job.report_file)
 def progress(step: int, total: Optional[int] = None, loss: Optional[float] = None,
              accuracy: Optional[float] = None) -> None:
     """`step` steps of `total` are done. What is not given stays as it was told before; a loss or an
-    accuracy that is not finite, or huge, is not told. Call it as often as you like, in every worker.
-    """
+    accuracy that is not finite, or huge, is not told. Call it every step, in every worker."""
     fields = {"step": _count("step", step)}
     if total is not None:
         fields["total"] = _count("total", total)

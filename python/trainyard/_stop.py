@@ -1,10 +1,10 @@
 """Has this job been asked to leave?
 
-Two ways tell: a signal (SIGTERM, or the one that the user declared with --signal) and the stop file,
-which is there from the moment the job is asked. The file is enough to know, but a signal without a
-handler ends the process, so all that may come are caught. That begins with the first question and
-not on import: who never asks is not to be deaf to SIGTERM, and frameworks that bring a handler of
-their own for SIGUSR1 leave it out where they find one.
+Two ways tell: a signal (SIGTERM, or the one that the user declared with --signal) and the stop
+file, which is there from the moment the job is asked. The file is enough to know, but a signal
+without a handler ends the process, so all that may come are caught. That begins with the first
+question and not on import: who never asks is not to be deaf to SIGTERM, and frameworks that bring a
+handler of their own for SIGUSR1 leave it out where they find one.
 """
 
 import os
@@ -13,7 +13,7 @@ import threading
 
 from trainyard import _job, _report
 
-# --signal names one of these in practice. SIGINT is not among them: Python raises KeyboardInterrupt.
+# --signal names one of these in practice. SIGINT is not among them: it is KeyboardInterrupt.
 _SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
 
 _asked = False
@@ -55,8 +55,8 @@ def _on_signal(number, frame) -> None:
 
 
 def _in_child() -> None:
-    """A forked helper (a pool's worker) cannot save anything. It must end by SIGTERM, by which pools
-    end their workers; a signal that only asks to save is for the script alone."""
+    """A forked helper (a pool's worker) cannot save anything. It must end by SIGTERM, by which
+    pools end their workers; a signal that only asks to save is for the script alone."""
     for number, previous in _previous.items():
         if signal.getsignal(number) is _on_signal:
             signal.signal(number, previous if number == signal.SIGTERM else signal.SIG_IGN)

@@ -41,8 +41,8 @@ _GO_ON, _SAVE, _LEAVE = range(3)
 
 class Checkpointer:
     """The position of a training (epoch, batch, step, random numbers) and its `objects`: whatever
-    has state_dict() and load_state_dict(), each under the name it is given by. Restores them at once
-    from the newest whole checkpoint.
+    has state_dict() and load_state_dict(), each under the name it is given by. Restores them at
+    once from the newest whole checkpoint.
 
     Checkpoints are in the job's checkpoint directory, or outside Trainyard in `directory`; without
     either, nothing is saved. One is written when the job is asked to leave, at the end, and every
@@ -53,8 +53,8 @@ class Checkpointer:
                  **objects):
         for name, value in objects.items():
             if not hasattr(value, "state_dict") or not hasattr(value, "load_state_dict"):
-                raise TypeError(f"{name} is a {type(value).__name__}, which has no state_dict() and "
-                                "load_state_dict() to save and restore it by")
+                raise TypeError(f"{name} is a {type(value).__name__}, which has no state_dict() "
+                                "and load_state_dict() to save and restore it by")
         self.step = 0  # steps done
         self.epoch = 0
         self._batch = 0  # batches of this epoch that were used
@@ -135,8 +135,8 @@ class Checkpointer:
                      f"step {self.step}; the last one is of step {self._saved_step}")
 
     def _save(self) -> bool:
-        """False if it could not be written: the training goes on, and the one before is there. Every
-        worker knows, and none goes on before: one that exits may take the others with it."""
+        """False if it could not be written: the training goes on, and the one before is there.
+        Every worker knows, and none goes on before: one that exits may take the others with it."""
         self._saved_at = time.monotonic()
         if self._directory is None or self.step == self._saved_step:
             return True

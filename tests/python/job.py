@@ -1,7 +1,7 @@
 """A job as its processes find it, without the daemon: directories, environment, runs.
 
-Workers are forked from this process, which has imported torch once and done nothing with it; each is
-then the only thing in its process, in a process group of its own.
+Workers are forked from this process, which has imported torch once and done nothing with it; each
+is then the only thing in its process, in a process group of its own.
 """
 
 import atexit

@@ -1,4 +1,4 @@
-"""The parts of trainyard.torch one by one: the sampler, the checkpoint files, and what is refused."""
+"""The parts of trainyard.torch one by one: sampler, checkpoint files, and what is refused."""
 
 import random
 import sys

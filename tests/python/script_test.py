@@ -254,7 +254,7 @@ class StopTest(ScriptTest):
             """)
 
     def test_forked_helpers(self):
-        """What asks the script to save does not end them; SIGTERM, by which pools end theirs, does."""
+        """What asks the script to save does not end them; SIGTERM, as pools use it, does."""
         self.run_script("""
             import multiprocessing, os, signal, trainyard
             def answer(pipe):
