@@ -16,12 +16,24 @@ class Hostile {
 
   Verdict act() {
     const std::uint64_t what = random_.below(10);
-    if (what < 4) return yard_.apply(event());
+    if (what < 4) return happen(event());
     if (what < 7) return plan_.start(job(), placement());
     return make_room();
   }
 
  private:
+  static bool is_of_machine(EventKind kind) {
+    return kind == EventKind::machine_down || kind == EventKind::machine_up ||
+           kind == EventKind::machine_closed;
+  }
+
+  Verdict happen(const Event& event) {
+    const Verdict verdict = yard_.apply(event);
+    if (verdict == Verdict::ok && is_of_machine(event.kind))
+      audit_.expect_closed(MachineId{event.subject}, event.kind == EventKind::machine_closed);
+    return verdict;
+  }
+
   /// Now and then one that does not exist.
   JobId job() { return JobId{static_cast<std::uint32_t>(random_.below(yard_.jobs() + 2))}; }
 
@@ -32,9 +44,9 @@ class Hostile {
   }
 
   Event event() {
-    const auto kind = static_cast<EventKind>(random_.below(9));
+    const auto kind = static_cast<EventKind>(random_.below(12));
     const Time at = yard_.now() + seconds(static_cast<std::int64_t>(random_.below(50)) - 5);
-    if (kind == EventKind::machine_down || kind == EventKind::machine_up) {
+    if (is_of_machine(kind)) {
       const MachineId which = machine();
       audit_.expect_failure(at, which);
       return Event::of(at, kind, which);
@@ -78,6 +90,25 @@ class Hostile {
   Plan plan_{yard_};
 };
 
+/// What another yard knows after it took up what this one saved.
+std::string restored(const Yard& yard) {
+  std::vector<SavedJob> jobs;
+  for (std::size_t j = 0; j < yard.jobs(); ++j)
+    jobs.push_back(yard.save(JobId{static_cast<std::uint32_t>(j)}));
+  Yard other(yard.cluster(), yard.workload(), yard.rules());
+  YardAudit audit(other);
+  other.listen(audit);
+  EXPECT_EQ(other.restore(jobs), Verdict::ok);
+  EXPECT_EQ(other.apply({yard.now(), EventKind::clock}), Verdict::ok);
+  for (std::uint32_t m = 0; m < yard.cluster().machines.size(); ++m) {
+    if (yard.free().is_up(MachineId{m})) continue;
+    audit.expect_closed(MachineId{m}, true);
+    EXPECT_EQ(other.apply(Event::of(yard.now(), EventKind::machine_closed, MachineId{m})),
+              Verdict::ok);
+  }
+  return snapshot(other);
+}
+
 TEST(HostileYard, RefusesNonsenseAndKeepsItsPromises) {
   std::uint64_t accepted = 0, refused = 0, rooms = 0;
   const auto [first, count] = seeds(60);
@@ -98,6 +129,10 @@ TEST(HostileYard, RefusesNonsenseAndKeepsItsPromises) {
       } else {
         ++refused;
         ASSERT_EQ(snapshot(yard), before) << describe(verdict);
+      }
+      if (i % 50 == 0) {
+        yard.clear_orders();
+        ASSERT_EQ(restored(yard), snapshot(yard));
       }
       audit.inspect();
       ASSERT_EQ(audit.problems(), std::vector<std::string>{}) << describe(made);

@@ -109,7 +109,8 @@ void YardAudit::inspect_machine(MachineId machine) {
       gpus |= mask;
       if (holds_gpus(yard_.state(job).phase)) held += yard_.job(job).per_worker * shares[i].workers;
     }
-    if (!yard_.free().is_up(machine)) complain("{} is down and holds job {}", name, index(job));
+    if (!yard_.free().is_up(machine) && !closed_.contains(machine))
+      complain("{} is down and holds job {}", name, index(job));
   }
   if (!Resources{}.fits_in(free)) complain("{} has less than nothing free", name);
   if (!(held + free).fits_in(capacity)) complain("{} gives more than it has", name);
@@ -153,7 +154,9 @@ std::string snapshot(const Yard& yard) {
     const Resources& free = yard.free().on(machine_id(m));
     text += fmt::format("{} {} {} {}:", free.gpus, free.milli_cpus, free.memory_mib,
                         yard.free().is_up(machine_id(m)));
-    for (const JobId job : yard.jobs_on(machine_id(m))) text += fmt::format(" {}", index(job));
+    const auto there = yard.jobs_on(machine_id(m));
+    for (const JobId job : std::set<JobId>(there.begin(), there.end()))
+      text += fmt::format(" {}", index(job));
     text += "\n";
   }
   for (std::size_t j = 0; j < yard.jobs(); ++j) {

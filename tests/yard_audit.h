@@ -21,6 +21,10 @@ class YardAudit : public YardListener {
 
   /// Of machines that fail at the present instant: they may void a reservation.
   void expect_failure(Time at, MachineId machine) { failures_.insert({at.us, machine}); }
+  /// Of a machine that takes no more jobs: those on it may stay.
+  void expect_closed(MachineId machine, bool closed) {
+    closed ? void(closed_.insert(machine)) : void(closed_.erase(machine));
+  }
   /// Cancelled jobs void their reservation too.
   void expect_cancellation(JobId job) { cancelled_.insert(job); }
 
@@ -53,6 +57,7 @@ class YardAudit : public YardListener {
   std::vector<Book> books_;  // by job
   std::set<std::pair<std::int64_t, MachineId>> failures_;
   std::set<JobId> cancelled_;
+  std::set<MachineId> closed_;
   std::vector<std::string> problems_;
 };
 

@@ -1,9 +1,125 @@
 #include "live/job_record.h"
 
-namespace trainyard {
+#include <nlohmann/json.hpp>
 
-std::string_view state_name(const JobRecord& job) {
-  return job.is_held() ? "held" : name(job.life.state.phase);
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+json state_to_json(const JobState& state) {
+  return {{"phase", name(state.phase)},
+          {"since", state.since.us},
+          {"first_start", state.first_start.us},
+          {"pauses", state.pauses},
+          {"done", state.done.us},
+          {"waited", state.waited.us},
+          {"lost", state.lost.us},
+          {"slowed", state.slowed.us}};
+}
+
+JobState state_from_json(const json& j) {
+  JobState state;
+  const std::string phase = j.at("phase");
+  for (int p = 0; p <= static_cast<int>(Phase::cancelled); ++p)
+    if (name(static_cast<Phase>(p)) == phase) state.phase = static_cast<Phase>(p);
+  state.since = Time{j.at("since")};
+  state.first_start = Time{j.at("first_start")};
+  state.pauses = j.at("pauses");
+  state.done = Duration{j.at("done")};
+  state.waited = Duration{j.at("waited")};
+  state.lost = Duration{j.at("lost")};
+  state.slowed = Duration{j.at("slowed")};
+  return state;
+}
+
+json place_to_json(const SavedJob& life) {
+  json shares = json::array();
+  for (std::size_t i = 0; i < life.placement.size(); ++i) {
+    json share{{"machine", index(life.placement[i].machine)},
+               {"workers", life.placement[i].workers},
+               {"gpus", life.gpu_masks[i]}};
+    if (!life.missing.empty())
+      share["missing"] = {life.missing[i].gpus, life.missing[i].milli_cpus,
+                          life.missing[i].memory_mib};
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+void place_from_json(const json& shares, SavedJob& life) {
+  for (const json& share : shares) {
+    life.placement.push_back({MachineId{share.at("machine").get<std::uint32_t>()},
+                              share.at("workers").get<std::int32_t>()});
+    life.gpu_masks.push_back(share.at("gpus"));
+    if (const auto missing = share.find("missing"); missing != share.end())
+      life.missing.push_back({missing->at(0), missing->at(1), missing->at(2)});
+  }
+}
+
+json progress_to_json(const JobProgress& progress) {
+  json j{{"step", progress.step}, {"total", progress.total}};
+  const auto put = [&](const char* key, const std::optional<double>& value) {
+    if (value) j[key] = *value;
+  };
+  put("loss", progress.loss), put("accuracy", progress.accuracy);
+  put("save_s", progress.save_s), put("load_s", progress.load_s);
+  return j;
+}
+
+void read_life(const json& j, JobRecord& job) {
+  job.life.state = state_from_json(j.at("state"));
+  place_from_json(j.at("place"), job.life);
+  job.life.room_for = JobId{j.value("room_for", static_cast<std::uint32_t>(kNoJob))};
+  job.life.unsaved = Duration{j.value("unsaved", std::int64_t{0})};
+  for (const json& other : j.at("yielded_to"))
+    job.life.yielded_to.push_back(JobId{other.get<std::uint32_t>()});
+  job.eligible = Time{j.at("eligible")};
+  job.runs = j.at("runs"), job.restarts = j.at("restarts");
+  job.has_started = j.at("has_started");
+  job.stopping = j.at("stopping"), job.out_of_time = j.at("out_of_time");
+  job.quick_returns = j.at("quick_returns");
+  job.reason = j.at("reason");
+  if (j.contains("exit_status")) job.exit_status = j.at("exit_status").get<int>();
+  if (j.contains("pause_took")) job.pause_took = Duration{j.at("pause_took")};
+  if (j.contains("progress"))
+    if (auto progress = parse_progress(j.at("progress").dump())) job.progress = *progress;
+}
+
+}  // namespace
+
+std::string_view state_name(Phase phase) {
+  return phase == Phase::absent ? "held" : name(phase);
+}
+
+std::string life_to_json(const JobRecord& job) {
+  json j{{"state", state_to_json(job.life.state)},
+         {"place", place_to_json(job.life)},
+         {"eligible", job.eligible.us},
+         {"runs", job.runs},
+         {"restarts", job.restarts},
+         {"has_started", job.has_started},
+         {"stopping", job.stopping},
+         {"out_of_time", job.out_of_time},
+         {"quick_returns", job.quick_returns},
+         {"reason", job.reason},
+         {"yielded_to", json::array()}};
+  if (job.life.room_for != kNoJob) j["room_for"] = job.life.room_for;
+  if (job.life.unsaved.us != 0) j["unsaved"] = job.life.unsaved.us;
+  for (const JobId other : job.life.yielded_to) j["yielded_to"].push_back(index(other));
+  if (job.exit_status) j["exit_status"] = *job.exit_status;
+  if (job.pause_took) j["pause_took"] = job.pause_took->us;
+  if (job.progress) j["progress"] = progress_to_json(*job.progress);
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Expected<void> life_from_json(std::string_view text, JobRecord& job) {
+  try {
+    read_life(json::parse(text), job);
+  } catch (const json::exception& error) {
+    return fail("job {}: its life cannot be read: {}", job.number, error.what());
+  }
+  return {};
 }
 
 }  // namespace trainyard

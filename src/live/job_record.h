@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 #include "base/time.h"
@@ -15,7 +13,6 @@
 #include "live/identity.h"
 #include "live/job_spec.h"
 #include "live/progress.h"
-#include "yard/event.h"
 #include "yard/saved_job.h"
 
 namespace trainyard {
@@ -25,23 +22,35 @@ struct JobRecord {
   Identity owner;
   JobSpec spec;
   Time submitted;
-  /// Of the yard, by job number where it names other jobs. `absent` while the job is held: it
-  /// waits for those in spec.after, and the yard does not know it yet.
+  Time eligible = Time::never();  // since when nothing but the policy keeps it from starting
+
+  /// What the yard knows of it, with job numbers where it names other jobs. `absent` while the job
+  /// is held: it waits for those in spec.after, and the yard does not know it yet.
   SavedJob life;
-  std::uint32_t runs = 0;      // how often it was started
-  std::uint32_t restarts = 0;  // how often it was started again
-  bool stopping = false;       // it has been told to end for good: cancelled, or out of time
+
+  std::uint32_t runs = 0;           // how often it was to be started: its last run's number
+  std::uint32_t restarts = 0;       // how often it has come back after having run
+  bool has_started = false;         // its present run
+  bool stopping = false;            // it has been told to end for good: `reason` says why
+  bool out_of_time = false;         // ... and that is why
+  std::uint32_t quick_returns = 0;  // how often in a row it came back to the queue at once
   std::optional<int> exit_status;
   std::string reason;  // why it failed or was cancelled: "exit status 3", "time limit of 1h"
   std::optional<JobProgress> progress;
   std::optional<Duration> pause_took;  // from being told to leave to having left, the last time
 
+  [[nodiscard]] Phase phase() const { return life.state.phase; }
   [[nodiscard]] RunId run() const { return {number, runs}; }
-  [[nodiscard]] bool is_held() const { return life.state.phase == Phase::absent; }
-  [[nodiscard]] bool has_ended() const { return trainyard::has_ended(life.state.phase); }
+  [[nodiscard]] bool is_held() const { return phase() == Phase::absent; }
+  [[nodiscard]] bool has_ended() const { return trainyard::has_ended(phase()); }
 };
 
 /// "held", "queued", "reserved", "starting", "running", "draining", "done", "failed", "cancelled".
-std::string_view state_name(const JobRecord& job);
+std::string_view state_name(Phase phase);
+
+/// All that changes in a job's life, as the journal keeps it; the rest of the record has columns of
+/// its own.
+std::string life_to_json(const JobRecord& job);
+Expected<void> life_from_json(std::string_view json, JobRecord& job);
 
 }  // namespace trainyard

@@ -105,12 +105,12 @@ class Service {
   virtual Answer<void> resume(const Identity& who, const std::string& machine) = 0;
   virtual Answer<void> set_policy(const Identity& who, const PolicyView& policy) = 0;
 
-  /// Everybody sees that a job exists and what it holds; `command`, `directory` and the rest of the
-  /// specification are its owner's and operators' (cleared otherwise). The environment is nobody's.
+  /// A user sees what is theirs, an operator everything; to others a job does not exist. The
+  /// environment is nobody's (cleared).
   virtual Answer<JobRecord> job(const Identity& who, JobNumber job) = 0;
   virtual Answer<JobPage> jobs(const Identity& who, const JobFilter& filter) = 0;
   virtual Answer<WhyAnswer> why(const Identity& who, JobNumber job) = 0;
-  /// Of its last run, or of run `run`. Its owner's and operators' only.
+  /// Of its last run (0), or of run `run`.
   struct LogPage {
     Engine::Output output;
     std::uint32_t run = 0;

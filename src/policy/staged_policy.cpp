@@ -53,7 +53,8 @@ void StagedPolicy::begin_wait(JobId job) {
   by_wait_.insert({yard_.now(), job});
 }
 
-void StagedPolicy::on_machine(MachineId /*machine*/, bool up) {
+void StagedPolicy::on_machine(MachineId machine, bool up) {
+  if (stages_.preempt) stages_.preempt->on_machine(yard_, machine);
   stages_.backfill->on_machine();
   if (stages_.guard) stages_.guard->on_machine();
   if (up) ++releases_;

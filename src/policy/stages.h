@@ -104,6 +104,8 @@ class PreemptStage {
   }
   /// The order stage moved a running job to another level.
   virtual void on_level(const Yard& /*yard*/, JobId /*job*/) {}
+  /// A machine went down, was closed, or came up.
+  virtual void on_machine(const Yard& /*yard*/, MachineId /*machine*/) {}
 };
 
 /// What a backfill stage works with: the queue behind a job that cannot start, and the means to

@@ -43,9 +43,12 @@ enum class EventKind : std::uint8_t {
   finished,      // running -> done
   drained,       // draining -> queued
   crashed,       // starting, running or draining -> failed: its own fault, it is not run again
+  returned,      // left by itself, saved, and wants to go on later: it queues again
+  lost,          // gone without a trace: it queues again, from its last checkpoint
   cancelled,     // by its user, from any phase before its end
   machine_down,  // its jobs go back to the queue and to their last checkpoint
   machine_up,
+  machine_closed,  // takes no more jobs; who is there stays
 };
 
 struct Event {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/resources.h"
 #include "base/time.h"
 #include "model/placement.h"
 #include "yard/event.h"
@@ -18,6 +19,7 @@ struct SavedJob {
   // While it is reserved or holds GPUs:
   Placement placement;
   std::vector<std::uint64_t> gpu_masks;  // of each share
+  std::vector<Resources> missing;        // of each share, while its room is being made
   JobId room_for = kNoJob;               // while draining: who gets the room
   Duration unsaved;                      // while draining: work that a failure would lose
   // For whom it was paused so far: those it may not pause in turn.

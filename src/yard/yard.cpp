@@ -19,10 +19,6 @@ std::uint64_t all_gpus(const Machine& machine) {
   return machine.capacity.gpus == 64 ? ~0ULL : (1ULL << machine.capacity.gpus) - 1;
 }
 
-std::uint64_t pair_key(JobId paused, JobId waiter) {
-  return (static_cast<std::uint64_t>(paused) << 32) | static_cast<std::uint64_t>(waiter);
-}
-
 /// Without the product of demand and workers, which a plan could make overflow.
 bool fit(const Resources& each, std::int32_t count, const Resources& room) {
   return workers_that_fit(each, room, count) == count;
@@ -65,7 +61,9 @@ Verdict Yard::happen(const Event& event) {
       return Verdict::ok;
     case EventKind::machine_down:
     case EventKind::machine_up:
+    case EventKind::machine_closed:
       if (event.subject >= cluster_.machines.size()) return Verdict::no_such_subject;
+      if (event.kind == EventKind::machine_closed) return close(machine);
       return event.kind == EventKind::machine_down ? take_down(machine) : bring_up(machine);
     case EventKind::submitted:
       // Jobs are numbered in the order of their submission.
@@ -86,6 +84,12 @@ Verdict Yard::happen_to(JobId job, EventKind kind) {
       return drain(job);
     case EventKind::crashed:
       return holds_gpus(state(job).phase) ? end_early(job, Phase::failed) : Verdict::wrong_phase;
+    case EventKind::returned:
+      return return_to_queue(job);
+    case EventKind::lost:
+      if (!holds_gpus(state(job).phase)) return Verdict::wrong_phase;
+      fall_back(job);
+      return Verdict::ok;
     default:
       return end_early(job, Phase::cancelled);
   }
@@ -130,6 +134,21 @@ Verdict Yard::drain(JobId job) {
   return Verdict::ok;
 }
 
+Verdict Yard::return_to_queue(JobId job) {
+  JobState& state = states_[index(job)];
+  if (state.phase == Phase::draining) return drain(job);
+  if (!holds_gpus(state.phase)) return Verdict::wrong_phase;
+  if (state.phase == Phase::running) {
+    const Duration done = work_now(job);
+    book_run(job, done, done);
+  } else {
+    state.lost += now_ - state.since;
+  }
+  release(job);
+  enter(job, Phase::queued);
+  return Verdict::ok;
+}
+
 Verdict Yard::end_early(JobId job, Phase end) {
   JobState& state = states_[index(job)];
   if (has_ended(state.phase)) return Verdict::wrong_phase;
@@ -149,14 +168,25 @@ Verdict Yard::end_early(JobId job, Phase end) {
   return Verdict::ok;
 }
 
+/// One that was closed can still go down under those who stayed.
 Verdict Yard::take_down(MachineId machine) {
-  if (!free_.is_up(machine)) return Verdict::machine_is_down;
+  if (!free_.is_up(machine) && jobs_on(machine).empty()) return Verdict::machine_is_down;
   free_.set_up(machine, false);
+  void_reservations(machine);
   const std::vector<JobId> jobs = jobs_on_[index(machine)];
   for (const JobId job : jobs)
-    if (state(job).phase == Phase::reserved) void_reservation(job);
-  for (const JobId job : jobs)
-    if (holds_gpus(state(job).phase)) fall_back(job);
+    if (holds_gpus(state(job).phase)) {
+      orders_.push_back({Order::Kind::stop, job});
+      fall_back(job);
+    }
+  for (YardListener* listener : listeners_) listener->on_machine(machine, false);
+  return Verdict::ok;
+}
+
+Verdict Yard::close(MachineId machine) {
+  if (!free_.is_up(machine)) return Verdict::machine_is_down;
+  free_.set_up(machine, false);
+  void_reservations(machine);
   for (YardListener* listener : listeners_) listener->on_machine(machine, false);
   return Verdict::ok;
 }
@@ -168,7 +198,8 @@ Verdict Yard::bring_up(MachineId machine) {
   return Verdict::ok;
 }
 
-/// Its machine is gone: what it did since its last checkpoint has to be done again.
+/// Its machine, or the run alone, is gone: what it did since its last checkpoint has to be done
+/// again.
 void Yard::fall_back(JobId job) {
   JobState& state = states_[index(job)];
   if (state.phase == Phase::running) {
@@ -178,7 +209,6 @@ void Yard::fall_back(JobId job) {
     state.done -= unsaved;
     state.lost += now_ - state.since + unsaved;
   }
-  orders_.push_back({Order::Kind::stop, job});
   release(job);
   enter(job, Phase::queued);
 }
@@ -299,7 +329,7 @@ void Yard::begin_pause(JobId job, JobId room_for) {
   run.room_for = room_for;
   book_run(job, done, done);
   ++state.pauses;
-  yielded_.insert(pair_key(job, room_for));
+  yielded_to_[job].push_back(room_for);
   orders_.push_back({Order::Kind::pause, job});
   enter(job, Phase::draining);
 }
@@ -394,6 +424,12 @@ void Yard::hand_over(JobId waiter, MachineId machine, const Resources& freed) {
   }
 }
 
+void Yard::void_reservations(MachineId machine) {
+  const std::vector<JobId> jobs = jobs_on_[index(machine)];
+  for (const JobId job : jobs)
+    if (state(job).phase == Phase::reserved) void_reservation(job);
+}
+
 /// The room cannot be had any more: the job queues again, and who still leaves leaves for nobody.
 void Yard::void_reservation(JobId job) {
   for (const Share& share : placement(job))
@@ -442,8 +478,10 @@ std::int64_t Yard::attained_service(JobId id) const {
 Time Yard::pausable_from(JobId victim, JobId waiter) const {
   const JobState& state = this->state(victim);
   if (state.phase != Phase::running || state.pauses >= rules_.max_pauses) return Time::never();
-  if (this->state(waiter).pauses > 0 && yielded_.contains(pair_key(waiter, victim)))
-    return Time::never();
+  if (this->state(waiter).pauses > 0)
+    if (const auto gave_way = yielded_to_.find(waiter); gave_way != yielded_to_.end())
+      if (std::ranges::find(gave_way->second, victim) != gave_way->second.end())
+        return Time::never();
   return state.since + rules_.min_run;
 }
 

@@ -3,7 +3,8 @@
 // carry out its orders. Not thread-safe: one thread at a time, as everything that decides.
 //
 // What holds after every call, whatever a policy asked for:
-//  1. No GPU, CPU or byte of memory is held twice, and no machine that is down holds any.
+//  1. No GPU, CPU or byte of memory is held twice, and no machine that is down holds any; one that
+//     is closed gives none away.
 //  2. A gang is whole: a job that holds GPUs holds all of its workers, on machines of its kind.
 //  3. Nothing is paused but to make room, and only if the waiting gang then fits. It gets exactly
 //     that room: what is free of it is held from then on, the rest as the paused jobs leave.
@@ -17,7 +18,7 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "model/cluster.h"
@@ -65,6 +66,14 @@ class Yard {
 
   // --- What happened -------------------------------------------------------------------------
   [[nodiscard]] Verdict apply(const Event& event);
+
+  // --- Over the end of a process ---------------------------------------------------------------
+  /// All that is to be known of the job, to be given to another yard.
+  [[nodiscard]] SavedJob save(JobId job) const;
+  /// Takes up jobs, by number, that another yard saved, on machines that are all up; this one must
+  /// have none yet. Listeners are told how each came into its phase, as if it had been at the
+  /// instant when that phase began. Orders are not repeated.
+  [[nodiscard]] Verdict restore(std::span<const SavedJob> jobs);
 
   // --- What the engine is to do since it last asked -------------------------------------------
   [[nodiscard]] std::span<const Order> orders() const { return orders_; }
@@ -153,8 +162,15 @@ class Yard {
   Verdict finish(JobId job);
   Verdict drain(JobId job);
   Verdict end_early(JobId job, Phase end);
+  Verdict return_to_queue(JobId job);
   Verdict take_down(MachineId machine);
   Verdict bring_up(MachineId machine);
+  Verdict close(MachineId machine);
+  void void_reservations(MachineId machine);
+
+  [[nodiscard]] Verdict check_saved(std::span<const SavedJob> jobs) const;
+  void resume(JobId job, const SavedJob& saved);
+  void occupy(JobId job, const SavedJob& saved);
 
   void enter(JobId job, Phase phase);
   void begin_start(JobId job);
@@ -183,9 +199,9 @@ class Yard {
   std::vector<std::uint32_t> spare_runs_;
 
   FreeIndex free_;
-  std::vector<std::uint64_t> free_gpus_;       // of each machine, a bit each
-  std::vector<std::vector<JobId>> jobs_on_;    // of each machine
-  std::unordered_set<std::uint64_t> yielded_;  // (who was paused, for whom)
+  std::vector<std::uint64_t> free_gpus_;                      // of each machine, a bit each
+  std::vector<std::vector<JobId>> jobs_on_;                   // of each machine
+  std::unordered_map<JobId, std::vector<JobId>> yielded_to_;  // who was paused: for whom
   std::int64_t held_gpus_ = 0;
   std::size_t unfinished_ = 0;
 

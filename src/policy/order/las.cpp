@@ -39,7 +39,7 @@ class LeastAttainedService final : public OrderStage {
     if (known.timer != Time::never() && (from == Phase::running || from == Phase::queued))
       set_timer(job, Time::never());
     if (to == Phase::running) set_timer(job, next_sinking(yard, job));
-    if (to == Phase::queued && from != Phase::absent) {
+    if (to == Phase::queued) {
       known.level = std::max(known.level, level_of(counted_service(yard, job)));
       set_timer(job, promotion(yard, job));
     }

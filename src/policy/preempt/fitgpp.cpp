@@ -90,6 +90,10 @@ class FitGpp final : public PreemptStage {
     if (took != takes) index_->refresh(yard.placement(job));
   }
 
+  void on_machine(const Yard&, MachineId machine) override {
+    if (index_ != nullptr) index_->refresh({{machine, 0}});
+  }
+
  private:
   struct Newcomer {
     Time since;

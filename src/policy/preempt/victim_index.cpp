@@ -122,6 +122,7 @@ std::array<std::size_t, 3> VictimIndex::classes(const Resources& amount) const {
 
 VictimIndex::Node VictimIndex::leaf(MachineId machine) const {
   Node node = nobody();
+  if (!yard_.free().is_up(machine)) return node;  // closed: what they leave is of no use
   for (const Victim& victim : victims_[index(machine)]) {
     node.largest_size = std::max(node.largest_size, victim.size);
     node.largest_pause = std::max(node.largest_pause, victim.pause);

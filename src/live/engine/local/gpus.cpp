@@ -1,0 +1,138 @@
+#include "live/engine/local/gpus.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <sstream>
+#include <string_view>
+
+#include "live/supervisor/files.h"
+
+namespace trainyard {
+namespace {
+
+/// The few functions of NVML that are needed, as its documentation has them; 0 is success.
+struct Nvml {
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  int (*count)(unsigned*) = nullptr;
+  int (*handle)(unsigned, void**) = nullptr;
+  int (*name)(void*, char*, unsigned) = nullptr;
+
+  explicit Nvml(void* library) {
+    load(library, "nvmlInit_v2", init);
+    load(library, "nvmlShutdown", shutdown);
+    load(library, "nvmlDeviceGetCount_v2", count);
+    load(library, "nvmlDeviceGetHandleByIndex_v2", handle);
+    load(library, "nvmlDeviceGetName", name);
+  }
+  [[nodiscard]] bool is_whole() const { return init && shutdown && count && handle && name; }
+
+ private:
+  template <class Function>
+  static void load(void* library, const char* symbol, Function& function) {
+    function = reinterpret_cast<Function>(::dlsym(library, symbol));
+  }
+};
+
+GpuKinds kinds_of(const Nvml& nvml) {
+  unsigned count = 0;
+  if (nvml.count(&count) != 0) return std::nullopt;
+  std::vector<std::string> kinds;
+  for (unsigned i = 0; i < count; ++i) {
+    void* device = nullptr;
+    std::array<char, 96> name{};
+    if (nvml.handle(i, &device) != 0 || nvml.name(device, name.data(), name.size()) != 0)
+      return std::nullopt;
+    name.back() = '\0';
+    kinds.push_back(gpu_kind(name.data()));
+  }
+  return kinds;
+}
+
+/// Nothing if it takes too long.
+std::optional<std::string> read_until_end(int pipe, Duration patience) {
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::microseconds(patience.us);
+  std::string text;
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd ready{.fd = pipe, .events = POLLIN, .revents = 0};
+    if (left <= 0 || ::poll(&ready, 1, static_cast<int>(left)) <= 0) return std::nullopt;
+    std::array<char, 4096> part;
+    const ssize_t got = ::read(pipe, part.data(), part.size());
+    if (got <= 0) return text;
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+}
+
+std::optional<pid_t> spawn_query(const std::string& program, int output) {
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&files, output, 1);
+  ::posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+  ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
+  std::string query = "--query-gpu=name", format = "--format=csv,noheader", name = program;
+  std::array<char*, 4> arguments{name.data(), query.data(), format.data(), nullptr};
+  pid_t pid = 0;
+  const int failed =
+      ::posix_spawnp(&pid, program.c_str(), &files, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&files);
+  return failed == 0 ? std::optional(pid) : std::nullopt;
+}
+
+}  // namespace
+
+GpuKinds gpus_from_nvml(const std::string& library) {
+  const std::unique_ptr<void, int (*)(void*)> handle(
+      ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL),
+      [](void* loaded) { return loaded != nullptr ? ::dlclose(loaded) : 0; });
+  if (!handle) return std::nullopt;
+  const Nvml nvml(handle.get());
+  if (!nvml.is_whole() || nvml.init() != 0) return std::nullopt;
+  GpuKinds kinds = kinds_of(nvml);
+  nvml.shutdown();
+  return kinds;
+}
+
+GpuKinds gpus_from_nvidia_smi(const std::string& program, Duration patience) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
+  const Descriptor read_end(ends[0]);
+  Descriptor write_end(ends[1]);
+  const auto pid = spawn_query(program, write_end.get());
+  write_end.reset();
+  if (!pid) return std::nullopt;
+  const auto text = read_until_end(read_end.get(), patience);
+  if (!text) ::kill(*pid, SIGKILL);
+  int status = 0;
+  ::waitpid(*pid, &status, 0);
+  if (!text || status != 0) return std::nullopt;
+  std::vector<std::string> kinds;
+  std::istringstream lines(*text);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) kinds.push_back(gpu_kind(line));
+  return kinds;
+}
+
+std::string gpu_kind(std::string_view product_name) {
+  std::istringstream words{std::string(product_name)};
+  std::string kind;
+  for (std::string word; words >> word;) {
+    if (word == "NVIDIA" || word == "Tesla" || word == "GeForce" || word == "Quadro") continue;
+    kind += (kind.empty() ? "" : "-") + word;
+  }
+  return kind.empty() ? "GPU" : kind;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,25 @@
+// Which GPUs this machine has: asked of NVIDIA's library (NVML) if it is installed, else of
+// nvidia-smi, else none. Numbers are the driver's, in the order of the PCI bus.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+
+namespace trainyard {
+
+/// The kind of each GPU: "A100-SXM4-40GB". Nothing where the source is missing or fails.
+using GpuKinds = std::optional<std::vector<std::string>>;
+
+/// Loaded at run time: the daemon also runs where no driver is.
+GpuKinds gpus_from_nvml(const std::string& library = "libnvidia-ml.so.1");
+/// A driver that hangs is not waited for longer than `patience`.
+GpuKinds gpus_from_nvidia_smi(const std::string& program = "nvidia-smi",
+                              Duration patience = seconds(15));
+
+/// What is common to all names goes: "NVIDIA Tesla V100-SXM2-16GB" is "V100-SXM2-16GB".
+std::string gpu_kind(std::string_view product_name);
+
+}  // namespace trainyard

@@ -1,0 +1,178 @@
+#include "live/engine/local/launch.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include "live/supervisor/files.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<gid_t> groups_of(const std::string& user, gid_t group) {
+  std::vector<gid_t> groups(64);
+  auto count = static_cast<int>(groups.size());
+  if (::getgrouplist(user.c_str(), group, groups.data(), &count) < 0) {
+    groups.resize(static_cast<std::size_t>(count));
+    if (::getgrouplist(user.c_str(), group, groups.data(), &count) < 0) return {group};
+  }
+  groups.resize(static_cast<std::size_t>(count));
+  return groups;
+}
+
+/// A number without an account has its own group only.
+void add_account(const Identity& owner, RunPlan& plan) {
+  plan.uid = owner.uid;
+  plan.gid = owner.gid;
+  plan.user = owner.user;
+  plan.groups = {owner.gid};
+  plan.home = "/";
+  plan.shell = "/bin/sh";
+  passwd account{};
+  passwd* found = nullptr;
+  std::array<char, 16384> texts;
+  if (::getpwuid_r(owner.uid, &account, texts.data(), texts.size(), &found) != 0 || !found) return;
+  plan.user = account.pw_name;
+  plan.home = account.pw_dir;
+  if (account.pw_shell[0] != '\0') plan.shell = account.pw_shell;
+  plan.groups = groups_of(plan.user, owner.gid);
+}
+
+/// Whatever the umask is, and whose it is to be.
+Expected<void> make_directory(const std::string& path, mode_t mode, uid_t user, gid_t group) {
+  if (::mkdir(path.c_str(), mode) != 0)
+    return fail("{}: cannot be made: {}", path, std::strerror(errno));
+  if (::chmod(path.c_str(), mode) != 0 ||
+      (::geteuid() == 0 && ::chown(path.c_str(), user, group) != 0))
+    return fail("{}: cannot be given to user {}: {}", path, user, std::strerror(errno));
+  return {};
+}
+
+Expected<void> fill_run_directory(const std::string& directory, const RunPlan& plan,
+                                  const std::string& script) {
+  if (auto ok = make_directory(directory + "/job", 0700, plan.uid, plan.gid); !ok) return ok;
+  const std::string checkpoints = checkpoint_directory(plan.state, plan.job);
+  if (!std::filesystem::exists(checkpoints))
+    if (auto ok = make_directory(checkpoints, 0700, plan.uid, plan.gid); !ok) return ok;
+  if (plan.has_script) {
+    const std::string path = directory + "/script";
+    if (auto ok = create_file(path, script, 0500); !ok) return ok;
+    if (::geteuid() == 0 && ::chown(path.c_str(), plan.uid, plan.gid) != 0)
+      return fail("{}: cannot be given to user {}: {}", path, plan.user, std::strerror(errno));
+  }
+  return create_file(directory + "/run.json", to_json(plan), 0600);
+}
+
+/// How a supervisor is to begin.
+struct SpawnSettings {
+  posix_spawn_file_actions_t files{};
+  posix_spawnattr_t attributes{};
+
+  SpawnSettings() {
+    ::posix_spawn_file_actions_init(&files);
+    ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
+    ::posix_spawn_file_actions_addchdir_np(&files, "/");
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setflags(&attributes,
+                               POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    // An order to stop that comes before it listens must wait, not end it.
+    sigset_t blocked, all;
+    ::sigemptyset(&blocked);
+    ::sigaddset(&blocked, SIGUSR1);
+    ::sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes, &blocked);
+    ::posix_spawnattr_setsigdefault(&attributes, &all);
+  }
+  ~SpawnSettings() {
+    ::posix_spawn_file_actions_destroy(&files);
+    ::posix_spawnattr_destroy(&attributes);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+};
+
+}  // namespace
+
+Expected<RunPlan> plan_run(const Launch& launch, const LaunchSite& site) {
+  if (::geteuid() != 0 && launch.owner.uid != ::geteuid())
+    return fail("user {} ({}): the daemon runs as user {} and can run that user's jobs only",
+                launch.owner.user, launch.owner.uid, ::geteuid());
+  if (launch.workers.empty()) return fail("job {}: a run without workers", launch.id.job);
+  const JobSpec& spec = *launch.spec;
+  RunPlan plan;
+  plan.job = launch.id.job;
+  plan.run = launch.id.run;
+  plan.name = spec.name;
+  plan.state = site.state;
+  plan.host = site.host;
+  add_account(launch.owner, plan);
+  plan.command = spec.command;
+  plan.has_script = !spec.script.empty();
+  plan.directory = spec.directory;
+  plan.environment = spec.environment;
+  plan.per_worker = launch.per_worker;
+  for (const WorkerPlace& worker : launch.workers) plan.gpus.push_back(worker.gpus);
+  plan.restarts = launch.restarts;
+  plan.stop = {.signal = spec.signal.number,
+               .leader_only = spec.signal.leader_only,
+               .grace = spec.grace,
+               .kill_wait = Stop{}.kill_wait};
+  plan.cgroups = site.cgroups;
+  plan.cgroup = fmt::format("{}/{}.{}", site.cgroup, plan.job, plan.run);
+  return plan;
+}
+
+Expected<void> make_run_directory(const RunPlan& plan, const std::string& script) {
+  const std::string directory = run_directory(plan.state, plan.job, plan.run);
+  struct stat about {};
+  if (::lstat(directory.c_str(), &about) == 0)
+    return fail("run {} of job {} was begun before: {} exists", plan.run, plan.job, directory);
+  if (auto ok = make_directory(directory, 0711, ::geteuid(), ::getegid()); !ok) return ok;
+  auto ok = fill_run_directory(directory, plan, script);
+  if (!ok) {
+    // Nobody but us has been there.
+    std::error_code none;
+    std::filesystem::remove_all(directory, none);
+  }
+  return ok;
+}
+
+Expected<Descriptor> spawn_supervisor(const std::string& program, const std::string& directory) {
+  const SpawnSettings settings;
+  std::string name = program, where = directory;
+  std::array<char*, 3> arguments{name.data(), where.data(), nullptr};
+  std::array<char*, 1> environment{nullptr};
+  pid_t pid = 0;
+  if (const int failed = ::posix_spawn(&pid, program.c_str(), &settings.files, &settings.attributes,
+                                       arguments.data(), environment.data()))
+    return fail("{}: cannot be started: {}", program, std::strerror(failed));
+  // A child's number cannot be another's before we have seen it end.
+  Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (process) return process;
+  const int why = errno;
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, nullptr, 0);
+  return fail("{}: cannot be watched: {}", program, std::strerror(why));
+}
+
+std::string default_supervisor() {
+  std::error_code none;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
+  return (self.parent_path() / "trainyard-supervisor").string();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,35 @@
+// What must be on disk before a run's supervisor can be started, and starting it.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "live/engine/engine.h"
+#include "live/supervisor/files.h"
+#include "live/supervisor/run_plan.h"
+
+namespace trainyard {
+
+/// What the engine adds to a launch: the same for all runs.
+struct LaunchSite {
+  std::string state;  // absolute
+  std::string host;
+  CgroupPlaces cgroups;
+  std::string cgroup;  // the parent of all runs' groups
+};
+
+/// Refuses who cannot be run as: only root may start processes of others.
+Expected<RunPlan> plan_run(const Launch& launch, const LaunchSite& site);
+
+/// The run's directory with run.json and the script, and the job's with its checkpoints. Fails if
+/// the run's exists: a run is begun once. Leaves nothing behind when it fails.
+Expected<void> make_run_directory(const RunPlan& plan, const std::string& script);
+
+/// In a session of its own, with no environment, no descriptors and nothing else of ours; our
+/// child. Returns its pidfd.
+Expected<Descriptor> spawn_supervisor(const std::string& program, const std::string& directory);
+
+/// Beside this program.
+std::string default_supervisor();
+
+}  // namespace trainyard

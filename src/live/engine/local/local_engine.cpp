@@ -1,0 +1,378 @@
+#include "live/engine/local/local_engine.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include "live/engine/local/machine.h"
+#include "live/engine/local/scontrol.h"
+#include "live/engine/local/supervisor_link.h"
+#include "live/supervisor/environment.h"
+#include "live/supervisor/log_segments.h"
+#include "live/supervisor/process_tree.h"
+
+namespace trainyard {
+namespace {
+
+constexpr Duration kLookAround = seconds(1);
+constexpr Duration kKillAgain = microseconds(20'000);
+
+/// The same for a state directory in every life of the daemon.
+std::string cgroup_parent(const std::string& state) {
+  std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
+  for (const char c : state) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
+  return fmt::format("trainyard/{:016x}", hash);
+}
+
+Expected<void> make_state(const std::string& state) {
+  const auto make = [](const std::string& path, mode_t mode) -> Expected<void> {
+    if (::mkdir(path.c_str(), mode) != 0) {
+      if (errno == EEXIST) return {};
+      return fail("{}: cannot be made: {}", path, std::strerror(errno));
+    }
+    ::chmod(path.c_str(), mode);
+    return {};
+  };
+  std::error_code none;
+  std::filesystem::create_directories(std::filesystem::path(state).parent_path(), none);
+  for (const auto& [name, mode] : {std::pair{"", 0711}, std::pair{"/runs", 0711},
+                                   std::pair{"/checkpoints", 0711}, std::pair{"/bin", 0755}})
+    if (auto ok = make(state + name, static_cast<mode_t>(mode)); !ok) return ok;
+  return write_scontrol(state);
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, const std::string& state,
+                                                         Cluster machine, std::string supervisor) {
+  std::error_code none;
+  const std::string absolute = std::filesystem::absolute(state, none).lexically_normal().string();
+  if (auto ok = make_state(absolute); !ok) return tl::make_unexpected(ok.error());
+  if (::access(supervisor.c_str(), X_OK) != 0)
+    return fail("{}: the supervisor cannot be run: {}", supervisor, std::strerror(errno));
+  const std::string parent = cgroup_parent(absolute);
+  LaunchSite site{.state = absolute,
+                  .host = machine.machines[0].name,
+                  .cgroups = usable_cgroups(parent),
+                  .cgroup = parent};
+  std::unique_ptr<LocalEngine> engine(
+      new LocalEngine(system, std::move(site), std::move(machine), std::move(supervisor)));
+  if (auto ok = engine->open_events(); !ok) return tl::make_unexpected(ok.error());
+  return engine;
+}
+
+LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor)
+    : system_(system),
+      site_(std::move(site)),
+      cluster_(std::move(machine)),
+      supervisor_(std::move(supervisor)),
+      trash_(site_.state + "/trash") {}
+
+Expected<void> LocalEngine::open_events() {
+  events_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+  timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  notices_ = Descriptor(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  for (const Descriptor* source : {&timer_, &notices_, &wake_}) {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = source->get()}};
+    if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, source->get(), &event) != 0)
+      return fail("the engine cannot listen for events: {}", std::strerror(errno));
+  }
+  return {};
+}
+
+std::string LocalEngine::directory_of(RunId id) const {
+  return run_directory(site_.state, id.job, id.run);
+}
+
+// --- orders ---
+
+Expected<void> LocalEngine::start(const Launch& launch) {
+  if (auto ok = system_.before("engine.start"); !ok) return ok;
+  const auto plan = plan_run(launch, site_);
+  if (!plan) return tl::make_unexpected(plan.error());
+  if (auto ok = make_run_directory(*plan, launch.spec->script); !ok) return ok;
+  Run run = make_run(launch.id, plan->uid);
+  watch(run);
+  auto process = spawn_supervisor(supervisor_, run.directory);
+  if (!process) {
+    if (run.watch >= 0) ::inotify_rm_watch(notices_.get(), run.watch), by_watch_.erase(run.watch);
+    trash_.put(run.directory);
+    return tl::make_unexpected(process.error());
+  }
+  supervise(std::move(run), std::move(*process));
+  system_.after("engine.start");
+  return {};
+}
+
+Expected<void> LocalEngine::stop(const Stop& stop) {
+  if (auto ok = system_.before("engine.stop"); !ok) return ok;
+  const auto run = runs_.find(stop.id);
+  if (run == runs_.end() || !run->second.process) return {};
+  const StopOrder order{.signal = stop.signal.number,
+                        .leader_only = stop.signal.leader_only,
+                        .grace = stop.grace,
+                        .kill_wait = stop.kill_wait};
+  // If the disk is full the supervisor does what the job declared.
+  std::ignore = replace_file(run->second.directory + "/stop", to_json(order), 0644);
+  ::syscall(SYS_pidfd_send_signal, run->second.process.get(), SIGUSR1, nullptr, 0);
+  system_.after("engine.stop");
+  return {};
+}
+
+Expected<void> LocalEngine::adopt(RunId id) {
+  if (auto ok = system_.before("engine.adopt"); !ok) return ok;
+  const std::string directory = directory_of(id);
+  // One that was never begun gets its directory now, so that it never can be.
+  ::mkdir(directory.c_str(), 0711);
+  const Descriptor fence(
+      ::open((directory + "/started").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (fence) {
+    report_lost(id, "it had not been started when the daemon ended");
+  } else if (errno == EEXIST) {
+    if (auto ok = adopt_begun(id); !ok) return ok;
+  } else {
+    return fail("{}/started: cannot be made: {}", directory, std::strerror(errno));
+  }
+  system_.after("engine.adopt");
+  return {};
+}
+
+Expected<void> LocalEngine::adopt_begun(RunId id) {
+  const auto plan = read_plan(directory_of(id));
+  Run run = make_run(id, plan ? plan->uid : ::geteuid());
+  if (plan) run.cgroups = plan->cgroups, run.cgroup = plan->cgroup;
+  watch(run);
+  auto process = supervisor_of(run.directory);
+  if (!process) return tl::make_unexpected(process.error());
+  const bool lives = static_cast<bool>(*process);
+  supervise(std::move(run), std::move(*process));
+  Run& adopted = runs_.at(id);
+  if (lives)
+    check_started(adopted);
+  else
+    on_supervisor_end(adopted);
+  return {};
+}
+
+void LocalEngine::forget(RunId id) {
+  if (!system_.before("engine.forget")) return;
+  const std::string directory = directory_of(id);
+  for (const char* name :
+       {"/run.json", "/started", "/lock", "/stop", "/script", "/exit.json", "/exit.part"})
+    ::unlink((directory + name).c_str());
+  trash_.put(directory + "/job");
+  system_.after("engine.forget");
+}
+
+void LocalEngine::erase(JobNumber job, std::uint32_t runs) {
+  if (!system_.before("engine.erase")) return;
+  for (std::uint32_t run = 1; run <= runs; ++run) trash_.put(directory_of({job, run}));
+  trash_.put(checkpoint_directory(site_.state, job));
+  system_.after("engine.erase");
+}
+
+Expected<Engine::Output> LocalEngine::output(RunId id, std::int32_t worker, std::uint64_t offset,
+                                             std::size_t limit) const {
+  auto log = read_log(directory_of(id), worker, offset, limit);
+  if (!log) return tl::make_unexpected(log.error());
+  return Output{.offset = log->offset, .text = std::move(log->text)};
+}
+
+// --- what happens ---
+
+std::vector<RunReport> LocalEngine::poll() {
+  std::array<epoll_event, 64> events;
+  const int count = ::epoll_wait(events_.get(), events.data(), events.size(), 0);
+  std::uint64_t ignored = 0;
+  for (int i = 0; i < count; ++i) {
+    const int source = events[i].data.fd;
+    if (source == notices_.get()) {
+      read_notices();
+    } else if (source == timer_.get()) {
+      if (::read(source, &ignored, sizeof ignored) > 0) tick();
+    } else if (const auto id = by_process_.find(source); id != by_process_.end()) {
+      on_supervisor_end(runs_.at(id->second));
+    }
+  }
+  std::ignore = ::read(wake_.get(), &ignored, sizeof ignored);
+  return std::exchange(reports_, {});
+}
+
+void LocalEngine::tick() {
+  std::vector<RunId> cleared;
+  for (auto& [id, run] : runs_) {
+    if (!run.process && clear_rest(run)) cleared.push_back(id);
+    if (!run.process) continue;
+    if (!run.started) check_started(run);
+    if (run.started) check_progress(run);
+  }
+  for (const RunId id : cleared) {
+    report_lost(id, "its supervisor was killed");
+    drop(id);
+  }
+  set_timer();
+}
+
+void LocalEngine::set_timer() {
+  const bool clearing =
+      std::any_of(runs_.begin(), runs_.end(), [](const auto& run) { return !run.second.process; });
+  const Duration next = runs_.empty() ? Duration{} : clearing ? kKillAgain : kLookAround;
+  const itimerspec time{
+      .it_interval = {},
+      .it_value = {.tv_sec = next.us / 1'000'000, .tv_nsec = next.us % 1'000'000 * 1000}};
+  ::timerfd_settime(timer_.get(), 0, &time, nullptr);
+}
+
+void LocalEngine::read_notices() {
+  alignas(inotify_event) std::array<char, 1 << 14> buffer;
+  ssize_t got = 0;
+  while ((got = ::read(notices_.get(), buffer.data(), buffer.size())) > 0) {
+    for (const char* at = buffer.data(); at < buffer.data() + got;) {
+      const auto* notice = reinterpret_cast<const inotify_event*>(at);
+      at += sizeof(inotify_event) + notice->len;
+      const auto id = by_watch_.find(notice->wd);
+      if (id == by_watch_.end() || std::strcmp(notice->name, "started") != 0) continue;
+      check_started(runs_.at(id->second));
+    }
+  }
+}
+
+void LocalEngine::check_started(Run& run) {
+  if (run.started) return;
+  const auto at = time_of_start(run.directory);
+  if (!at) return;
+  run.started = true;
+  if (run.watch >= 0) ::inotify_rm_watch(notices_.get(), run.watch), by_watch_.erase(run.watch);
+  run.watch = -1;
+  say({.kind = RunReport::Kind::started, .id = run.id, .at = *at, .why = {}, .progress = {}});
+}
+
+void LocalEngine::check_progress(Run& run) {
+  if (const auto progress = run.report.read())
+    say({.kind = RunReport::Kind::progress,
+         .id = run.id,
+         .at = system_.wall_clock(),
+         .why = {},
+         .progress = *progress});
+}
+
+/// Also called for one that had ended before it was adopted.
+void LocalEngine::on_supervisor_end(Run& run) {
+  if (run.process) {
+    siginfo_t ignored;
+    // Only our own children leave something to collect.
+    ::waitid(P_PIDFD, static_cast<id_t>(run.process.get()), &ignored, WEXITED | WNOHANG);
+    by_process_.erase(run.process.get());
+    run.process.reset();
+  }
+  check_started(run);
+  check_progress(run);
+  if (const auto end = read_end(run.directory)) {
+    report_end(run, *end);
+    drop(run.id);
+  } else if (clear_rest(run)) {
+    report_lost(run.id, "its supervisor was killed");
+    drop(run.id);
+  } else {
+    set_timer();
+  }
+}
+
+bool LocalEngine::clear_rest(const Run& run) {
+  const RunCgroup group(run.cgroups, run.cgroup);
+  const auto marks = marks_of_run(site_.state, run.id.job, run.id.run);
+  const auto left = processes_with_environment(marks);
+  if (left.empty() && group.members().empty()) {
+    group.remove();
+    return true;
+  }
+  group.kill();
+  for (const pid_t pid : left)
+    kill_if(pid, [&](pid_t held) { return has_environment(held, marks); });
+  return false;
+}
+
+void LocalEngine::report_end(const Run& run, const RunEnd& end) {
+  using Kind = RunReport::Kind;
+  Kind kind = Kind::exited;
+  if (end.kind == RunEnd::Kind::refused) kind = Kind::refused;
+  if (end.kind == RunEnd::Kind::lost) kind = Kind::lost;
+  say({.kind = kind,
+       .id = run.id,
+       .at = end.at,
+       .exit_status = end.status,
+       .asked_requeue = end.asked_requeue,
+       .why = end.why,
+       .progress = {}});
+}
+
+void LocalEngine::report_lost(RunId id, std::string why) {
+  say({.kind = RunReport::Kind::lost,
+       .id = id,
+       .at = system_.wall_clock(),
+       .why = std::move(why),
+       .progress = {}});
+}
+
+void LocalEngine::say(RunReport report) {
+  reports_.push_back(std::move(report));
+  // Also what is found while an order is carried out must be heard of.
+  const std::uint64_t one = 1;
+  std::ignore = ::write(wake_.get(), &one, sizeof one);
+}
+
+// --- keeping the list ---
+
+LocalEngine::Run LocalEngine::make_run(RunId id, uid_t owner) const {
+  const std::string directory = directory_of(id);
+  return {.id = id,
+          .directory = directory,
+          .process = Descriptor(),
+          .report = ReportFile(directory + "/job", owner),
+          .cgroup = fmt::format("{}/{}.{}", site_.cgroup, id.job, id.run),
+          .cgroups = site_.cgroups};
+}
+
+void LocalEngine::watch(Run& run) {
+  run.watch = ::inotify_add_watch(notices_.get(), run.directory.c_str(), IN_CLOSE_WRITE);
+  if (run.watch >= 0) by_watch_[run.watch] = run.id;
+}
+
+void LocalEngine::supervise(Run run, Descriptor process) {
+  const RunId id = run.id;
+  if (process) {
+    epoll_event event{.events = EPOLLIN, .data = {.fd = process.get()}};
+    ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, process.get(), &event);
+    by_process_[process.get()] = id;
+  }
+  run.process = std::move(process);
+  runs_.insert_or_assign(id, std::move(run));
+  set_timer();
+}
+
+void LocalEngine::drop(RunId id) {
+  const auto run = runs_.find(id);
+  if (run->second.watch >= 0) {
+    ::inotify_rm_watch(notices_.get(), run->second.watch);
+    by_watch_.erase(run->second.watch);
+  }
+  runs_.erase(run);
+  set_timer();
+}
+
+}  // namespace trainyard

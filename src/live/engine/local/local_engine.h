@@ -1,0 +1,97 @@
+// Runs jobs on this machine. Every run has a supervisor (src/live/supervisor), a small process that
+// outlives the daemon; they meet in the run's directory STATE/runs/JOB.RUN, whose files are listed
+// in supervisor/run_plan.h.
+//
+// - That a run has started is heard by inotify, that it has ended by its supervisor's pidfd: both
+//   within a millisecond, and the same after a restart as before. Once a second all runs are looked
+//   at for what their jobs tell of themselves, and for what was missed.
+// - A supervisor that ended without exit.json was killed. Its workers die with it; what they had
+//   started is found by control group or by environment, killed, and only then is the run `lost`.
+// - The daemon's user runs everybody's jobs if it is root, else only its own.
+//
+// `output` may be called from any thread; all else from one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "live/engine/engine.h"
+#include "live/engine/local/launch.h"
+#include "live/engine/local/report_file.h"
+#include "live/engine/local/trash.h"
+#include "live/supervisor/files.h"
+#include "live/system.h"
+
+namespace trainyard {
+
+class LocalEngine : public Engine {
+ public:
+  /// Makes what is missing of the state directory. `machine` is this one (machine.h).
+  static Expected<std::unique_ptr<LocalEngine>> open(System& system, const std::string& state,
+                                                     Cluster machine,
+                                                     std::string supervisor = default_supervisor());
+
+  [[nodiscard]] const Cluster& cluster() const override { return cluster_; }
+  Expected<void> start(const Launch& launch) override;
+  Expected<void> stop(const Stop& stop) override;
+  Expected<void> adopt(RunId id) override;
+  void forget(RunId id) override;
+  void erase(JobNumber job, std::uint32_t runs) override;
+  [[nodiscard]] int descriptor() const override { return events_.get(); }
+  [[nodiscard]] std::vector<RunReport> poll() override;
+  [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
+                                        std::size_t limit) const override;
+
+  /// Which limits hold here.
+  [[nodiscard]] const CgroupPlaces& cgroups() const { return site_.cgroups; }
+  /// Waits until what was erased is gone from the disk.
+  void finish_erasing() { trash_.wait_until_empty(); }
+
+ private:
+  struct Run {
+    RunId id;
+    std::string directory;
+    Descriptor process;  // the supervisor's; none: it is dead, and what it left is being killed
+    int watch = -1;
+    bool started = false;
+    ReportFile report;
+    std::string cgroup;
+    CgroupPlaces cgroups;
+  };
+
+  LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor);
+  Expected<void> open_events();
+
+  [[nodiscard]] std::string directory_of(RunId id) const;
+  Run make_run(RunId id, uid_t owner) const;
+  void watch(Run& run);
+  void supervise(Run run, Descriptor process);
+  Expected<void> adopt_begun(RunId id);
+  void tick();
+  void set_timer();
+  void read_notices();
+  void check_started(Run& run);
+  void check_progress(Run& run);
+  void on_supervisor_end(Run& run);
+  /// True when nothing is left and the run is reported.
+  bool clear_rest(const Run& run);
+  void report_end(const Run& run, const RunEnd& end);
+  void report_lost(RunId id, std::string why);
+  void drop(RunId id);
+  void say(RunReport report);
+
+  System& system_;
+  LaunchSite site_;
+  Cluster cluster_;
+  std::string supervisor_;
+  Trash trash_;
+  Descriptor events_, timer_, notices_, wake_;
+  std::map<RunId, Run> runs_;
+  std::map<int, RunId> by_process_;  // descriptor
+  std::map<int, RunId> by_watch_;
+  std::vector<RunReport> reports_;
+};
+
+}  // namespace trainyard

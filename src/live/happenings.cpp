@@ -1,0 +1,327 @@
+// What happens to jobs: what the engine reports, what the policy orders, what time brings.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "live/yardmaster.h"
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+/// A run that ends sooner than this without having been told to was of no use.
+constexpr Duration kQuick = seconds(10);
+constexpr std::uint32_t kMostQuickReturns = 10;
+constexpr Duration kAfterFailedStart = seconds(1);
+constexpr Duration kBetweenCompactions = hours(1);
+constexpr std::size_t kCompactedAtOnce = 1000;
+
+}  // namespace
+
+JobRecord* Yardmaster::find(JobNumber number) {
+  const auto found = jobs_.find(number);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+LiveEvent Yardmaster::event_of(const JobRecord& job, std::string kind, std::string details) {
+  return {++last_sequence_, now(), std::move(kind), job.number, job.owner.user, std::move(details)};
+}
+
+void Yardmaster::note(const JobRecord& job, std::string kind, std::string details) {
+  happened_.push_back(event_of(job, std::move(kind), std::move(details)));
+  changed_.insert(job.number);
+}
+
+// --- What the policy orders
+// ------------------------------------------------------------------------
+
+void Yardmaster::carry_out(const LiveYard::Order& order) {
+  JobRecord& job = jobs_.at(order.job);
+  switch (order.kind) {
+    case Order::Kind::start:
+      return launch(job);
+    case Order::Kind::pause: {
+      ++counters_.paused;
+      note(job, "pausing", json{{"run", job.runs}}.dump());
+      acts_.emplace_back([this, number = job.number] {
+        if (const JobRecord* victim = find(number)) stop_run(*victim);
+      });
+      return;
+    }
+    case Order::Kind::stop:
+      return;  // jobs end in the yard after they have ended in fact
+  }
+}
+
+void Yardmaster::launch(JobRecord& job) {
+  if (job.has_started) ++job.restarts;
+  job.has_started = false;
+  ++job.runs;
+  ++counters_.started;
+  Launch launch{job.run(),   job.owner, nullptr, yard_.demand(job.spec), yard_.places(job.number),
+                job.restarts};
+  json gpus = json::array();
+  for (const WorkerPlace& worker : launch.workers)
+    for (const std::int32_t gpu : worker.gpus) gpus.push_back(gpu);
+  note(job, "starting", json{{"run", job.runs}, {"gpus", gpus}}.dump());
+  acts_.emplace_back([this, launch = std::move(launch)]() mutable {
+    const JobRecord& started = jobs_.at(launch.id.job);
+    launch.spec = &started.spec;
+    const Expected<void> begun = engine_.start(launch);
+    if (begun) return;
+    no_decision_before_ = now() + kAfterFailedStart;
+    come_back(jobs_.at(launch.id.job), EventKind::lost, begun.error().message);
+  });
+}
+
+/// What its user declared, and a last resort for those who ignore it.
+void Yardmaster::stop_run(const JobRecord& job) {
+  (void)engine_.stop({job.run(), job.spec.signal, job.spec.grace, options_.kill_wait});
+}
+
+/// It was told to end, and that is on disk.
+void Yardmaster::stop_for_good(JobRecord& job) {
+  if (job.is_held()) return end(job, EventKind::cancelled, job.reason);
+  if (!holds_gpus(yard_.phase(job.number))) return end(job, EventKind::cancelled, job.reason);
+  acts_.emplace_back([this, number = job.number] {
+    if (const JobRecord* stopped = find(number)) stop_run(*stopped);
+  });
+}
+
+// --- What the engine reports
+// -----------------------------------------------------------------------
+
+void Yardmaster::hear(const RunReport& report) {
+  JobRecord* job = find(report.id.job);
+  if (job == nullptr || job->runs != report.id.run) {
+    if (report.kind != RunReport::Kind::progress && report.kind != RunReport::Kind::started)
+      engine_.forget(report.id);
+    return;
+  }
+  switch (report.kind) {
+    case RunReport::Kind::progress:
+      job->progress = report.progress;
+      yard_.learn(*job);
+      changed_.insert(job->number);
+      return;
+    case RunReport::Kind::started:
+      return hear_started(*job);
+    default:
+      acts_.emplace_back([this, id = report.id] { engine_.forget(id); });
+      return hear_end(*job, report);
+  }
+}
+
+void Yardmaster::hear_started(JobRecord& job) {
+  if (job.is_held() || yard_.phase(job.number) != Phase::starting) return;
+  job.has_started = true;
+  (void)yard_.apply(EventKind::loaded, job.number, now());
+  note(job, "running", json{{"run", job.runs}}.dump());
+  decide_ = true;
+}
+
+/// Paused or finished is told from what was intended, never from the exit status.
+void Yardmaster::hear_end(JobRecord& job, const RunReport& report) {
+  if (report.kind == RunReport::Kind::exited) job.exit_status = report.exit_status;
+  // What ran on when the daemon came back to another machine: now it may start again.
+  if (job.is_held()) return job.stopping ? stop_for_good(job) : release(job);
+  const Phase phase = yard_.phase(job.number);
+  if (!holds_gpus(phase)) return;
+  if (report.kind == RunReport::Kind::exited && phase == Phase::starting) hear_started(job);
+  if (job.stopping)
+    return end(job, job.out_of_time ? EventKind::crashed : EventKind::cancelled, job.reason);
+  if (report.kind == RunReport::Kind::refused) return end(job, EventKind::crashed, report.why);
+  if (report.kind == RunReport::Kind::lost) return come_back(job, EventKind::lost, report.why);
+  if (phase == Phase::draining) {
+    job.pause_took = now() - job.life.state.since;
+    job.quick_returns = 0;
+    (void)yard_.apply(EventKind::drained, job.number, now());
+    yard_.learn(job);
+    note(job, "paused", json{{"run", job.runs}, {"exit_status", report.exit_status}}.dump());
+    decide_ = true;
+    return;
+  }
+  if (report.asked_requeue) return come_back(job, EventKind::returned, "asked to run again");
+  if (report.exit_status == 0) return end(job, EventKind::finished, "");
+  end(job, EventKind::crashed,
+      report.why.empty() ? fmt::format("exit status {}", report.exit_status) : report.why);
+}
+
+/// Back to the queue without having been told to; not for ever, and not as fast as it can.
+void Yardmaster::come_back(JobRecord& job, EventKind kind, const std::string& why) {
+  const bool quick = now() - job.life.state.since < kQuick;
+  job.quick_returns = quick ? job.quick_returns + 1 : 0;
+  decide_ = true;
+  if (job.quick_returns > kMostQuickReturns)
+    return end(job, EventKind::crashed,
+               fmt::format("came back {} times within seconds: {}", job.quick_returns, why));
+  (void)yard_.apply(kind, job.number, now());
+  if (quick) no_decision_before_ = now() + kAfterFailedStart;
+  note(job, kind == EventKind::lost ? "lost" : "returned",
+       json{{"run", job.runs}, {"why", why}}.dump(-1, ' ', false, json::error_handler_t::replace));
+}
+
+// --- Ends
+// ------------------------------------------------------------------------------------------
+
+void Yardmaster::end(JobRecord& job, EventKind kind, const std::string& reason) {
+  job.reason = reason;
+  if (job.is_held()) {
+    job.life.state.phase = Phase::cancelled;
+    job.life.state.since = now();
+  } else {
+    if (kind == EventKind::finished) job.reason.clear();
+    (void)yard_.apply(kind, job.number, now());
+  }
+  const bool done = kind == EventKind::finished;
+  const char* name = done ? "done" : kind == EventKind::crashed ? "failed" : "cancelled";
+  ++(done ? counters_.done : kind == EventKind::crashed ? counters_.failed : counters_.cancelled);
+  json details{{"reason", job.reason}};
+  if (job.exit_status) details["exit_status"] = *job.exit_status;
+  note(job, name, details.dump(-1, ' ', false, json::error_handler_t::replace));
+  over_.push_back(job.number);
+  decide_ = true;
+  settle_dependents(job.number, done);
+}
+
+void Yardmaster::settle_dependents(JobNumber ended, bool done) {
+  const auto [first, last] = dependents_.equal_range(ended);
+  std::vector<JobNumber> waiting;
+  for (auto d = first; d != last; ++d) waiting.push_back(d->second);
+  dependents_.erase(first, last);
+  for (const JobNumber number : waiting) {
+    JobRecord* job = find(number);
+    if (job == nullptr || !job->is_held()) continue;
+    if (!done) {
+      end(*job, EventKind::cancelled,
+          fmt::format("job {}, which it waits for, is not done", ended));
+      continue;
+    }
+    const bool waits_on = std::ranges::any_of(
+        dependents_, [&](const auto& dependent) { return dependent.second == number; });
+    if (!waits_on) release(*job);
+  }
+}
+
+/// Nothing but the policy keeps it from starting any more.
+void Yardmaster::release(JobRecord& job) {
+  job.eligible = now();
+  if (const Verdict verdict = yard_.submit(job, now()); verdict != Verdict::ok)
+    throw std::logic_error(
+        fmt::format("job {} cannot be queued: {}", job.number, describe(verdict)));
+  note(job, "queued");
+  decide_ = true;
+}
+
+void Yardmaster::end_those_out_of_time() {
+  for (const JobNumber number : holding_) {
+    JobRecord& job = jobs_.at(number);
+    if (job.spec.time.us == 0 || job.stopping || yard_.ran(number, now()) < job.spec.time) continue;
+    job.stopping = job.out_of_time = true;
+    job.reason = fmt::format("time limit of {}", format(job.spec.time));
+    note(job, "stopping", json{{"reason", job.reason}}.dump());
+    stop_for_good(job);
+  }
+}
+
+void Yardmaster::compact() {
+  next_compaction_ = now() + kBetweenCompactions;
+  const auto done =
+      journal_.compact(now() - options_.keep_ended, kCompactedAtOnce,
+                       [&](const JobRecord& job) { engine_.erase(job.number, job.runs); });
+  if (done && *done == kCompactedAtOnce) next_compaction_ = now() + seconds(1);
+}
+
+// --- After a start of the daemon
+// ---------------------------------------------------------------------
+
+Expected<void> Yardmaster::recover() {
+  auto jobs = journal_.unfinished();
+  if (!jobs) return tl::make_unexpected(jobs.error());
+  for (JobRecord& job : *jobs) jobs_.emplace(job.number, std::move(job));
+  last_number_ = journal_.last_number();
+  last_sequence_ = published_ = journal_.last_event();
+  next_compaction_ = now() + seconds(10);
+  policy_ = options_.policy;
+  if (const auto kept = journal_.setting("policy")) {
+    const json j = json::parse(*kept, nullptr, false);
+    if (!j.is_discarded())
+      policy_ = {j.value("policy", ""), j.value("settings", std::vector<std::string>())};
+  }
+  const Cluster& cluster = engine_.cluster();
+  for (std::uint32_t m = 0; m < cluster.machines.size(); ++m)
+    if (journal_.setting("machine/" + cluster.machines[m].name) == "drained")
+      closed_.insert(MachineId{m});
+  return take_up_jobs();
+}
+
+Expected<void> Yardmaster::take_up_jobs() {
+  const auto spec = parse(policy_);
+  if (!spec) return tl::make_unexpected(spec.error());
+  std::vector<RunId> left_behind;
+  if (auto begun = yard_.begin(*spec, records(), closed_, now()); !begun) {
+    // The machine is not what it was. What still runs on it has to end before it may start again.
+    for (auto& [number, job] : jobs_)
+      if (holds_gpus(job.phase())) left_behind.push_back(job.run());
+    leave_the_machine();
+    if (auto again = yard_.begin(*spec, records(), closed_, now()); !again) return again;
+  }
+  wall_at_start_ = std::max(wall_at_start_, yard_.yard().now());
+  for (auto& [number, job] : jobs_) {
+    if (holds_gpus(job.phase())) {
+      holding_.insert(number);
+      if (auto ok = engine_.adopt(job.run()); !ok) return ok;
+      if (job.phase() == Phase::draining || job.stopping) stop_run(job);
+    } else if (job.stopping) {
+      stop_for_good(job);
+    } else if (job.is_held() && std::ranges::find(left_behind, job.run()) == left_behind.end()) {
+      find_dependencies(job);
+    }
+  }
+  for (const RunId& id : left_behind) {
+    if (auto ok = engine_.adopt(id); !ok) return ok;
+    stop_run(jobs_.at(id.job));
+  }
+  return {};
+}
+
+/// All that hold GPUs, or have room reserved, are held until their runs have ended.
+void Yardmaster::leave_the_machine() {
+  for (auto& [number, job] : jobs_) {
+    const JobState was = job.life.state;
+    const bool had_run = holds_gpus(was.phase);
+    if (!had_run && was.phase != Phase::reserved) continue;
+    job.life = {};
+    job.life.state = was;
+    job.life.state.phase = had_run ? Phase::absent : Phase::queued;
+    changed_.insert(number);
+  }
+}
+
+void Yardmaster::find_dependencies(JobRecord& job) {
+  for (const JobNumber other : job.spec.after) {
+    if (jobs_.contains(other)) {
+      dependents_.emplace(other, job.number);
+      continue;
+    }
+    const auto ended = journal_.find(other);
+    if (ended && *ended && (*ended)->phase() == Phase::done) continue;
+    return end(job, EventKind::cancelled,
+               fmt::format("job {}, which it waits for, is not done", other));
+  }
+  const bool waits =
+      std::ranges::any_of(job.spec.after, [&](JobNumber other) { return jobs_.contains(other); });
+  if (!waits) release(job);
+}
+
+std::vector<const JobRecord*> Yardmaster::records() const {
+  std::vector<const JobRecord*> all;
+  for (const auto& [number, job] : jobs_) all.push_back(&job);
+  return all;
+}
+
+Expected<PolicySpec> Yardmaster::parse(const PolicyView& policy) const {
+  return PolicySpec::parse(policy.policy, policy.settings);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,224 @@
+#include "live/journal/journal.h"
+
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include "live/journal/tables.h"
+
+namespace trainyard {
+namespace {
+
+/// SQLite makes its files readable for all; scripts and environments are nobody else's.
+Expected<void> make_private(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return fail("{}: cannot be opened: {}", path, std::strerror(errno));
+  const bool ok = ::fchmod(file, 0600) == 0;
+  ::close(file);
+  if (!ok) return fail("{}: cannot be made private: {}", path, std::strerror(errno));
+  return {};
+}
+
+/// What SQLite throws, as a value.
+template <class Work>
+auto attempt(const char* what, Work work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const SQLite::Exception& error) {
+    return fail("the journal cannot be {}: {}", what, error.what());
+  }
+}
+
+}  // namespace
+
+Journal::Journal(System& system, std::unique_ptr<Tables> writing, std::unique_ptr<Tables> reading)
+    : system_(system), writing_(std::move(writing)), reading_(std::move(reading)) {}
+
+Journal::~Journal() = default;
+
+Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::string& path) {
+  if (auto ok = make_private(path); !ok) return tl::make_unexpected(ok.error());
+  return attempt("opened", [&]() -> Expected<std::unique_ptr<Journal>> {
+    auto writing = std::make_unique<Tables>(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    const int version = writing->db.execAndGet("PRAGMA user_version").getInt();
+    if (version > Tables::kVersion)
+      return fail("{}: written by a newer version (format {}, this one reads up to {})", path,
+                  version, Tables::kVersion);
+    writing->db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    if (version == 0) writing->create();
+    auto reading = std::make_unique<Tables>(path, SQLite::OPEN_READONLY);
+    reading->db.setBusyTimeout(1000);
+    return std::unique_ptr<Journal>(new Journal(system, std::move(writing), std::move(reading)));
+  });
+}
+
+Expected<void> Journal::commit(const JournalChange& change) {
+  if (change.empty()) return {};
+  if (auto ok = system_.before("journal.commit"); !ok) return ok;
+  auto done = attempt("written", [&]() -> Expected<void> {
+    SQLite::Transaction transaction(writing_->db);
+    for (const JobRecord* job : change.submitted) writing_->insert(*job);
+    for (const JobRecord* job : change.changed) writing_->update(*job);
+    for (const LiveEvent& event : change.events) writing_->insert(event);
+    for (const auto& [key, value] : change.settings) writing_->set(key, value);
+    transaction.commit();
+    return {};
+  });
+  if (done) system_.after("journal.commit");
+  return done;
+}
+
+Expected<std::vector<JobRecord>> Journal::unfinished() const {
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<std::vector<JobRecord>> {
+    std::vector<JobRecord> jobs;
+    SQLite::Statement rows(reading_->db,
+                           Tables::select_jobs() + "WHERE ended IS NULL ORDER BY job.number");
+    while (rows.executeStep()) {
+      auto job = Tables::read_job(rows);
+      if (!job) return tl::make_unexpected(job.error());
+      jobs.push_back(std::move(*job));
+    }
+    return jobs;
+  });
+}
+
+Expected<std::optional<JobRecord>> Journal::find(JobNumber number) const {
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<std::optional<JobRecord>> {
+    SQLite::Statement& row = reading_->statement(Tables::select_jobs() + "WHERE job.number = ?");
+    row.bind(1, number);
+    if (!row.executeStep()) return std::optional<JobRecord>();
+    auto job = Tables::read_job(row);
+    row.reset();
+    if (!job) return tl::make_unexpected(job.error());
+    return std::optional<JobRecord>(std::move(*job));
+  });
+}
+
+Expected<JobPage> Journal::find(const JobFilter& filter) const {
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<JobPage> {
+    std::string where = "WHERE 1";
+    std::vector<std::string> texts;
+    const auto require = [&](const std::string& condition, const std::string& text) {
+      where += " AND " + condition;
+      texts.push_back(text);
+    };
+    if (filter.user) require("user = ?", *filter.user);
+    if (filter.name) require("name = ?", *filter.name);
+    if (filter.job_class) require("class = ?", std::string(name(*filter.job_class)));
+    if (!filter.states.empty()) {
+      const std::vector<std::string> marks(filter.states.size(), "?");
+      where += fmt::format(" AND state IN ({})", fmt::join(marks, ", "));
+      texts.insert(texts.end(), filter.states.begin(), filter.states.end());
+    }
+    if (filter.before > 0) where += fmt::format(" AND job.number < {}", filter.before);
+    where += fmt::format(" ORDER BY job.number DESC LIMIT {}", filter.limit + 1);
+    SQLite::Statement rows(reading_->db, Tables::select_jobs() + where);
+    for (std::size_t i = 0; i < texts.size(); ++i) rows.bind(static_cast<int>(i) + 1, texts[i]);
+    JobPage page;
+    while (rows.executeStep()) {
+      if (page.jobs.size() == filter.limit) {
+        page.more = true;
+        break;
+      }
+      auto job = Tables::read_job(rows);
+      if (!job) return tl::make_unexpected(job.error());
+      page.jobs.push_back(std::move(*job));
+    }
+    return page;
+  });
+}
+
+Expected<void> Journal::each_ended(const std::optional<std::string>& user,
+                                   const std::function<void(const JobRecord&)>& visit) const {
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<void> {
+    SQLite::Statement rows(reading_->db, Tables::select_jobs() +
+                                             "WHERE ended IS NOT NULL AND (?1 IS NULL OR user = ?1)"
+                                             " ORDER BY job.number");
+    if (user) rows.bind(1, *user);
+    while (rows.executeStep()) {
+      const auto job = Tables::read_job(rows);
+      if (!job) return tl::make_unexpected(job.error());
+      visit(*job);
+    }
+    return {};
+  });
+}
+
+Expected<std::vector<LiveEvent>> Journal::events(std::int64_t after, std::size_t limit) const {
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<std::vector<LiveEvent>> {
+    SQLite::Statement& rows = reading_->statement(
+        "SELECT sequence, at, kind, job, user, details FROM event WHERE sequence > ? "
+        "ORDER BY sequence LIMIT ?");
+    rows.bind(1, after);
+    rows.bind(2, static_cast<std::int64_t>(limit));
+    std::vector<LiveEvent> events;
+    while (rows.executeStep())
+      events.push_back({rows.getColumn(0).getInt64(), Time{rows.getColumn(1).getInt64()},
+                        rows.getColumn(2).getString(), rows.getColumn(3).getInt64(),
+                        rows.getColumn(4).getString(), rows.getColumn(5).getString()});
+    rows.reset();
+    return events;
+  });
+}
+
+std::int64_t Journal::number_of(const std::string& query) const {
+  const std::lock_guard lock(reading_mutex_);
+  SQLite::Statement row(reading_->db, query);
+  return row.executeStep() ? row.getColumn(0).getInt64() : 0;
+}
+
+JobNumber Journal::last_number() const {
+  return number_of("SELECT max(number) FROM job");
+}
+
+std::int64_t Journal::last_event() const {
+  return number_of("SELECT max(sequence) FROM event");
+}
+
+Time Journal::last_time() const {
+  return {number_of("SELECT at FROM event ORDER BY sequence DESC LIMIT 1")};
+}
+
+std::optional<std::string> Journal::setting(const std::string& key) const {
+  const std::lock_guard lock(reading_mutex_);
+  SQLite::Statement row(reading_->db, "SELECT value FROM setting WHERE key = ?");
+  row.bind(1, key);
+  if (!row.executeStep()) return {};
+  return row.getColumn(0).getString();
+}
+
+Expected<std::size_t> Journal::compact(Time ended_before, std::size_t limit,
+                                       const std::function<void(const JobRecord&)>& erased) {
+  if (auto ok = system_.before("journal.compact"); !ok) return tl::make_unexpected(ok.error());
+  auto done = attempt("compacted", [&]() -> Expected<std::size_t> {
+    std::vector<JobRecord> old;
+    SQLite::Statement rows(writing_->db,
+                           Tables::select_jobs() +
+                               "WHERE ended < ? AND EXISTS (SELECT 1 FROM event WHERE event.job = "
+                               "job.number) ORDER BY ended LIMIT ?");
+    rows.bind(1, ended_before.us);
+    rows.bind(2, static_cast<std::int64_t>(limit));
+    while (rows.executeStep()) {
+      auto job = Tables::read_job(rows);
+      if (!job) return tl::make_unexpected(job.error());
+      old.push_back(std::move(*job));
+    }
+    rows.reset();
+    SQLite::Transaction transaction(writing_->db);
+    for (JobRecord& job : old) writing_->strip(job);
+    transaction.commit();
+    for (const JobRecord& job : old) erased(job);
+    return old.size();
+  });
+  if (done) system_.after("journal.compact");
+  return done;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,81 @@
+// What survives the daemon: every job with its life, and what happened, in one SQLite database
+// (STATE/journal.db, write-ahead log, synced at every commit; docs/journal.md has the tables).
+//
+//  1. What commit() returned without an error is on disk, all of it; what it refused is not, none
+//     of it. The caller acknowledges, and acts, only after it.
+//  2. A job's row is the fold of its events, written in the same transaction, so that the state is
+//     rebuilt from the rows of unfinished jobs alone: a start takes the time that they take,
+//     whatever has been finished before.
+//  3. The format has a number. A newer one than ours is refused, nothing is touched.
+//
+// commit() and compact() belong to one thread; the rest may be called from any.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "live/job_record.h"
+#include "live/service.h"
+#include "live/system.h"
+
+namespace trainyard {
+
+/// What becomes true together.
+struct JournalChange {
+  std::vector<const JobRecord*> submitted;  // new ones
+  std::vector<const JobRecord*> changed;    // the lives of known ones
+  std::vector<LiveEvent> events;
+  std::vector<std::pair<std::string, std::string>> settings;  // key, value
+
+  [[nodiscard]] bool empty() const {
+    return submitted.empty() && changed.empty() && events.empty() && settings.empty();
+  }
+};
+
+class Journal {
+ public:
+  /// Makes the database if there is none.
+  static Expected<std::unique_ptr<Journal>> open(System& system, const std::string& path);
+  ~Journal();
+
+  Expected<void> commit(const JournalChange& change);
+
+  /// Those that have not ended, by number.
+  [[nodiscard]] Expected<std::vector<JobRecord>> unfinished() const;
+  [[nodiscard]] Expected<std::optional<JobRecord>> find(JobNumber number) const;
+  [[nodiscard]] Expected<JobPage> find(const JobFilter& filter) const;
+  /// Every job that has run and ended, by number.
+  Expected<void> each_ended(const std::optional<std::string>& user,
+                            const std::function<void(const JobRecord&)>& visit) const;
+  /// At most `limit`, in order.
+  [[nodiscard]] Expected<std::vector<LiveEvent>> events(std::int64_t after,
+                                                        std::size_t limit) const;
+
+  [[nodiscard]] JobNumber last_number() const;
+  [[nodiscard]] std::int64_t last_event() const;
+  [[nodiscard]] Time last_time() const;
+  [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
+
+  /// Forgets of jobs that ended before then: their events, and the environment and script they were
+  /// submitted with. `limit` jobs at most; how many there were. `erased` is told each.
+  Expected<std::size_t> compact(Time ended_before, std::size_t limit,
+                                const std::function<void(const JobRecord&)>& erased);
+
+ private:
+  struct Tables;
+  Journal(System& system, std::unique_ptr<Tables> writing, std::unique_ptr<Tables> reading);
+  [[nodiscard]] std::int64_t number_of(const std::string& query) const;
+
+  System& system_;
+  std::unique_ptr<Tables> writing_;
+  mutable std::mutex reading_mutex_;
+  std::unique_ptr<Tables> reading_;
+};
+
+}  // namespace trainyard

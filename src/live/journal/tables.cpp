@@ -1,0 +1,124 @@
+#include "live/journal/tables.h"
+
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+
+SQLite::Statement& Journal::Tables::statement(const std::string& sql) {
+  auto found = statements.find(sql);
+  if (found == statements.end()) found = statements.emplace(sql, SQLite::Statement(db, sql)).first;
+  found->second.reset();
+  return found->second;
+}
+
+void Journal::Tables::create() {
+  SQLite::Transaction transaction(db);
+  db.exec(R"(
+    CREATE TABLE job (
+      number INTEGER PRIMARY KEY,
+      user TEXT NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL,
+      name TEXT NOT NULL, class TEXT NOT NULL, state TEXT NOT NULL,
+      submitted INTEGER NOT NULL, ended INTEGER, life TEXT NOT NULL);
+    CREATE INDEX job_unfinished ON job (number) WHERE ended IS NULL;
+    CREATE INDEX job_ended ON job (ended) WHERE ended IS NOT NULL;
+    CREATE INDEX job_user ON job (user, number);
+    CREATE INDEX job_name ON job (name, number);
+    CREATE INDEX job_state ON job (state, number);
+    CREATE TABLE spec (number INTEGER PRIMARY KEY, spec TEXT NOT NULL);
+    CREATE TABLE event (
+      sequence INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL,
+      job INTEGER NOT NULL, user TEXT NOT NULL, details TEXT NOT NULL);
+    CREATE INDEX event_job ON event (job);
+    CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+  )");
+  db.exec("PRAGMA user_version = " + std::to_string(kVersion));
+  transaction.commit();
+}
+
+void Journal::Tables::insert(const JobRecord& job) {
+  SQLite::Statement& row = statement("INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)");
+  row.bind(1, job.number);
+  row.bind(2, job.owner.user);
+  row.bind(3, static_cast<std::int64_t>(job.owner.uid));
+  row.bind(4, static_cast<std::int64_t>(job.owner.gid));
+  row.bind(5, job.spec.name);
+  row.bind(6, std::string(name(job.spec.job_class)));
+  row.bind(7, std::string(state_name(job.phase())));
+  row.bind(8, job.submitted.us);
+  row.bind(9, life_to_json(job));
+  row.exec();
+  SQLite::Statement& spec = statement("INSERT INTO spec VALUES (?, ?)");
+  spec.bind(1, job.number);
+  spec.bind(2, to_json(job.spec).dump());
+  spec.exec();
+}
+
+void Journal::Tables::update(const JobRecord& job) {
+  SQLite::Statement& row =
+      statement("UPDATE job SET state = ?, ended = ?, life = ? WHERE number = ?");
+  row.bind(1, std::string(state_name(job.phase())));
+  if (job.has_ended()) {
+    row.bind(2, job.life.state.since.us);
+  } else {
+    row.bind(2);
+  }
+  row.bind(3, life_to_json(job));
+  row.bind(4, job.number);
+  row.exec();
+}
+
+void Journal::Tables::insert(const LiveEvent& event) {
+  SQLite::Statement& row = statement("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)");
+  row.bind(1, event.sequence);
+  row.bind(2, event.at.us);
+  row.bind(3, event.kind);
+  row.bind(4, event.job);
+  row.bind(5, event.user);
+  row.bind(6, event.details);
+  row.exec();
+}
+
+void Journal::Tables::strip(JobRecord& job) {
+  SQLite::Statement& events =
+      statement("DELETE FROM event WHERE job = ? AND sequence < (SELECT max(sequence) FROM event)");
+  events.bind(1, job.number);
+  events.exec();
+  job.spec.environment.clear();
+  job.spec.script.clear();
+  if (job.spec.command.empty()) job.spec.command = {"(script)"};
+  SQLite::Statement& spec = statement("UPDATE spec SET spec = ? WHERE number = ?");
+  spec.bind(1, to_json(job.spec).dump());
+  spec.bind(2, job.number);
+  spec.exec();
+}
+
+void Journal::Tables::set(const std::string& key, const std::string& value) {
+  SQLite::Statement& row = statement("INSERT OR REPLACE INTO setting VALUES (?, ?)");
+  row.bind(1, key);
+  row.bind(2, value);
+  row.exec();
+}
+
+const std::string& Journal::Tables::select_jobs() {
+  static const std::string sql =
+      "SELECT job.number, user, uid, gid, submitted, life, spec.spec FROM job JOIN spec "
+      "ON spec.number = job.number ";
+  return sql;
+}
+
+Expected<JobRecord> Journal::Tables::read_job(SQLite::Statement& row) {
+  JobRecord job;
+  job.number = row.getColumn(0).getInt64();
+  job.owner.user = row.getColumn(1).getString();
+  job.owner.uid = static_cast<uid_t>(row.getColumn(2).getInt64());
+  job.owner.gid = static_cast<gid_t>(row.getColumn(3).getInt64());
+  job.submitted = Time{row.getColumn(4).getInt64()};
+  if (auto ok = life_from_json(row.getColumn(5).getString(), job); !ok)
+    return tl::make_unexpected(ok.error());
+  auto spec = parse_job_spec(row.getColumn(6).getString());
+  if (!spec) return fail("job {}: {}", job.number, spec.error().message);
+  job.spec = std::move(*spec);
+  return job;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,44 @@
+// The tables of the journal, and a connection to them with its prepared statements.
+//
+//   job      a row for each job; `ended` is null until it has, `life` changes with every phase
+//   spec     what was submitted, apart, so that lists need not read it
+//   event    what happened, in order
+//   setting  the policy, and what operators said of machines
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <string>
+#include <unordered_map>
+
+#include "live/job_record.h"
+#include "live/journal/journal.h"
+
+namespace trainyard {
+
+struct Journal::Tables {
+  static constexpr int kVersion = 1;
+
+  SQLite::Database db;
+  std::unordered_map<std::string, SQLite::Statement> statements;
+
+  Tables(const std::string& path, int flags) : db(path, flags) {}
+
+  /// Prepared once, ready to be bound.
+  SQLite::Statement& statement(const std::string& sql);
+
+  void create();
+  void insert(const JobRecord& job);
+  void update(const JobRecord& job);
+  void insert(const LiveEvent& event);
+  /// Of a job that ended long ago: its events go (but the last of all, whose number is taken), and
+  /// what it was submitted with is reduced to what history needs.
+  void strip(JobRecord& job);
+  void set(const std::string& key, const std::string& value);
+
+  /// From a row of `select_jobs`.
+  static Expected<JobRecord> read_job(SQLite::Statement& row);
+  static const std::string& select_jobs();
+};
+
+}  // namespace trainyard

@@ -1,0 +1,205 @@
+#include "live/live_yard.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "perf/checkpoint.h"
+#include "yard/plan.h"
+
+namespace trainyard {
+namespace {
+
+/// Of a job whose user says nothing.
+constexpr Duration kUsualTime = hours(1);
+constexpr std::uint64_t kSeed = 1;
+
+Duration in_seconds(double s) {
+  return duration_from_seconds(s).value_or(Duration{});
+}
+
+}  // namespace
+
+Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const JobRecord*>& jobs,
+                               const std::set<MachineId>& closed, Time now) {
+  workload_ = {};
+  numbers_.clear(), ids_.clear();
+  policy_.reset();
+  yard_ = std::make_unique<Yard>(cluster_, workload_, policy.rules());
+  policy_ = policy.build(*yard_, kSeed);
+  std::vector<const JobRecord*> known;
+  for (const JobRecord* job : jobs)
+    if (!job->is_held() && !job->has_ended()) known.push_back(job);
+  std::ranges::stable_sort(known, {}, [](const JobRecord* job) { return job->eligible; });
+  for (const JobRecord* job : known) add(*job, job->eligible);
+  std::vector<SavedJob> lives;
+  for (const JobRecord* job : known) lives.push_back(to_ids(job->life));
+  if (const Verdict verdict = yard_->restore(lives); verdict != Verdict::ok)
+    return fail("the jobs of the journal cannot be taken up on this machine: {}",
+                describe(verdict));
+  (void)yard_->apply({std::max(now, yard_->now()), EventKind::clock});
+  for (const MachineId machine : closed)
+    (void)yard_->apply(Event::of(yard_->now(), EventKind::machine_closed, machine));
+  yard_->listen(*this);
+  for (const JobRecord* job : known)
+    if (job->progress) learn(*job);
+  return {};
+}
+
+Resources LiveYard::demand(const JobSpec& spec) const {
+  Resources each = spec.per_worker;
+  const Machine& machine = cluster_.machines.front();
+  const auto part = [&](std::int32_t of) {
+    return static_cast<std::int32_t>(static_cast<std::int64_t>(of) * each.gpus /
+                                     std::max(machine.capacity.gpus, 1));
+  };
+  if (each.milli_cpus == 0) each.milli_cpus = part(machine.capacity.milli_cpus);
+  if (each.memory_mib == 0) each.memory_mib = part(machine.capacity.memory_mib);
+  return each;
+}
+
+std::string LiveYard::misfit(const JobSpec& spec) const {
+  Job job;
+  job.workers = job.min_workers = job.max_workers = spec.workers;
+  job.per_worker = demand(spec);
+  return trainyard::misfit(workload_, job, cluster_);
+}
+
+Job LiveYard::make_job(const JobRecord& record, Time eligible) {
+  const JobSpec& spec = record.spec;
+  Job job;
+  job.submit = eligible;
+  job.duration = job.estimate = spec.time.us > 0 ? spec.time : kUsualTime;
+  job.grace = spec.grace;
+  if (record.pause_took) job.declared_pause = *record.pause_took;
+  job.per_worker = demand(spec);
+  job.workers = job.min_workers = job.max_workers = spec.workers;
+  job.user = UserId{workload_.users.add(record.owner.user)};
+  job.job_class = spec.job_class;
+  if (!spec.model.empty()) {
+    job.model = ModelId{static_cast<std::uint16_t>(workload_.models.add(spec.model))};
+    if (const auto known = measured_.find(spec.model); known != measured_.end())
+      job.save = known->second.save, job.load = known->second.load;
+  }
+  return job;
+}
+
+void LiveYard::add(const JobRecord& record, Time eligible) {
+  const JobId id{static_cast<std::uint32_t>(workload_.jobs.size())};
+  workload_.jobs.push_back(make_job(record, eligible));
+  workload_.names.push_back(std::to_string(record.number));
+  numbers_.push_back(record.number);
+  ids_[record.number] = id;
+}
+
+Verdict LiveYard::submit(const JobRecord& record, Time now) {
+  add(record, now);
+  return yard_->apply(Event::of(now, EventKind::submitted, id(record.number)));
+}
+
+Verdict LiveYard::apply(EventKind kind, JobNumber number, Time now) {
+  const JobId job = id(number);
+  // How much work a job has is known when it is done.
+  if (kind == EventKind::finished) workload_.jobs[index(job)].duration = ran(number, now);
+  return yard_->apply(Event::of(now, kind, job));
+}
+
+Verdict LiveYard::apply(EventKind kind, MachineId machine, Time now) {
+  return yard_->apply(Event::of(now, kind, machine));
+}
+
+Duration LiveYard::ran(JobNumber number, Time now) const {
+  const JobState& state = yard_->state(id(number));
+  if (state.phase != Phase::running) return state.done;
+  return state.done +
+         work_done(yard_->job(id(number)), now - state.since, yard_->slowdown(id(number)));
+}
+
+void LiveYard::learn(const JobRecord& record) {
+  const auto found = ids_.find(record.number);
+  if (found == ids_.end()) return;
+  Job& job = workload_.jobs[index(found->second)];
+  if (record.pause_took) job.declared_pause = *record.pause_took;
+  if (!record.progress) return;
+  const JobProgress& progress = *record.progress;
+  if (progress.save_s) job.save = in_seconds(*progress.save_s);
+  if (progress.load_s) job.load = in_seconds(*progress.load_s);
+  if (!record.spec.model.empty() && (progress.save_s || progress.load_s))
+    measured_[record.spec.model] = {job.save, job.load};
+  if (progress.total > 0 && progress.step > 0 && progress.step <= progress.total) {
+    const Duration so_far = ran(record.number, yard_->now());
+    const double whole =
+        so_far.seconds() * static_cast<double>(progress.total) / static_cast<double>(progress.step);
+    if (so_far.us > 0) job.estimate = std::max(in_seconds(whole), microseconds(1));
+  }
+}
+
+Time LiveYard::decide(Time now) {
+  (void)yard_->apply({std::max(now, yard_->now()), EventKind::clock});
+  Plan plan(*yard_);
+  policy_->decide(plan);
+  refused_ += plan.refused();
+  return plan.wake();
+}
+
+std::vector<LiveYard::Order> LiveYard::take_orders() {
+  std::vector<Order> orders;
+  for (const trainyard::Order& order : yard_->orders())
+    orders.push_back({order.kind, number(order.job)});
+  yard_->clear_orders();
+  return orders;
+}
+
+void LiveYard::take_changed(const std::function<void(JobNumber, const SavedJob&)>& visit) {
+  for (const JobNumber number : changed_) visit(number, to_numbers(yard_->save(id(number))));
+  changed_.clear();
+}
+
+void LiveYard::on_phase(JobId job, Phase /*from*/, Phase /*to*/) {
+  changed_.insert(number(job));
+}
+
+std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
+  const JobId job = id(number);
+  const Placement& placement = yard_->placement(job);
+  const std::int32_t each = yard_->job(job).per_worker.gpus;
+  std::vector<WorkerPlace> workers;
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    std::uint64_t left = yard_->gpu_mask(job, i);
+    for (std::int32_t w = 0; w < placement[i].workers; ++w) {
+      WorkerPlace& worker = workers.emplace_back();
+      worker.machine = placement[i].machine;
+      for (std::int32_t g = 0; g < each; ++g, left &= left - 1)
+        worker.gpus.push_back(std::countr_zero(left));
+    }
+  }
+  return workers;
+}
+
+namespace {
+
+template <class Translate>
+SavedJob translated(SavedJob life, Translate translate) {
+  if (life.room_for != kNoJob) life.room_for = translate(life.room_for);
+  std::vector<JobId> others;
+  for (const JobId job : life.yielded_to)
+    if (const JobId other = translate(job); other != kNoJob) others.push_back(other);
+  life.yielded_to = std::move(others);
+  return life;
+}
+
+}  // namespace
+
+/// Whom it gave way to may have ended: then it does not matter any more.
+SavedJob LiveYard::to_ids(SavedJob life) const {
+  return translated(std::move(life), [&](JobId number) {
+    const auto found = ids_.find(static_cast<JobNumber>(number));
+    return found == ids_.end() ? kNoJob : found->second;
+  });
+}
+
+SavedJob LiveYard::to_numbers(SavedJob life) const {
+  return translated(std::move(life),
+                    [&](JobId job) { return JobId{static_cast<std::uint32_t>(number(job))}; });
+}
+
+}  // namespace trainyard

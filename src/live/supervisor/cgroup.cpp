@@ -1,0 +1,198 @@
+#include "live/supervisor/cgroup.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <sstream>
+
+#include "live/supervisor/files.h"
+#include "live/supervisor/process_tree.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t kPeriodUs = 100'000;
+
+bool has_word(std::string_view text, std::string_view word, std::string_view separators) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(separators), text.size());
+    if (text.substr(0, end) == word) return true;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return false;
+}
+
+/// The kernel writes a blank in a path as \040, and so on.
+std::string unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    int code = 0;
+    if (text[i] == '\\' && i + 3 < text.size() &&
+        std::from_chars(&text[i + 1], &text[i + 4], code, 8).ptr == &text[i + 4]) {
+      plain += static_cast<char>(code);
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+std::string read_or_empty(const std::string& path) {
+  return read_small_file(path).value_or("");
+}
+
+/// Each folder on the way to `name` below `root`; false if one cannot be made.
+bool make_folders(const std::string& root, const std::string& name, std::string_view controllers) {
+  std::size_t end = 0;
+  while (end != std::string::npos) {
+    // v2 hands controllers down one level at a time.
+    const std::string above = end == 0 ? root : root + "/" + name.substr(0, end);
+    if (!controllers.empty() && !write_to(above + "/cgroup.subtree_control", controllers))
+      return false;
+    end = name.find('/', end + 1);
+    const std::string folder = root + "/" + name.substr(0, end);
+    if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) return false;
+  }
+  return true;
+}
+
+std::string controllers_of(const CgroupPlaces& places) {
+  std::string text = places.unified_cpu ? "+cpu" : "";
+  if (places.unified_memory) text += text.empty() ? "+memory" : " +memory";
+  return text;
+}
+
+/// Whether a group made below `root` has this file and lets itself be written to.
+bool can_be_used(const std::string& root, const std::string& parent, std::string_view controllers,
+                 std::string_view file) {
+  const std::string name = fmt::format("{}/probe.{}", parent, ::getpid());
+  if (!make_folders(root, name, controllers)) return false;
+  const std::string group = root + "/" + name;
+  const bool usable = ::access(fmt::format("{}/{}", group, file).c_str(), W_OK) == 0;
+  ::rmdir(group.c_str());
+  return usable;
+}
+
+}  // namespace
+
+CgroupPlaces mounted_cgroups(std::string_view mountinfo) {
+  CgroupPlaces places;
+  std::istringstream lines{std::string(mountinfo)};
+  // 36 35 98:0 /root /mount/point rw,noatime master:1 - type source options
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    std::istringstream front(line.substr(0, dash)), back(line.substr(dash + 3));
+    std::string id, parent, device, root, point, type, source, options;
+    front >> id >> parent >> device >> root >> point;
+    back >> type >> source >> options;
+    point = unescaped(point);
+    if (type == "cgroup2") places.unified = point;
+    if (type == "cgroup" && has_word(options, "cpu", ",")) places.cpu = point;
+    if (type == "cgroup" && has_word(options, "memory", ",")) places.memory = point;
+  }
+  if (places.unified.empty()) return places;
+  const std::string controllers = read_or_empty(places.unified + "/cgroup.controllers");
+  places.unified_cpu = has_word(controllers, "cpu", " \n");
+  places.unified_memory = has_word(controllers, "memory", " \n");
+  return places;
+}
+
+CgroupPlaces usable_cgroups(const std::string& parent) {
+  CgroupPlaces places = mounted_cgroups(read_or_empty("/proc/self/mountinfo"));
+  if (places.unified_cpu && !can_be_used(places.unified, parent, controllers_of(places), "cpu.max"))
+    places.unified_cpu = places.unified_memory = false;
+  if (!places.unified.empty() && !can_be_used(places.unified, parent, "", "cgroup.kill"))
+    places.unified.clear();
+  if (places.unified_cpu || places.cpu.empty() ||
+      !can_be_used(places.cpu, parent, "", "cpu.cfs_quota_us"))
+    places.cpu.clear();
+  if (places.unified_memory || places.memory.empty() ||
+      !can_be_used(places.memory, parent, "", "memory.limit_in_bytes"))
+    places.memory.clear();
+  return places;
+}
+
+RunCgroup::RunCgroup(CgroupPlaces places, std::string name)
+    : places_(std::move(places)), name_(std::move(name)) {
+  for (const std::string* root : {&places_.unified, &places_.cpu, &places_.memory})
+    if (!root->empty()) doors_.push_back(group(*root) + "/cgroup.procs");
+}
+
+void RunCgroup::make(const Resources& limits) {
+  doors_.clear();
+  for (std::string* root : {&places_.unified, &places_.cpu, &places_.memory}) {
+    if (root->empty()) continue;
+    const bool is_unified = root == &places_.unified;
+    if (make_folders(*root, name_, is_unified ? controllers_of(places_) : ""))
+      doors_.push_back(group(*root) + "/cgroup.procs");
+    else
+      root->clear();
+  }
+  if (places_.unified.empty()) places_.unified_cpu = places_.unified_memory = false;
+  limit_cpu(limits.milli_cpus);
+  limit_memory(limits.memory_mib);
+}
+
+void RunCgroup::limit_cpu(std::int32_t milli_cpus) const {
+  if (milli_cpus <= 0) return;
+  const std::int64_t quota = milli_cpus * kPeriodUs / 1000;
+  if (places_.unified_cpu)
+    write_to(group(places_.unified) + "/cpu.max", fmt::format("{} {}", quota, kPeriodUs));
+  if (places_.cpu.empty()) return;
+  write_to(group(places_.cpu) + "/cpu.cfs_period_us", std::to_string(kPeriodUs));
+  write_to(group(places_.cpu) + "/cpu.cfs_quota_us", std::to_string(quota));
+}
+
+void RunCgroup::limit_memory(std::int32_t mib) const {
+  if (mib <= 0) return;
+  const std::string bytes = std::to_string(std::int64_t{mib} << 20);
+  if (places_.unified_memory) write_to(group(places_.unified) + "/memory.max", bytes);
+  if (!places_.memory.empty()) write_to(group(places_.memory) + "/memory.limit_in_bytes", bytes);
+}
+
+std::vector<pid_t> RunCgroup::members() const {
+  std::vector<pid_t> pids;
+  for (const std::string& door : doors_) {
+    std::istringstream text(read_or_empty(door));
+    for (pid_t pid = 0; text >> pid;) pids.push_back(pid);
+  }
+  std::sort(pids.begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  return pids;
+}
+
+void RunCgroup::kill() const {
+  if (!places_.unified.empty() && write_to(group(places_.unified) + "/cgroup.kill", "1")) return;
+  // A number that was just given to another process must not be struck: asked again when held.
+  const auto is_member = [this](pid_t pid) {
+    const std::vector<pid_t> pids = members();
+    return std::binary_search(pids.begin(), pids.end(), pid);
+  };
+  for (const pid_t pid : members()) kill_if(pid, is_member);
+}
+
+bool RunCgroup::ran_out_of_memory() const {
+  std::string text;
+  if (places_.unified_memory)
+    text = read_or_empty(group(places_.unified) + "/memory.events");
+  else if (!places_.memory.empty())
+    text = read_or_empty(group(places_.memory) + "/memory.oom_control");
+  std::istringstream words(text);
+  std::string word;
+  for (std::int64_t count = 0; words >> word >> count;)
+    if (word == "oom_kill") return count > 0;
+  return false;
+}
+
+void RunCgroup::remove() const {
+  for (const std::string* root : {&places_.unified, &places_.cpu, &places_.memory})
+    if (!root->empty()) ::rmdir(group(*root).c_str());
+}
+
+}  // namespace trainyard

@@ -1,0 +1,25 @@
+// What a worker's process finds in its environment: what its user submitted, and on top of it what
+// torch.distributed, Slurm's clients and our own library look for (docs/jobs.md lists all of it).
+//
+// The directory STATE/bin with a `scontrol` that knows this job stands first in PATH. First,
+// because SLURM_JOB_ID is a number of ours: on a machine that also belongs to a Slurm cluster, the
+// real scontrol would requeue somebody else's job of that number. For the same reason no SLURM_
+// variable of the environment that the job was submitted from reaches it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "live/supervisor/run_plan.h"
+
+namespace trainyard {
+
+/// "NAME=value", by name.
+std::vector<std::string> worker_environment(const RunPlan& plan, std::int32_t rank);
+
+/// What every process of a run was started with and no other has: for finding those that are left.
+std::vector<std::string> marks_of_run(const std::string& state, std::int64_t job,
+                                      std::uint32_t run);
+
+}  // namespace trainyard

@@ -1,0 +1,26 @@
+// Finding processes that somebody may not want found, and ending the right ones: a number is held
+// by a pidfd before it is looked at a second time, so that none that was given anew is struck.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard {
+
+/// All below `root`. One that lost its parent is below the next subreaper above it, which `root`
+/// must be: so neither a session of its own nor a double fork hides a process.
+std::vector<pid_t> descendants(pid_t root);
+bool is_descendant(pid_t pid, pid_t root);
+
+/// Processes that were started with all of these "NAME=value" in their environment.
+std::vector<pid_t> processes_with_environment(const std::vector<std::string>& variables);
+bool has_environment(pid_t pid, const std::vector<std::string>& variables);
+
+/// SIGKILL, if it still is what `is_meant` says.
+void kill_if(pid_t pid, const std::function<bool(pid_t)>& is_meant);
+
+}  // namespace trainyard

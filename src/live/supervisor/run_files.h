@@ -1,0 +1,23 @@
+// The supervisor's side of the files in run_plan.h: that a run is begun at most once, and that its
+// end can be recorded even when the disk has become full meanwhile.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "live/supervisor/files.h"
+#include "live/supervisor/run_plan.h"
+
+namespace trainyard {
+
+struct BegunRun {
+  Descriptor lock;     // held by this process until it ends
+  Descriptor started;  // to be written when all workers run
+  Descriptor end;      // exit.json as it will be, with its place on disk taken
+};
+
+/// Fails if another supervisor has the run, or if it was begun, or given up, before.
+Expected<BegunRun> begin_run(const std::string& directory);
+Expected<void> record_end(const std::string& directory, const Descriptor& file, RunEnd end);
+
+}  // namespace trainyard

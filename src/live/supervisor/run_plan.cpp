@@ -1,0 +1,149 @@
+#include "live/supervisor/run_plan.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json as_json(const StopOrder& order) {
+  return {{"signal", order.signal},
+          {"leader_only", order.leader_only},
+          {"grace_ms", order.grace.us / 1000},
+          {"kill_wait_ms", order.kill_wait.us / 1000}};
+}
+
+StopOrder stop_order_from(const json& value) {
+  return {.signal = value.at("signal").get<int>(),
+          .leader_only = value.at("leader_only").get<bool>(),
+          .grace = microseconds(1000) * value.at("grace_ms").get<std::int64_t>(),
+          .kill_wait = microseconds(1000) * value.at("kill_wait_ms").get<std::int64_t>()};
+}
+
+json as_json(const CgroupPlaces& places) {
+  return {{"unified", places.unified},
+          {"cpu", places.cpu},
+          {"memory", places.memory},
+          {"unified_cpu", places.unified_cpu},
+          {"unified_memory", places.unified_memory}};
+}
+
+CgroupPlaces cgroup_places_from(const json& value) {
+  return {.unified = value.at("unified").get<std::string>(),
+          .cpu = value.at("cpu").get<std::string>(),
+          .memory = value.at("memory").get<std::string>(),
+          .unified_cpu = value.at("unified_cpu").get<bool>(),
+          .unified_memory = value.at("unified_memory").get<bool>()};
+}
+
+template <class T>
+void get(const json& from, const char* field, T& to) {
+  from.at(field).get_to(to);
+}
+
+RunPlan run_plan_from(const json& value) {
+  RunPlan plan;
+  get(value, "job", plan.job), get(value, "run", plan.run), get(value, "name", plan.name);
+  get(value, "state", plan.state), get(value, "host", plan.host);
+  get(value, "uid", plan.uid), get(value, "gid", plan.gid), get(value, "groups", plan.groups);
+  get(value, "user", plan.user), get(value, "home", plan.home), get(value, "shell", plan.shell);
+  get(value, "command", plan.command), get(value, "has_script", plan.has_script);
+  get(value, "directory", plan.directory), get(value, "environment", plan.environment);
+  get(value, "worker_gpus", plan.per_worker.gpus);
+  get(value, "worker_milli_cpus", plan.per_worker.milli_cpus);
+  get(value, "worker_memory_mib", plan.per_worker.memory_mib);
+  get(value, "gpus", plan.gpus), get(value, "restarts", plan.restarts);
+  plan.stop = stop_order_from(value.at("stop"));
+  plan.cgroups = cgroup_places_from(value.at("cgroups"));
+  get(value, "cgroup", plan.cgroup);
+  return plan;
+}
+
+/// These files are ours: one that is torn or of another version is all that can be wrong.
+template <class From>
+auto parse(std::string_view text, const char* what, From from) -> Expected<decltype(from(json()))> {
+  try {
+    return from(json::parse(text));
+  } catch (const json::exception& error) {
+    return fail("not {}: {}", what, error.what());
+  }
+}
+
+}  // namespace
+
+std::string run_directory(std::string_view state, std::int64_t job, std::uint32_t run) {
+  return fmt::format("{}/runs/{}.{}", state, job, run);
+}
+
+std::string checkpoint_directory(std::string_view state, std::int64_t job) {
+  return fmt::format("{}/checkpoints/{}", state, job);
+}
+
+std::string to_json(const RunPlan& plan) {
+  return text_of({{"job", plan.job},
+                  {"run", plan.run},
+                  {"name", plan.name},
+                  {"state", plan.state},
+                  {"host", plan.host},
+                  {"uid", plan.uid},
+                  {"gid", plan.gid},
+                  {"groups", plan.groups},
+                  {"user", plan.user},
+                  {"home", plan.home},
+                  {"shell", plan.shell},
+                  {"command", plan.command},
+                  {"has_script", plan.has_script},
+                  {"directory", plan.directory},
+                  {"environment", plan.environment},
+                  {"worker_gpus", plan.per_worker.gpus},
+                  {"worker_milli_cpus", plan.per_worker.milli_cpus},
+                  {"worker_memory_mib", plan.per_worker.memory_mib},
+                  {"gpus", plan.gpus},
+                  {"restarts", plan.restarts},
+                  {"stop", as_json(plan.stop)},
+                  {"cgroups", as_json(plan.cgroups)},
+                  {"cgroup", plan.cgroup}});
+}
+
+std::string to_json(const StopOrder& order) {
+  return text_of(as_json(order));
+}
+
+std::string to_json(const RunEnd& end) {
+  return text_of({{"kind", static_cast<int>(end.kind)},
+                  {"status", end.status},
+                  {"asked_requeue", end.asked_requeue},
+                  {"at_us", end.at.us},
+                  {"why", end.why}});
+}
+
+Expected<RunPlan> parse_run_plan(std::string_view text) {
+  return parse(text, "the description of a run", run_plan_from);
+}
+
+Expected<StopOrder> parse_stop_order(std::string_view text) {
+  return parse(text, "an order to stop", stop_order_from);
+}
+
+Expected<RunEnd> parse_run_end(std::string_view text) {
+  return parse(text, "the end of a run", [](const json& value) {
+    return RunEnd{.kind = static_cast<RunEnd::Kind>(value.at("kind").get<std::uint8_t>()),
+                  .status = value.at("status").get<int>(),
+                  .asked_requeue = value.at("asked_requeue").get<bool>(),
+                  .at = {value.at("at_us").get<std::int64_t>()},
+                  .why = value.at("why").get<std::string>()};
+  });
+}
+
+Time wall_clock_now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,95 @@
+// What passes between the engine and a run's supervisor, as files in the run's directory:
+//
+//   run.json   what to run; written before the supervisor is started (0600: it holds the user's
+//              environment)
+//   started    made by whoever comes first: the supervisor before it starts a worker, or a daemon
+//              that finds it missing after a restart and thereby makes sure that no worker ever
+//              starts. Blank until all workers run, then the time.
+//   lock       held by the supervisor as long as it lives (fcntl: the kernel tells whose it is)
+//   stop       the job is asked to leave, and how; the job's own processes may look for it
+//   exit.json  how it ended, when nothing of it is left
+//   out.W.N    what worker W wrote, see log_segments.h
+//   job/       the job's own: report.json, requeue
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "base/resources.h"
+#include "base/time.h"
+#include "live/supervisor/cgroup.h"
+
+namespace trainyard {
+
+/// How a run is to be stopped, as of the time that it is asked; see the stop sequence in engine.h.
+struct StopOrder {
+  int signal = 0;  // 0: SIGTERM does
+  bool leader_only = false;
+  Duration grace, kill_wait;
+
+  bool operator==(const StopOrder&) const = default;
+};
+
+struct RunPlan {
+  std::int64_t job = 0;
+  std::uint32_t run = 0;
+  std::string name;
+  std::string state;  // the state directory, absolute
+  std::string host;
+
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;  // all of the user's: only who can look users up knows them
+  std::string user, home, shell;
+
+  std::vector<std::string> command;
+  bool has_script = false;  // the file `script` is run, with `command` as its arguments
+  std::string directory;
+  std::map<std::string, std::string> environment;
+
+  Resources per_worker;
+  std::vector<std::vector<std::int32_t>> gpus;  // by rank
+  std::uint32_t restarts = 0;
+  StopOrder stop;  // what the job declared: how it is stopped if the file `stop` cannot be written
+  CgroupPlaces cgroups;
+  std::string cgroup;  // the name of its group in each of them
+
+  bool operator==(const RunPlan&) const = default;
+};
+
+/// How a run ended.
+struct RunEnd {
+  enum class Kind : std::uint8_t {
+    exited,
+    refused,  // it could not be started, by a fault of the job
+    lost      // the machine went down under it
+  };
+  Kind kind = Kind::exited;
+  int status = 0;
+  bool asked_requeue = false;
+  Time at;  // by the wall clock
+  std::string why;
+
+  bool operator==(const RunEnd&) const = default;
+};
+
+std::string run_directory(std::string_view state, std::int64_t job, std::uint32_t run);
+std::string checkpoint_directory(std::string_view state, std::int64_t job);
+
+std::string to_json(const RunPlan& plan);
+std::string to_json(const StopOrder& order);
+std::string to_json(const RunEnd& end);
+Expected<RunPlan> parse_run_plan(std::string_view text);
+Expected<StopOrder> parse_stop_order(std::string_view text);
+Expected<RunEnd> parse_run_end(std::string_view text);
+
+/// Now, by the clock that a machine's users see.
+Time wall_clock_now();
+
+}  // namespace trainyard

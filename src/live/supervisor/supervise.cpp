@@ -1,0 +1,245 @@
+#include "live/supervisor/supervise.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+#include "live/supervisor/process_tree.h"
+#include "live/supervisor/worker.h"
+
+namespace trainyard {
+namespace {
+
+constexpr Duration kGraceOfGang = seconds(5);
+constexpr Duration kKillAgain = microseconds(20'000);
+constexpr std::uint64_t kSignals = ~std::uint64_t{0};  // among the events; others are ranks
+constexpr std::size_t kReadBytes = 1 << 16;
+
+Time steady_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
+}
+
+/// As a shell has it.
+int shell_status(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string describe_end(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("exit status {}", WEXITSTATUS(status));
+  const char* name = ::sigabbrev_np(WTERMSIG(status));
+  return fmt::format("killed by signal {} (SIG{})", WTERMSIG(status), name ? name : "?");
+}
+
+}  // namespace
+
+Supervisor::Supervisor(std::string directory, RunPlan plan)
+    : directory_(std::move(directory)),
+      plan_(std::move(plan)),
+      cgroup_(plan_.cgroups, plan_.cgroup),
+      events_(::epoll_create1(EPOLL_CLOEXEC)) {}
+
+void Supervisor::listen_to_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int number : {SIGCHLD, SIGUSR1, SIGTERM}) ::sigaddset(&set, number);
+  ::sigprocmask(SIG_SETMASK, &set, nullptr);
+  // A terminal's or a session's end is none of the run's business.
+  for (const int number : {SIGHUP, SIGINT, SIGPIPE}) ::signal(number, SIG_IGN);
+  signals_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = kSignals}};
+  ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, signals_.get(), &event);
+}
+
+RunEnd Supervisor::run(Descriptor started) {
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  listen_to_signals();
+  cgroup_.make(plan_.per_worker * static_cast<std::int32_t>(plan_.gpus.size()));
+  const auto ok = start_workers();
+  if (ok) {
+    const std::string at = std::to_string(wall_clock_now().us);
+    std::ignore = ::pwrite(started.get(), at.data(), at.size(), 0);
+  } else {
+    killing_ = true;
+  }
+  started.reset();
+  until_over();
+  RunEnd end = end_of_run();
+  cgroup_.remove();
+  if (!ok)
+    end = {.kind = RunEnd::Kind::refused, .status = 127, .at = end.at, .why = ok.error().message};
+  return end;
+}
+
+Expected<void> Supervisor::start_workers() {
+  for (std::size_t rank = 0; rank < plan_.gpus.size(); ++rank) {
+    const auto number = static_cast<std::int32_t>(rank);
+    auto process = start_worker(plan_, number, cgroup_.doors());
+    if (!process) return tl::make_unexpected(process.error());
+    workers_.push_back({.pid = process->pid,
+                        .output = std::move(process->output),
+                        .log = LogWriter(directory_, number)});
+    ++workers_left_;
+    epoll_event event{.events = EPOLLIN, .data = {.u64 = rank}};
+    ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, workers_.back().output.get(), &event);
+  }
+  return {};
+}
+
+void Supervisor::until_over() {
+  reap();
+  while (children_left_) {
+    if (workers_left_ == 0 && !stop_.has_begun()) killing_ = true;
+    take_stop_steps();
+    if (killing_) kill_all();
+    wait_for_events();
+    reap();
+  }
+  // Whoever else was handed the other end of a pipe is not waited for.
+  for (Worker& worker : workers_) pump(worker);
+}
+
+void Supervisor::wait_for_events() {
+  const Time next = next_wake();
+  int timeout_ms = -1;
+  if (next != Time::never()) {
+    const std::int64_t us = std::max<std::int64_t>(0, (next - steady_now()).us);
+    timeout_ms = static_cast<int>(std::min<std::int64_t>((us + 999) / 1000, 3'600'000));
+  }
+  std::array<epoll_event, 16> events;
+  const int count = ::epoll_wait(events_.get(), events.data(), events.size(), timeout_ms);
+  for (int i = 0; i < count; ++i) {
+    if (events[i].data.u64 == kSignals)
+      on_signal();
+    else
+      pump(workers_[events[i].data.u64]);
+  }
+}
+
+Time Supervisor::next_wake() const {
+  const Time again = killing_ ? steady_now() + kKillAgain : Time::never();
+  return std::min(again, stop_.next());
+}
+
+void Supervisor::on_signal() {
+  signalfd_siginfo info;
+  while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGUSR1) read_stop_order();
+    if (info.ssi_signo == SIGTERM) {
+      going_down_ = !stop_.has_begun();
+      stop_.order(plan_.stop, steady_now());
+    }
+  }
+}
+
+void Supervisor::read_stop_order() {
+  const auto text = read_small_file(directory_ + "/stop");
+  const auto order = text ? parse_stop_order(*text) : tl::make_unexpected(text.error());
+  stop_.order(order.value_or(plan_.stop), steady_now());
+}
+
+/// One worker's part per turn, so that one that prints without end does not keep the others
+/// waiting.
+void Supervisor::pump(Worker& worker) {
+  std::array<char, kReadBytes> part;
+  ssize_t got = 0;
+  for (int turn = 0; turn < 16; ++turn) {
+    got = ::read(worker.output.get(), part.data(), part.size());
+    if (got <= 0) break;
+    worker.log.write({part.data(), static_cast<std::size_t>(got)}, steady_now());
+  }
+  if (got == 0) worker.output.reset();
+}
+
+void Supervisor::reap() {
+  for (;;) {
+    int status = 0;
+    const pid_t pid = ::waitpid(-1, &status, WNOHANG);
+    if (pid < 0 && errno == EINTR) continue;
+    if (pid <= 0) {
+      children_left_ = pid == 0;
+      return;
+    }
+    const auto worker = std::find_if(workers_.begin(), workers_.end(), [&](const Worker& each) {
+      return !each.ended && each.pid == pid;
+    });
+    if (worker != workers_.end())
+      on_worker_end(static_cast<std::size_t>(worker - workers_.begin()), status);
+  }
+}
+
+void Supervisor::on_worker_end(std::size_t rank, int status) {
+  workers_[rank].ended = true;
+  --workers_left_;
+  if (shell_status(status) == 0 || status_ != 0) return;
+  status_ = shell_status(status);
+  why_ = describe_end(status);
+  if (workers_.size() == 1) return;
+  why_ = fmt::format("worker {}: {}", rank, why_);
+  if (workers_left_ > 0)
+    stop_.order({.signal = 0, .leader_only = false, .grace = kGraceOfGang, .kill_wait = {}},
+                steady_now());
+}
+
+void Supervisor::take_stop_steps() {
+  using Step = StopSequence::Step;
+  for (Step step = stop_.take(steady_now()); step != Step::none; step = stop_.take(steady_now())) {
+    if (step == Step::kill) {
+      killing_ = true;
+      continue;
+    }
+    signal_workers(SIGCONT, false);
+    if (step == Step::ask) signal_workers(stop_.asked().signal, stop_.asked().leader_only);
+    if (step == Step::terminate) signal_workers(SIGTERM, false);
+  }
+}
+
+/// A group outlives its first process while anybody is in it; when nobody is, its number may become
+/// that of a stranger.
+void Supervisor::signal_workers(int number, bool leader_only) const {
+  const std::vector<pid_t> all = descendants(::getpid());
+  for (const Worker& worker : workers_) {
+    const bool exists = !worker.ended || std::any_of(all.begin(), all.end(), [&](pid_t pid) {
+      return ::getpgid(pid) == worker.pid;
+    });
+    if (leader_only && !worker.ended) ::kill(worker.pid, number);
+    if (!leader_only && exists) ::kill(-worker.pid, number);
+  }
+}
+
+void Supervisor::kill_all() const {
+  cgroup_.kill();
+  const pid_t self = ::getpid();
+  for (const pid_t pid : descendants(self))
+    kill_if(pid, [self](pid_t held) { return is_descendant(held, self); });
+}
+
+RunEnd Supervisor::end_of_run() const {
+  RunEnd end{.status = status_, .at = wall_clock_now(), .why = why_};
+  struct stat about {};
+  end.asked_requeue =
+      ::lstat((directory_ + "/job/requeue").c_str(), &about) == 0 && S_ISREG(about.st_mode);
+  if (status_ != 0 && cgroup_.ran_out_of_memory()) {
+    const auto workers = static_cast<std::int64_t>(plan_.gpus.size());
+    end.why = fmt::format("out of memory: its limit is {}",
+                          format_memory(workers * plan_.per_worker.memory_mib));
+  }
+  if (going_down_) {
+    end.kind = RunEnd::Kind::lost;
+    end.why = "its supervisor was told to end, as when the machine goes down";
+  }
+  return end;
+}
+
+}  // namespace trainyard

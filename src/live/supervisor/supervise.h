@@ -1,0 +1,74 @@
+// Stays beside one run of a job from its start to the end of its last process, whatever becomes of
+// the daemon: starts the workers, keeps what they write, stops them when told, and records how the
+// run ended. Files are all it shares with the engine (run_plan.h); SIGUSR1 says that `stop` is new.
+//
+// When a run is over:
+//   asked to stop   when nothing is left of any worker: a shell that dies of SIGTERM while the
+//                   program it started still saves does not end the grace
+//   else            when the first process of every worker has ended; what they leave is killed
+//   a worker fails  the gang cannot go on: the others are stopped with a short grace
+//
+// A process cannot get out of sight: whatever loses its parent becomes a child of the supervisor.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "live/supervisor/cgroup.h"
+#include "live/supervisor/files.h"
+#include "live/supervisor/log_segments.h"
+#include "live/supervisor/run_plan.h"
+#include "live/supervisor/stop_sequence.h"
+
+namespace trainyard {
+
+class Supervisor {
+ public:
+  Supervisor(std::string directory, RunPlan plan);
+
+  /// The whole run, from the first worker's start on. `started` is told when all workers run.
+  RunEnd run(Descriptor started);
+
+ private:
+  struct Worker {
+    pid_t pid = 0;
+    Descriptor output;
+    LogWriter log;
+    bool ended = false;
+  };
+
+  void listen_to_signals();
+  Expected<void> start_workers();
+  void until_over();
+  void wait_for_events();
+  void on_signal();
+  void read_stop_order();
+  void pump(Worker& worker);
+  void reap();
+  void on_worker_end(std::size_t rank, int status);
+  void take_stop_steps();
+  void signal_workers(int number, bool leader_only) const;
+  void kill_all() const;
+  [[nodiscard]] Time next_wake() const;
+  [[nodiscard]] RunEnd end_of_run() const;
+
+  std::string directory_;
+  RunPlan plan_;
+  RunCgroup cgroup_;
+  Descriptor events_, signals_;
+  std::vector<Worker> workers_;
+  std::size_t workers_left_ = 0;
+  bool children_left_ = true;
+  bool killing_ = false;     // everything, until nothing is left
+  bool going_down_ = false;  // not the job is stopped but the machine
+  StopSequence stop_;
+  int status_ = 0;  // of the first worker that failed
+  std::string why_;
+};
+
+}  // namespace trainyard

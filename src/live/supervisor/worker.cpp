@@ -1,0 +1,172 @@
+#include "live/supervisor/worker.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "live/supervisor/environment.h"
+
+namespace trainyard {
+namespace {
+
+constexpr int kPipeBytes = 1 << 20;
+
+/// How far a process on its way to the user's program came, and what stopped it.
+struct Failure {
+  enum class Stage : int { output, cgroup, user, orphaned, directory, program };
+  Stage stage{};
+  int why = 0;
+};
+
+/// Everything that can be prepared before the fork.
+struct Preparation {
+  const RunPlan& plan;
+  const std::vector<std::string>& doors;
+  std::vector<char*> arguments, environment;
+  pid_t parent = 0;
+  int output = -1;
+};
+
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+bool become_user(const RunPlan& plan) {
+  if (::geteuid() != 0) return ::getuid() == plan.uid;
+  if (::setgroups(plan.groups.size(), plan.groups.data()) != 0) return false;
+  if (::setresgid(plan.gid, plan.gid, plan.gid) != 0) return false;
+  if (::setresuid(plan.uid, plan.uid, plan.uid) != 0) return false;
+  return plan.uid == 0 || ::setuid(0) != 0;
+}
+
+bool redirect(int output) {
+  const int null = ::open("/dev/null", O_RDONLY);
+  return null >= 0 && ::dup2(null, 0) == 0 && ::dup2(output, 1) == 1 && ::dup2(output, 2) == 2 &&
+         ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
+}
+
+/// Returns only if something is wrong.
+Failure become_worker(Preparation& prepared) {
+  using Stage = Failure::Stage;
+  const RunPlan& plan = prepared.plan;
+  ::setsid();
+  reset_signals();
+  ::umask(022);
+  if (!redirect(prepared.output)) return {Stage::output, errno};
+  for (const std::string& door : prepared.doors)
+    if (!write_to(door, "0")) return {Stage::cgroup, errno};
+  if (!become_user(plan)) return {Stage::user, errno};
+  // A change of user clears it, so it comes after that.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != prepared.parent) return {Stage::orphaned, 0};
+  if (::chdir(plan.directory.c_str()) != 0) return {Stage::directory, errno};
+  environ = prepared.environment.data();
+  ::execvp(prepared.arguments[0], prepared.arguments.data());
+  return {Stage::program, errno};
+}
+
+std::string first_line_of_script(const RunPlan& plan) {
+  const auto text = read_small_file(run_directory(plan.state, plan.job, plan.run) + "/script");
+  return text ? text->substr(0, text->find('\n')) : "";
+}
+
+tl::unexpected<Error> program_fails(const RunPlan& plan, int why) {
+  if (plan.has_script)
+    return fail("the script cannot be run: {} (its first line is {})", std::strerror(why),
+                quoted(first_line_of_script(plan)));
+  const std::string& program = plan.command[0];
+  if (why == ENOENT && program.find('/') == std::string::npos)
+    return fail("{}: there is no such command in the job's PATH", quoted(program));
+  return fail("{}: cannot be run: {}", quoted(program), std::strerror(why));
+}
+
+tl::unexpected<Error> explain(const RunPlan& plan, const Failure& failure) {
+  using Stage = Failure::Stage;
+  const char* why = std::strerror(failure.why);
+  switch (failure.stage) {
+    case Stage::directory:
+      return fail("the directory {} cannot be entered by user {}: {}", quoted(plan.directory),
+                  plan.user, why);
+    case Stage::program:
+      return program_fails(plan, failure.why);
+    case Stage::user:
+      return fail("user {} ({}): the worker cannot run as this user: {}", plan.user, plan.uid, why);
+    default:
+      return fail("a worker cannot be started: {}", why);
+  }
+}
+
+std::vector<char*> pointers(std::vector<std::string>& lines) {
+  std::vector<char*> all;
+  for (std::string& line : lines) all.push_back(line.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+struct Pipe {
+  Descriptor read, write;
+};
+
+Expected<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return fail("a worker cannot be started: no pipe: {}", std::strerror(errno));
+  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+Expected<Pipe> output_pipe(const RunPlan& plan) {
+  auto pipe = make_pipe();
+  if (!pipe) return pipe;
+  // Else who is not root could not open /dev/stdout; a job run by its own user needs no change.
+  if (::geteuid() == 0) std::ignore = ::fchown(pipe->write.get(), plan.uid, plan.gid);
+  ::fcntl(pipe->read.get(), F_SETPIPE_SZ, kPipeBytes);
+  ::fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+}  // namespace
+
+Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
+                                     const std::vector<std::string>& doors) {
+  auto output = output_pipe(plan), failures = make_pipe();
+  if (!output) return tl::make_unexpected(output.error());
+  if (!failures) return tl::make_unexpected(failures.error());
+  std::vector<std::string> arguments = plan.command, variables = worker_environment(plan, rank);
+  if (plan.has_script)
+    arguments.insert(arguments.begin(), run_directory(plan.state, plan.job, plan.run) + "/script");
+  if (arguments.empty()) return fail("there is no command to run");
+  Preparation prepared{.plan = plan,
+                       .doors = doors,
+                       .arguments = pointers(arguments),
+                       .environment = pointers(variables),
+                       .parent = ::getpid(),
+                       .output = output->write.get()};
+  const pid_t pid = ::fork();
+  if (pid < 0) return fail("a worker cannot be started: {}", std::strerror(errno));
+  if (pid == 0) {
+    const Failure failure = become_worker(prepared);
+    std::ignore = ::write(failures->write.get(), &failure, sizeof failure);
+    ::_exit(127);
+  }
+  failures->write.reset();
+  Failure failure;
+  ssize_t got = 0;
+  do got = ::read(failures->read.get(), &failure, sizeof failure);
+  while (got < 0 && errno == EINTR);
+  if (got != sizeof failure) return WorkerProcess{pid, std::move(output->read)};
+  ::waitpid(pid, nullptr, 0);
+  return explain(plan, failure);
+}
+
+}  // namespace trainyard

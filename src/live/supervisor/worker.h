@@ -1,0 +1,27 @@
+// The first process of one worker: in a session of its own, as the job's user and with that user's
+// groups only, in the run's control group, with its output in a pipe.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "live/supervisor/files.h"
+#include "live/supervisor/run_plan.h"
+
+namespace trainyard {
+
+struct WorkerProcess {
+  pid_t pid = 0;      // also its process group and session
+  Descriptor output;  // what it writes, to be read; does not block
+};
+
+/// Returns when the program runs, or says why it does not. `doors` are those of its control group.
+/// The process dies with the one that starts it.
+Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
+                                     const std::vector<std::string>& doors);
+
+}  // namespace trainyard

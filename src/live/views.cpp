@@ -1,0 +1,199 @@
+// What callers ask to see. Jobs come from the journal, so that nobody is shown what is not on disk.
+#include <bit>
+#include <sstream>
+
+#include "live/yardmaster.h"
+#include "workload/write.h"
+
+namespace trainyard {
+namespace {
+
+tl::unexpected<Refusal> not_found(JobNumber number) {
+  return tl::make_unexpected(
+      Refusal{Refusal::Kind::not_found, fmt::format("there is no job {} of yours", number)});
+}
+
+tl::unexpected<Refusal> unreadable(const Error& error) {
+  return tl::make_unexpected(Refusal{Refusal::Kind::unavailable, error.message});
+}
+
+std::string advice_for(const WaitReason& reason, const JobSpec& spec) {
+  if (reason.token == "resources" && spec.workers > 1)
+    return "ask for fewer workers, or wait; trainyard nodes shows what is free";
+  if (reason.token == "resources")
+    return "wait, or ask for less; trainyard nodes shows what is free";
+  if (reason.token == "placement") return "wait: a closer placement makes it faster";
+  if (reason.token == "room-being-made") return "nothing: it starts when they have left";
+  if (reason.token == "reservation")
+    return "declare a shorter --time if it is shorter: then it may go before";
+  if (spec.job_class == JobClass::batch && spec.time.us == 0)
+    return "declare how long it takes with --time; a short trial may go as --class trial";
+  return "wait; trainyard queue shows who is ahead";
+}
+
+}  // namespace
+
+Answer<JobRecord> Yardmaster::visible(const Identity& who, JobNumber number) const {
+  auto found = journal_.find(number);
+  if (!found) return unreadable(found.error());
+  if (!*found) return not_found(number);
+  JobRecord& job = **found;
+  if (who.role != Role::operator_ && (who.user != job.owner.user || who.uid != job.owner.uid))
+    return not_found(number);
+  job.spec.environment.clear();
+  return std::move(job);
+}
+
+Answer<JobRecord> Yardmaster::job(const Identity& who, JobNumber number) {
+  return visible(who, number);
+}
+
+Answer<JobPage> Yardmaster::jobs(const Identity& who, const JobFilter& asked) {
+  JobFilter filter = asked;
+  if (who.role != Role::operator_) {
+    if (filter.user && *filter.user != who.user) return JobPage{};
+    filter.user = who.user;
+  }
+  auto page = journal_.find(filter);
+  if (!page) return unreadable(page.error());
+  for (JobRecord& job : page->jobs) job.spec.environment.clear();
+  return std::move(*page);
+}
+
+Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber number) {
+  const auto record = visible(who, number);
+  if (!record) return tl::make_unexpected(record.error());
+  const std::lock_guard lock(state_mutex_);
+  const auto known = jobs_.find(number);
+  if (known == jobs_.end() || known->second.has_ended())
+    return WhyAnswer{std::string(state_name(record->phase())), "", {}, ""};
+  const JobRecord& job = known->second;
+  if (job.is_held()) {
+    std::string waits_for;
+    for (const JobNumber other : job.spec.after)
+      if (jobs_.contains(other))
+        waits_for += fmt::format("{}job {}", waits_for.empty() ? "" : ", ", other);
+    return WhyAnswer{"held",
+                     "dependency",
+                     {"dependency", fmt::format("starts after {} is done", waits_for), 0, {}},
+                     "trainyard show NUMBER tells how far the other is; cancel and submit without "
+                     "--after to start now"};
+  }
+  const Phase phase = yard_.phase(number);
+  WhyAnswer answer{std::string(state_name(phase)), "", {}, ""};
+  if (phase != Phase::queued && phase != Phase::reserved) return answer;
+  answer.reason = yard_.explain(number);
+  if (closed_.size() == engine_.cluster().machines.size()) {
+    answer.category = "held";
+    answer.reason = {
+        "drained", "every machine is drained: nothing new starts", answer.reason.place, {}};
+    answer.advice = "ask an operator for: trainyard resume " + engine_.cluster().machines[0].name;
+    return answer;
+  }
+  const std::string& token = answer.reason.token;
+  const bool lacks = token == "resources" || token == "placement" || token == "room-being-made";
+  answer.category = lacks ? "resources" : "priority";
+  answer.advice = advice_for(answer.reason, job.spec);
+  return answer;
+}
+
+Answer<Service::LogPage> Yardmaster::logs(const Identity& who, JobNumber number,
+                                          std::int32_t worker, std::uint32_t run,
+                                          std::uint64_t offset) {
+  constexpr std::size_t kAtOnce = 256 * 1024;
+  const auto job = visible(who, number);
+  if (!job) return tl::make_unexpected(job.error());
+  if (worker < 0 || worker >= job->spec.workers)
+    return tl::make_unexpected(Refusal{
+        Refusal::Kind::invalid,
+        fmt::format("worker {} is none of the job's 0 to {}", worker, job->spec.workers - 1)});
+  LogPage page;
+  page.run = run == 0 ? job->runs : run;
+  if (page.run > job->runs)
+    return tl::make_unexpected(Refusal{
+        Refusal::Kind::not_found,
+        fmt::format("job {} was started {} times, there is no run {}", number, job->runs, run)});
+  page.output.offset = offset;
+  page.at_end = job->has_ended() || page.run < job->runs;
+  if (page.run == 0) return page;
+  auto output = engine_.output({number, page.run}, worker, offset, kAtOnce);
+  if (!output)
+    return tl::make_unexpected(Refusal{Refusal::Kind::not_found, output.error().message});
+  page.output = std::move(*output);
+  page.at_end = page.at_end && page.output.text.size() < kAtOnce;
+  return page;
+}
+
+MachineView Yardmaster::view(MachineId id) const {
+  const Machine& machine = engine_.cluster().machine(id);
+  const Yard& yard = yard_.yard();
+  MachineView view{machine.name,
+                   engine_.cluster().kinds[index(machine.kind)],
+                   closed_.contains(id)    ? "drained"
+                   : yard.free().is_up(id) ? "up"
+                                           : "down",
+                   machine.capacity,
+                   yard.free().on(id),
+                   std::vector<JobNumber>(static_cast<std::size_t>(machine.capacity.gpus))};
+  for (const JobId job : yard.jobs_on(id)) {
+    const Placement& placement = yard.placement(job);
+    for (std::size_t i = 0; i < placement.size(); ++i)
+      if (placement[i].machine == id)
+        for (std::uint64_t left = yard.gpu_mask(job, i); left != 0; left &= left - 1)
+          view.by_gpu[static_cast<std::size_t>(std::countr_zero(left))] = yard_.number(job);
+  }
+  return view;
+}
+
+Answer<ClusterView> Yardmaster::cluster(const Identity& /*who*/) {
+  const std::lock_guard lock(state_mutex_);
+  ClusterView all;
+  for (std::uint32_t m = 0; m < engine_.cluster().machines.size(); ++m)
+    all.machines.push_back(view(MachineId{m}));
+  all.running = holding_.size();
+  all.queued = jobs_.size() - holding_.size();
+  return all;
+}
+
+Answer<PolicyView> Yardmaster::policy(const Identity& /*who*/) {
+  const std::lock_guard lock(state_mutex_);
+  return policy_;
+}
+
+Answer<std::string> Yardmaster::history(const Identity& who) {
+  Workload workload;
+  std::optional<std::string> user;
+  if (who.role != Role::operator_) user = who.user;
+  const auto add = [&](const JobRecord& record) {
+    if (record.phase() != Phase::done || record.life.state.done.us <= 0) return;
+    Job job;
+    job.submit = record.submitted;
+    job.duration = record.life.state.done;
+    job.estimate = record.spec.time.us > 0 ? record.spec.time : job.duration;
+    job.grace = record.spec.grace;
+    if (record.pause_took) job.grace = *record.pause_took;
+    if (record.progress && record.progress->load_s)
+      job.load = duration_from_seconds(*record.progress->load_s).value_or(Duration{});
+    job.per_worker = record.spec.per_worker;
+    job.workers = job.min_workers = job.max_workers = record.spec.workers;
+    job.user = UserId{workload.users.add(record.owner.user)};
+    job.job_class = record.spec.job_class;
+    if (!record.spec.model.empty())
+      job.model = ModelId{static_cast<std::uint16_t>(workload.models.add(record.spec.model))};
+    workload.jobs.push_back(job);
+    workload.names.push_back(std::to_string(record.number));
+  };
+  if (auto read = journal_.each_ended(user, add); !read) return unreadable(read.error());
+  const Time first = workload.jobs.empty() ? Time{} : workload.jobs.front().submit;
+  for (Job& job : workload.jobs) job.submit = Time{} + (job.submit - first);
+  std::ostringstream out;
+  write_native(workload, out);
+  return out.str();
+}
+
+Counters Yardmaster::counters() const {
+  const std::lock_guard lock(state_mutex_);
+  return counters_;
+}
+
+}  // namespace trainyard

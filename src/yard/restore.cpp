@@ -1,0 +1,151 @@
+// The yard over the end of a process: what is saved of a job, and how a new yard takes it up.
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "yard/yard.h"
+
+namespace trainyard {
+namespace {
+
+bool has_place(Phase phase) {
+  return phase == Phase::reserved || holds_gpus(phase);
+}
+
+/// The gang as the plan placed it, on machines and GPUs that exist.
+Verdict check_place(const SavedJob& saved, const Shape& shape, const Cluster& cluster) {
+  const bool is_reserved = saved.state.phase == Phase::reserved;
+  if (saved.gpu_masks.size() != saved.placement.size()) return Verdict::wrong_gang;
+  if (is_reserved && saved.missing.size() != saved.placement.size()) return Verdict::wrong_gang;
+  std::int64_t left = shape.workers;
+  for (const Share& share : saved.placement) {
+    if (index(share.machine) >= cluster.machines.size()) return Verdict::no_such_subject;
+    if (share.workers <= 0 || (left -= share.workers) < 0) return Verdict::wrong_gang;
+    if (shape.kind != kAnyKind && cluster.machine(share.machine).kind != shape.kind)
+      return Verdict::wrong_kind;
+  }
+  return left == 0 ? Verdict::ok : Verdict::wrong_gang;
+}
+
+/// What a saved job holds of its i-th share.
+Resources held(const SavedJob& saved, const Shape& shape, std::size_t i) {
+  const Resources need = shape.per_worker * saved.placement[i].workers;
+  return saved.state.phase == Phase::reserved ? need - saved.missing[i] : need;
+}
+
+}  // namespace
+
+SavedJob Yard::save(JobId job) const {
+  SavedJob saved;
+  saved.state = state(job);
+  if (has_place(saved.state.phase)) {
+    const Run& run = runs_[saved.state.run];
+    saved.placement = run.shares;
+    saved.gpu_masks = run.gpu_masks;
+    saved.missing = run.missing;
+    saved.room_for = making_room_for(job);
+    saved.unsaved = run.unsaved;
+  }
+  if (const auto gave_way = yielded_to_.find(job); gave_way != yielded_to_.end())
+    saved.yielded_to = gave_way->second;
+  return saved;
+}
+
+Verdict Yard::check_saved(std::span<const SavedJob> jobs) const {
+  if (!states_.empty() || jobs.size() > workload_.jobs.size()) return Verdict::wrong_phase;
+  std::vector<Resources> free;
+  std::vector<std::uint64_t> free_gpus = free_gpus_;
+  for (const Machine& machine : cluster_.machines) free.push_back(machine.capacity);
+  Shapes shapes;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const SavedJob& saved = jobs[j];
+    if (saved.state.phase == Phase::absent) return Verdict::wrong_phase;
+    const KindId kind = workload_.jobs[j].kind;
+    if (kind != kAnyKind && index(cluster_kind(workload_, kind, cluster_)) >= cluster_.kinds.size())
+      return Verdict::wrong_kind;
+    if (!has_place(saved.state.phase)) continue;
+    const Shape& shape = shapes[shapes.of(workload_.jobs[j], workload_, cluster_)];
+    if (const Verdict verdict = check_place(saved, shape, cluster_); verdict != Verdict::ok)
+      return verdict;
+    const bool leaves_for_somebody =
+        saved.state.phase == Phase::draining && saved.room_for != kNoJob;
+    if (leaves_for_somebody && (index(saved.room_for) >= jobs.size() ||
+                                jobs[index(saved.room_for)].state.phase != Phase::reserved))
+      return Verdict::no_such_subject;
+    for (std::size_t i = 0; i < saved.placement.size(); ++i) {
+      const std::size_t machine = index(saved.placement[i].machine);
+      const Resources amount = held(saved, shape, i);
+      if (!amount.fits_in(free[machine]) || (saved.gpu_masks[i] & ~free_gpus[machine]) != 0 ||
+          std::popcount(saved.gpu_masks[i]) != amount.gpus)
+        return Verdict::no_room;
+      free[machine] -= amount;
+      free_gpus[machine] &= ~saved.gpu_masks[i];
+    }
+  }
+  return Verdict::ok;
+}
+
+Verdict Yard::restore(std::span<const SavedJob> jobs) {
+  if (const Verdict verdict = check_saved(jobs); verdict != Verdict::ok) return verdict;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    JobState& state = states_.emplace_back();
+    state.shape = shapes_.of(workload_.jobs[j], workload_, cluster_);
+    if (!jobs[j].yielded_to.empty())
+      yielded_to_[JobId{static_cast<std::uint32_t>(j)}] = jobs[j].yielded_to;
+  }
+  // In the order in which they came into their phases. Who has a room made for it came into that
+  // before those who leave for it.
+  std::vector<std::uint32_t> order(jobs.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    const JobState &first = jobs[a].state, &second = jobs[b].state;
+    if (first.since != second.since) return first.since < second.since;
+    return (first.phase == Phase::reserved) > (second.phase == Phase::reserved);
+  });
+  for (const std::uint32_t j : order) {
+    now_ = std::max(now_, jobs[j].state.since);
+    resume(JobId{j}, jobs[j]);
+  }
+  return Verdict::ok;
+}
+
+/// Through the phases that lead to where the job was.
+void Yard::resume(JobId job, const SavedJob& saved) {
+  JobState& state = states_[index(job)];
+  const JobState& was = saved.state;
+  state.pauses = was.pauses, state.first_start = was.first_start;
+  state.done = was.done, state.waited = was.waited, state.lost = was.lost;
+  state.slowed = was.slowed;
+  state.since = was.since;
+  if (trainyard::has_ended(was.phase)) {
+    state.phase = was.phase;
+    return;
+  }
+  ++unfinished_;
+  enter(job, Phase::queued);
+  if (was.phase == Phase::queued) return;
+  occupy(job, saved);
+  if (was.phase == Phase::reserved) return enter(job, Phase::reserved);
+  for (const Phase next : {Phase::starting, Phase::running, Phase::draining}) {
+    if (next == Phase::draining && saved.room_for != kNoJob) {
+      runs_[state.run].room_for = saved.room_for;
+      ++runs_[this->state(saved.room_for).run].leaving;
+    }
+    enter(job, next);
+    if (next == was.phase) return;
+  }
+}
+
+void Yard::occupy(JobId job, const SavedJob& saved) {
+  Run& run = open_run(job, saved.placement);
+  run.gpu_masks = saved.gpu_masks;
+  run.missing = saved.missing;
+  run.unsaved = saved.unsaved;
+  for (std::size_t i = 0; i < saved.placement.size(); ++i) {
+    const MachineId machine = saved.placement[i].machine;
+    free_gpus_[index(machine)] &= ~saved.gpu_masks[i];
+    free_.take(machine, held(saved, shape(job), i));
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,111 @@
+// A yard that was saved and taken up by another: nothing is lost, and nothing is given twice.
+#include <gtest/gtest.h>
+
+#include "yard/testing.h"
+
+namespace trainyard {
+namespace {
+
+std::vector<SavedJob> save_all(const Yard& yard) {
+  std::vector<SavedJob> jobs;
+  for (std::size_t j = 0; j < yard.jobs(); ++j)
+    jobs.push_back(yard.save(JobId{static_cast<std::uint32_t>(j)}));
+  return jobs;
+}
+
+/// As policies are told.
+struct Heard : YardListener {
+  std::string text;
+  void on_phase(JobId job, Phase from, Phase to) override {
+    text += fmt::format("{}: {}-{}; ", index(job), name(from), name(to));
+  }
+};
+
+TEST(Restore, TheRoomThatIsBeingMadeStaysPromised) {
+  HandYard first("1x8xV100");
+  const JobId victim = first.running(gang(1, 8), 0);
+  first.at(minutes(5));
+  const JobId waiter = first.submit(gang(1, 4));
+  ASSERT_EQ(first.make_room(waiter, on(0, 1), {victim}), Verdict::ok);
+
+  Yard second(first.cluster, first.workload, first.yard.rules());
+  Heard heard;
+  second.listen(heard);
+  ASSERT_EQ(second.restore(save_all(first.yard)), Verdict::ok);
+  EXPECT_EQ(heard.text,
+            "1: absent-queued; 1: queued-reserved; 0: absent-queued; 0: queued-starting; "
+            "0: starting-running; 0: running-draining; ");
+  EXPECT_TRUE(second.orders().empty());
+  ASSERT_EQ(second.apply(Event::of(second.now(), EventKind::drained, victim)), Verdict::ok);
+  EXPECT_EQ(second.state(waiter).phase, Phase::starting);
+  ASSERT_EQ(second.orders().size(), 1U);
+  EXPECT_EQ(second.orders()[0].job, waiter);
+}
+
+TEST(Restore, WhoGaveWayDoesNotTakeTurns) {
+  HandYard first("1x8xV100");
+  const JobId victim = first.running(gang(1, 8), 0);
+  const JobId waiter = first.submit(gang(1, 8));
+  ASSERT_EQ(first.make_room(waiter, on(0, 1), {victim}), Verdict::ok);
+  first.tell(EventKind::drained, victim);
+  first.tell(EventKind::loaded, waiter);
+
+  Yard second(first.cluster, first.workload, first.yard.rules());
+  ASSERT_EQ(second.restore(save_all(first.yard)), Verdict::ok);
+  EXPECT_EQ(second.pausable_from(waiter, victim), Time::never());
+}
+
+TEST(Restore, RefusesWhatDoesNotFitTogether) {
+  HandYard first("1x8xV100");
+  first.running(gang(1, 4), 0);
+  first.running(gang(1, 4), 0);
+  const std::vector<SavedJob> good = save_all(first.yard);
+  const auto verdict_of = [&](auto spoil) {
+    std::vector<SavedJob> jobs = good;
+    spoil(jobs);
+    Yard second(first.cluster, first.workload, first.yard.rules());
+    const Verdict verdict = second.restore(jobs);
+    EXPECT_EQ(second.jobs(), verdict == Verdict::ok ? jobs.size() : 0);
+    return verdict;
+  };
+  EXPECT_EQ(verdict_of([](auto&) {}), Verdict::ok);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpu_masks = jobs[0].gpu_masks; }),
+            Verdict::no_room);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpu_masks = {0xf00}; }), Verdict::no_room);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpu_masks = {}; }), Verdict::wrong_gang);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].placement[0].workers = 2; }), Verdict::wrong_gang);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].placement[0].machine = MachineId{9}; }),
+            Verdict::no_such_subject);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].state.phase = Phase::absent; }),
+            Verdict::wrong_phase);
+  EXPECT_EQ(verdict_of([](auto& jobs) {
+              jobs[1].state.phase = Phase::draining;
+              jobs[1].room_for = JobId{0};
+            }),
+            Verdict::no_such_subject);
+}
+
+TEST(Closing, WhoIsThereStaysAndNobodyComes) {
+  HandYard scene("1x8xV100");
+  const JobId there = scene.running(gang(1, 4), 0);
+  scene.tell(EventKind::machine_closed, MachineId{0});
+  const JobId late = scene.submit(gang(1, 4));
+  EXPECT_EQ(scene.start(late, on(0, 1)), Verdict::machine_is_down);
+  EXPECT_EQ(scene.phase(there), Phase::running);
+  EXPECT_EQ(scene.hear(EventKind::machine_closed, MachineId{0}), Verdict::machine_is_down);
+  scene.tell(EventKind::finished, there);
+  scene.tell(EventKind::machine_up, MachineId{0});
+  EXPECT_EQ(scene.start(late, on(0, 1)), Verdict::ok);
+}
+
+TEST(Closing, AClosedMachineCanStillFail) {
+  HandYard scene("1x8xV100");
+  const JobId there = scene.running(gang(1, 4), 0);
+  scene.tell(EventKind::machine_closed, MachineId{0});
+  scene.tell(EventKind::machine_down, MachineId{0});
+  EXPECT_EQ(scene.phase(there), Phase::queued);
+  EXPECT_EQ(scene.hear(EventKind::machine_down, MachineId{0}), Verdict::machine_is_down);
+}
+
+}  // namespace
+}  // namespace trainyard
