@@ -1,0 +1,25 @@
+// What the API answers, one function for each route of the table in routes.cpp.
+#pragma once
+
+#include "live/server/reply.h"
+
+namespace trainyard {
+
+Reply answer_submit(const Call& call);
+Reply answer_jobs(const Call& call);
+Reply answer_job(const Call& call);
+Reply answer_cancel(const Call& call);
+Reply answer_logs(const Call& call);
+Reply answer_why(const Call& call);
+Reply answer_cluster(const Call& call);
+Reply answer_drain(const Call& call);
+Reply answer_resume(const Call& call);
+Reply answer_policy(const Call& call);
+Reply answer_set_policy(const Call& call);
+Reply answer_history(const Call& call);
+Reply answer_events(const Call& call);
+Reply answer_metrics(const Call& call);
+Reply answer_health(const Call& call);
+Reply answer_openapi(const Call& call);
+
+}  // namespace trainyard

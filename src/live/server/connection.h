@@ -1,0 +1,94 @@
+// One client's connection: bytes of requests in, bytes of answers out, encrypted or not. Used by
+// one thread. Nothing in it waits without a deadline: a request's head must have come whole within
+// one time and its body within another, whatever trickles in, and an answer must be taken.
+//
+// It watches the head pass by (what is read through httplib::Stream is the head, and only that) so
+// that neither its length nor its time is without bound. The body is read by read_body, never by
+// httplib.
+#pragma once
+
+#include <httplib.h>
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "live/identity.h"
+#include "live/server/descriptor.h"
+#include "live/server/tls.h"
+
+namespace trainyard {
+
+struct ConnectionLimits {
+  std::chrono::milliseconds idle{30'000};   // between two requests
+  std::chrono::milliseconds head{10'000};   // of a request, from its first byte
+  std::chrono::milliseconds body{30'000};   // of a request, from the end of its head
+  std::chrono::milliseconds write{30'000};  // without a byte of the answer being taken
+  std::size_t head_bytes = 32 << 10;
+};
+
+class Connection : public httplib::Stream {
+ public:
+  enum class Failure : std::uint8_t { none, timed_out, head_too_large, gone };
+
+  /// `peer`: who the kernel says is at the other end, for a Unix socket. `address` for others.
+  Connection(Descriptor socket, std::optional<Identity> peer, std::string address, TlsSession tls,
+             const ConnectionLimits& limits);
+
+  /// The TLS handshake, if there is one to do.
+  [[nodiscard]] bool begin();
+  /// Whether the first byte of a request has come. The next head begins with it.
+  [[nodiscard]] bool await_request(bool is_first);
+  /// After the head: the whole body. Status of the answer when it did not come.
+  [[nodiscard]] bool read_body(std::size_t size, std::string& body);
+  /// Answers what is still to be answered and gives the client time to read it.
+  void finish();
+
+  [[nodiscard]] Failure failure() const { return failure_; }
+  [[nodiscard]] bool head_is_complete() const { return head_complete_; }
+  [[nodiscard]] const std::optional<Identity>& peer() const { return peer_; }
+  [[nodiscard]] const std::string& address() const { return address_; }
+  /// Nobody is there to read any more.
+  [[nodiscard]] bool hung_up() const;
+
+  /// Whether the connection ends with the present answer: a body was not read, or may not be.
+  bool must_close = false;
+
+  [[nodiscard]] bool is_readable() const override { return failure_ == Failure::none; }
+  [[nodiscard]] bool is_writable() const override { return failure_ == Failure::none; }
+  ssize_t read(char* to, std::size_t size) override;
+  ssize_t write(const char* from, std::size_t size) override;
+  void get_remote_ip_and_port(std::string& ip, int& port) const override;
+  void get_local_ip_and_port(std::string& ip, int& port) const override;
+  [[nodiscard]] socket_t socket() const override { return socket_.get(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  /// Waits until the socket is ready for `events`; false at the deadline.
+  bool wait(short events, Clock::time_point deadline);
+  /// Fills the buffer with what has come, at least a byte.
+  bool fill(Clock::time_point deadline);
+  /// What to do after a call of OpenSSL that did not succeed: wait and go on, or give up.
+  bool wait_for_tls(int result, Clock::time_point deadline);
+  void watch_head(char c);
+  bool give_up(Failure why);
+
+  Descriptor socket_;
+  std::optional<Identity> peer_;
+  std::string address_;
+  TlsSession tls_;
+  ConnectionLimits limits_;
+
+  std::array<char, 8192> buffer_{};
+  std::size_t begin_ = 0, end_ = 0;  // of what is unread in it
+  Failure failure_ = Failure::none;
+  Clock::time_point head_deadline_;
+  std::size_t head_bytes_ = 0;
+  std::size_t line_bytes_ = 0;  // of the head's present line
+  char previous_ = 0;
+  bool head_complete_ = true;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,174 @@
+#include "live/server/json.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+json when(Time time) {
+  if (time == Time::never()) return nullptr;
+  return time.seconds();
+}
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json to_json(const JobProgress& progress) {
+  json value{{"step", progress.step}};
+  if (progress.total > 0) value["total"] = progress.total;
+  if (progress.loss) value["loss"] = *progress.loss;
+  if (progress.accuracy) value["accuracy"] = *progress.accuracy;
+  if (progress.save_s) value["save_s"] = *progress.save_s;
+  if (progress.load_s) value["load_s"] = *progress.load_s;
+  return value;
+}
+
+json to_json(const Resources& resources) {
+  return {{"gpus", resources.gpus},
+          {"cpus", resources.milli_cpus / 1000.0},
+          {"memory_mib", resources.memory_mib}};
+}
+
+json placement_of(const SavedJob& life, const std::vector<std::string>& machines) {
+  json shares = json::array();
+  for (std::size_t i = 0; i < life.placement.size(); ++i) {
+    const Share& share = life.placement[i];
+    const std::size_t machine = index(share.machine);
+    json gpus = json::array();
+    const std::uint64_t mask = i < life.gpu_masks.size() ? life.gpu_masks[i] : 0;
+    for (int gpu = 0; gpu < 64; ++gpu)
+      if ((mask >> gpu & 1) != 0) gpus.push_back(gpu);
+    shares.push_back(
+        {{"machine", machine < machines.size() ? machines[machine] : std::to_string(machine)},
+         {"workers", share.workers},
+         {"gpus", std::move(gpus)}});
+  }
+  return shares;
+}
+
+/// What its owner and operators may see; the service has cleared it for others.
+void add_private(const JobSpec& spec, json& value) {
+  if (!spec.command.empty()) value["command"] = spec.command;
+  if (!spec.directory.empty()) value["directory"] = spec.directory;
+  if (!spec.script.empty()) value["script"] = spec.script;
+}
+
+void add_life(const JobRecord& job, json& value) {
+  const JobState& state = job.life.state;
+  value["started"] = when(state.first_start);
+  value["ended"] = when(state.end());
+  value["since"] = when(job.is_held() ? job.submitted : state.since);
+  value["runs"] = job.runs;
+  value["restarts"] = job.restarts;
+  value["pauses"] = state.pauses;
+  value["waited_s"] = state.waited.seconds();
+  value["done_s"] = state.done.seconds();
+  value["lost_s"] = state.lost.seconds();
+}
+
+}  // namespace
+
+json to_json(const JobRecord& job, const std::vector<std::string>& machines) {
+  const JobSpec& spec = job.spec;
+  json value{{"job", job.number},
+             {"name", spec.name},
+             {"user", job.owner.user},
+             {"state", state_name(job)},
+             {"class", name(spec.job_class)},
+             {"workers", spec.workers},
+             {"per_worker", to_json(spec.per_worker)},
+             {"time_s", spec.time.seconds()},
+             {"grace_s", spec.grace.seconds()},
+             {"signal", format(spec.signal)},
+             {"model", spec.model},
+             {"after", spec.after},
+             {"submitted", when(job.submitted)},
+             {"stopping", job.stopping},
+             {"exit_status", or_null(job.exit_status)},
+             {"reason", job.reason},
+             {"progress", job.progress ? to_json(*job.progress) : json(nullptr)},
+             {"pause_took_s", job.pause_took ? json(job.pause_took->seconds()) : json(nullptr)},
+             {"placement", placement_of(job.life, machines)}};
+  add_life(job, value);
+  add_private(spec, value);
+  return value;
+}
+
+json to_json(const Submitted& submitted) {
+  return {{"job", submitted.number}, {"warnings", submitted.warnings}};
+}
+
+json to_json(const WhyAnswer& why) {
+  return {{"state", why.state},
+          {"category", why.category},
+          {"token", why.reason.token},
+          {"sentence", why.reason.sentence},
+          {"place", why.reason.place},
+          {"expected_start",
+           why.reason.expected_start ? when(*why.reason.expected_start) : json(nullptr)},
+          {"advice", why.advice}};
+}
+
+json to_json(const ClusterView& cluster) {
+  json machines = json::array();
+  for (const MachineView& machine : cluster.machines)
+    machines.push_back({{"name", machine.name},
+                        {"kind", machine.kind},
+                        {"state", machine.state},
+                        {"capacity", to_json(machine.capacity)},
+                        {"free", to_json(machine.free)},
+                        {"by_gpu", machine.by_gpu}});
+  return {
+      {"machines", std::move(machines)}, {"queued", cluster.queued}, {"running", cluster.running}};
+}
+
+json to_json(const PolicyView& policy) {
+  return {{"policy", policy.policy}, {"settings", policy.settings}};
+}
+
+json to_json(const LiveEvent& event) {
+  json details = json::parse(event.details, nullptr, false);
+  if (!details.is_object()) details = json::object();
+  json value{{"sequence", event.sequence},
+             {"at", when(event.at)},
+             {"kind", event.kind},
+             {"details", std::move(details)}};
+  if (event.job != 0) value["job"] = event.job, value["user"] = event.user;
+  return value;
+}
+
+Expected<PolicyView> policy_from_json(std::string_view text) {
+  constexpr std::array<std::string_view, 2> kKnown{"policy", "settings"};
+  const json value = json::parse(text, nullptr, false);
+  if (value.is_discarded()) return fail("not JSON");
+  if (!value.is_object()) return fail("a policy is a JSON object");
+  PolicyView view;
+  for (const auto& [field, content] : value.items()) {
+    if (field == "policy" && content.is_string()) {
+      view.policy = content.get<std::string>();
+    } else if (field == "settings" && content.is_array()) {
+      for (const json& setting : content) {
+        if (!setting.is_string()) return fail("settings: each is a text like \"order.x=1\"");
+        view.settings.push_back(setting.get<std::string>());
+      }
+    } else if (std::ranges::find(kKnown, field) != kKnown.end()) {
+      return fail("{}: is not a {}", field, field == "policy" ? "text" : "list of texts");
+    } else {
+      return fail("unknown field {}{}", trainyard::quoted(field), did_you_mean(field, kKnown));
+    }
+  }
+  if (view.policy.empty()) return fail("policy: is missing; a preset's name or a line of stages");
+  return view;
+}
+
+std::string dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,28 @@
+// How what the daemon knows looks in JSON, for the API and for --json of the commands; docs/api.md
+// describes it. Times are in seconds since the epoch, durations in seconds.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "live/service.h"
+
+namespace trainyard {
+
+/// `machines`: names by MachineId. Never the environment: it is full of secrets.
+nlohmann::json to_json(const JobRecord& job, const std::vector<std::string>& machines);
+nlohmann::json to_json(const Submitted& submitted);
+nlohmann::json to_json(const WhyAnswer& why);
+nlohmann::json to_json(const ClusterView& cluster);
+nlohmann::json to_json(const PolicyView& policy);
+/// `details` in it is an object; an empty one for what is none.
+nlohmann::json to_json(const LiveEvent& event);
+
+Expected<PolicyView> policy_from_json(std::string_view text);
+
+/// What is not UTF-8 (a file name may be anything) is replaced rather than refused.
+std::string dump(const nlohmann::json& value);
+
+}  // namespace trainyard

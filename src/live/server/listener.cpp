@@ -1,0 +1,199 @@
+#include "live/server/listener.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace trainyard {
+namespace {
+
+/// The connection that this thread serves. httplib's handlers are told of a request only; what a
+/// request says of itself is no way to find out whose it is.
+thread_local Connection* t_connection = nullptr;
+
+std::string address_of(const sockaddr_storage& from) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (from.ss_family == AF_INET)
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(from).sin_addr, text.data(),
+              text.size());
+  if (from.ss_family == AF_INET6)
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(from).sin6_addr, text.data(),
+              text.size());
+  return text.data();
+}
+
+/// Without waiting: the socket is new, so a short text fits into its buffer.
+void refuse(int socket) {
+  const Reply reply = error_reply(503, "unavailable", "too many connections; try again later");
+  const std::string text = fmt::format(
+      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
+      "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+      reply.body.size(), reply.body);
+  std::ignore = ::send(socket, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  ::shutdown(socket, SHUT_WR);
+}
+
+}  // namespace
+
+Listener::Listener(std::vector<Endpoint> endpoints, ListenerLimits limits, Answerer answerer)
+    : endpoints_(std::move(endpoints)),
+      limits_(limits),
+      answerer_(std::move(answerer)),
+      stop_(::eventfd(0, EFD_CLOEXEC)) {
+  svr_sock_ = stop_.get();  // httplib ends answers in parts when this is not a socket any more
+  set_keep_alive_max_count(1'000'000);
+  set_keep_alive_timeout(limits.each.idle.count() / 1000);
+  set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+    answer(request, response);
+    return HandlerResponse::Handled;
+  });
+  set_error_handler(Handler([this](const httplib::Request& request, httplib::Response& response) {
+    if (response.body.empty()) explain_failure(request, response);
+  }));
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);  // signals are for the daemon's other threads
+  for (const Endpoint& endpoint : endpoints_)
+    accepting_.emplace_back([this, &endpoint] { accept_all(endpoint); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Listener::~Listener() {
+  stopping_ = true;
+  const std::uint64_t one = 1;
+  std::ignore = ::write(stop_.get(), &one, sizeof one);
+  for (std::thread& thread : accepting_) thread.join();
+  svr_sock_ = INVALID_SOCKET;
+  const std::lock_guard lock(mutex_);
+  for (Connection* connection : live_) ::shutdown(connection->socket(), SHUT_RDWR);
+}
+
+std::array<std::uint64_t, 6> Listener::answers() const {
+  std::array<std::uint64_t, 6> counts{};
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = answers_[i];
+  return counts;
+}
+
+void Listener::accept_all(const Endpoint& endpoint) {
+  std::array<pollfd, 2> entries{pollfd{endpoint.socket.get(), POLLIN, 0},
+                                pollfd{stop_.get(), POLLIN, 0}};
+  while (!stopping_) {
+    if (::poll(entries.data(), entries.size(), -1) < 0 && errno != EINTR) return;
+    if (stopping_) return;
+    sockaddr_storage from{};
+    socklen_t size = sizeof from;
+    Descriptor socket(::accept4(endpoint.socket.get(), reinterpret_cast<sockaddr*>(&from), &size,
+                                SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket)
+      accept_one(endpoint, std::move(socket), address_of(from));
+    else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+      ::poll(&entries[1], 1, 50);  // until somebody leaves
+  }
+}
+
+void Listener::accept_one(const Endpoint& endpoint, Descriptor socket, std::string address) {
+  std::optional<Identity> peer;
+  if (endpoint.peer) {
+    peer = endpoint.peer(socket.get());
+    if (!peer) return;
+  } else {
+    const int on = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  const bool is_operator = peer && peer->role == Role::operator_;
+  const std::size_t most = limits_.connections - (is_operator ? 0 : limits_.reserved);
+  if (open_ >= most) {
+    if (!endpoint.tls) refuse(socket.get());
+    return;
+  }
+  TlsSession tls;
+  if (endpoint.tls && !(tls = endpoint.tls->session(socket.get()))) return;
+  auto connection = std::make_shared<Connection>(std::move(socket), std::move(peer),
+                                                 std::move(address), std::move(tls), limits_.each);
+  ++open_;
+  const bool runs = threads_.run([this, connection] {
+    {
+      const std::lock_guard lock(mutex_);
+      live_.insert(connection.get());
+    }
+    serve(*connection);
+    const std::lock_guard lock(mutex_);
+    live_.erase(connection.get());
+    --open_;
+  });
+  if (runs) return;
+  refuse(connection->socket());
+  --open_;
+}
+
+void Listener::serve(Connection& connection) {
+  t_connection = &connection;
+  const auto prepare = [](httplib::Request& request) {
+    request.ranges.clear();  // thousands of them may be asked for, of which each costs a copy
+    request.headers.erase("Accept-Encoding");  // a compressed stream would wait to be worth it
+  };
+  bool is_first = true;
+  while (!stopping_ && (!is_first || connection.begin()) && connection.await_request(is_first)) {
+    is_first = false;
+    bool closed = false;
+    if (!process_request(connection, stopping_, closed, prepare)) break;
+    if (closed || connection.must_close || connection.failure() != Connection::Failure::none) break;
+  }
+  connection.finish();
+  t_connection = nullptr;
+}
+
+void Listener::answer(const httplib::Request& request, httplib::Response& response) {
+  Reply reply;
+  try {
+    reply = answerer_(*t_connection, request);
+  } catch (const std::exception&) {
+    t_connection->must_close = true;
+    reply = error_reply(500, "internal", "the request could not be handled");
+  }
+  send(std::move(reply), response);
+}
+
+void Listener::send(Reply reply, httplib::Response& response) {
+  response.status = reply.status;
+  ++answers_.at(static_cast<std::size_t>(reply.status / 100));
+  for (const auto& [name, value] : reply.headers) response.set_header(name, value);
+  response.set_header("X-Content-Type-Options", "nosniff");
+  if (t_connection->must_close) response.set_header("Connection", "close");
+  if (!reply.next_part) return response.set_content(reply.body, reply.type);
+  response.set_chunked_content_provider(
+      reply.type, [this, connection = t_connection, next = std::move(reply.next_part)](
+                      std::size_t, httplib::DataSink& sink) {
+        std::string part;
+        const bool more = !stopping_ && !connection->hung_up() && next(part);
+        if (!part.empty() && !sink.write(part.data(), part.size())) return false;
+        if (!more) sink.done();
+        return true;
+      });
+}
+
+/// httplib could not make a request of what came.
+void Listener::explain_failure(const httplib::Request& /*request*/, httplib::Response& response) {
+  t_connection->must_close = true;
+  const auto reply = [&] {
+    switch (t_connection->failure()) {
+      case Connection::Failure::timed_out:
+        return error_reply(408, "timeout", "the head of the request took too long to come");
+      case Connection::Failure::head_too_large:
+        return error_reply(431, "too_large", "the head of the request is too long");
+      default:
+        return response.status == 414
+                   ? error_reply(414, "too_large", "the request's path is too long")
+                   : error_reply(400, "invalid", "this is not a request in HTTP/1.1");
+    }
+  };
+  response.headers.clear();
+  send(reply(), response);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,70 @@
+// Accepts connections and serves them, a thread each. httplib reads heads and writes answers;
+// everything that has to do with time, numbers, encryption and who is there is done here and in
+// Connection. The route of a request, its body and its caller's rights are for who answers.
+#pragma once
+
+#include <httplib.h>
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "live/server/connection.h"
+#include "live/server/elastic_threads.h"
+#include "live/server/reply.h"
+
+namespace trainyard {
+
+struct ListenerLimits {
+  std::size_t connections = 2048;  // when so many are open a new one is answered 503 and closed
+  std::size_t reserved = 16;       // of them, for operators on the Unix socket
+  ConnectionLimits each;
+};
+
+/// A socket that listens, and who is at the other end of its connections.
+struct Endpoint {
+  Descriptor socket;
+  /// Of a connection's socket, for a Unix socket; nobody for others.
+  std::function<std::optional<Identity>(int)> peer;
+  std::optional<TlsContext> tls;
+};
+
+class Listener : private httplib::Server, public ServerStatus {
+ public:
+  using Answerer = std::function<Reply(Connection& connection, const httplib::Request& request)>;
+
+  Listener(std::vector<Endpoint> endpoints, ListenerLimits limits, Answerer answerer);
+  /// Ends all connections, also those in use, and waits for their threads.
+  ~Listener() override;
+
+  [[nodiscard]] std::size_t connections() const override { return open_; }
+  [[nodiscard]] std::array<std::uint64_t, 6> answers() const override;
+
+ private:
+  void accept_all(const Endpoint& endpoint);
+  void accept_one(const Endpoint& endpoint, Descriptor socket, std::string address);
+  void serve(Connection& connection);
+  void answer(const httplib::Request& request, httplib::Response& response);
+  void explain_failure(const httplib::Request& request, httplib::Response& response);
+  void send(Reply reply, httplib::Response& response);
+
+  std::vector<Endpoint> endpoints_;
+  ListenerLimits limits_;
+  Answerer answerer_;
+  Descriptor stop_;  // becomes readable when it is time to stop
+  std::atomic<bool> stopping_ = false;
+  std::atomic<std::size_t> open_ = 0;
+  std::array<std::atomic<std::uint64_t>, 6> answers_{};
+  std::mutex mutex_;
+  std::set<Connection*> live_;  // to be ended at the end
+  std::vector<std::thread> accepting_;
+  ElasticThreads threads_;  // last: waits for its work before the rest goes
+};
+
+}  // namespace trainyard

@@ -1,0 +1,80 @@
+#include "live/server/query.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+namespace trainyard {
+namespace {
+
+constexpr std::array<std::string_view, 9> kStates{
+    "held", "queued", "reserved", "starting", "running", "draining", "done", "failed", "cancelled"};
+
+Expected<std::vector<std::string>> parse_states(std::string_view text) {
+  std::vector<std::string> states;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(','), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (std::ranges::find(kStates, word) == kStates.end())
+      return fail("state: {} is not one{}", trainyard::quoted(word), did_you_mean(word, kStates));
+    if (std::ranges::find(states, word) == states.end()) states.emplace_back(word);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return states;
+}
+
+}  // namespace
+
+Expected<std::int64_t> parse_whole(std::string_view text, std::int64_t low, std::int64_t high) {
+  std::int64_t value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, problem] = std::from_chars(text.data(), last, value);
+  if (problem != std::errc{} || end != last || value < low || value > high)
+    return fail("{} is not a whole number from {} to {}", trainyard::quoted(text), low, high);
+  return value;
+}
+
+Expected<std::int64_t> whole_parameter(const Call& call, const std::string& name, std::int64_t low,
+                                       std::int64_t high, std::int64_t otherwise) {
+  const auto found = call.query.find(name);
+  if (found == call.query.end()) return otherwise;
+  auto value = parse_whole(found->second, low, high);
+  if (!value) return fail_at(name, value.error());
+  return value;
+}
+
+Expected<bool> switch_parameter(const Call& call, const std::string& name) {
+  const auto found = call.query.find(name);
+  if (found == call.query.end()) return false;
+  const std::string& text = found->second;
+  if (text.empty() || text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  return fail("{}: {} is neither true nor false", name, trainyard::quoted(text));
+}
+
+Expected<JobFilter> job_filter(const Call& call) {
+  JobFilter filter;
+  const auto before = whole_parameter(call, "before", 0, std::numeric_limits<JobNumber>::max(), 0);
+  const auto limit = whole_parameter(call, "limit", 1, 1000, 100);
+  for (const auto* number : {&before, &limit})
+    if (!*number) return tl::make_unexpected(number->error());
+  filter.before = *before;
+  filter.limit = static_cast<std::size_t>(*limit);
+  for (const auto& [name, value] : call.query) {
+    if (name == "user") filter.user = value;
+    if (name == "name") filter.name = value;
+    if (name == "state") {
+      auto states = parse_states(value);
+      if (!states) return tl::make_unexpected(states.error());
+      filter.states = *std::move(states);
+    }
+    if (name != "class") continue;
+    if (value != "trial" && value != "batch")
+      return fail("class: {} is neither trial nor batch", trainyard::quoted(value));
+    filter.job_class = value == "trial" ? JobClass::trial : JobClass::batch;
+  }
+  return filter;
+}
+
+}  // namespace trainyard

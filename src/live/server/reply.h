@@ -1,0 +1,51 @@
+// A request that has been let in, and its answer, without what is particular to HTTP's bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "live/identity.h"
+#include "live/service.h"
+
+namespace trainyard {
+
+struct ServerStatus;
+
+struct Call {
+  Service& service;
+  const ServerStatus& server;
+  Identity who;
+  std::vector<std::string> words;                 // what stands for {...} in the route's path
+  std::multimap<std::string, std::string> query;  // decoded, names known to the route
+  std::string body{};
+  std::string last_event_id;
+};
+
+struct Reply {
+  int status = 200;
+  std::string type = "application/json";
+  std::string body{};
+  std::vector<std::pair<std::string, std::string>> headers{};
+  /// An answer that comes in parts: appends the next one, waits a second at most (there may be none
+  /// yet), and says whether more may follow. Takes the place of `body`.
+  std::function<bool(std::string& part)> next_part{};
+};
+
+/// {"error": {"kind": ..., "message": ...}}.
+Reply error_reply(int status, std::string_view kind, std::string_view message);
+Reply refusal_reply(const Refusal& refusal);
+
+/// What the server counts of itself, for /metrics.
+struct ServerStatus {
+  virtual ~ServerStatus() = default;
+  [[nodiscard]] virtual std::size_t connections() const = 0;
+  /// Answers by the hundreds of their status: [2] are those from 200 to 299.
+  [[nodiscard]] virtual std::array<std::uint64_t, 6> answers() const = 0;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,178 @@
+#include "live/server/routes.h"
+
+#include <algorithm>
+
+#include "live/server/answers.h"
+
+namespace trainyard {
+namespace {
+
+using In = Parameter::In;
+
+const Parameter kJob{"job", In::path, "integer", "the job's number"};
+const Parameter kMachine{"machine", In::path, "string", "the machine's name"};
+
+std::vector<Route> make_routes() {
+  const std::string_view json = "application/json", text = "text/plain; charset=utf-8";
+  return {
+      {"POST", "/v1/jobs", Role::user, "Submits a job", {}, "JobSpec", json, answer_submit},
+      {"GET",
+       "/v1/jobs",
+       Role::viewer,
+       "Lists jobs, newest first",
+       {{"user", In::query, "string", "only this user's"},
+        {"name", In::query, "string", "only of this name"},
+        {"state", In::query, "string",
+         "only in these states, with commas between: held, queued, reserved, starting, running, "
+         "draining, done, failed, cancelled"},
+        {"class", In::query, "string", "only trial or batch jobs"},
+        {"before", In::query, "integer", "only smaller numbers: for the next page"},
+        {"limit", In::query, "integer", "so many at most, 1 to 1000; 100 if not given"}},
+       "",
+       json,
+       answer_jobs},
+      {"GET", "/v1/jobs/{job}", Role::viewer, "One job", {kJob}, "", json, answer_job},
+      {"DELETE", "/v1/jobs/{job}", Role::user, "Cancels a job", {kJob}, "", json, answer_cancel},
+      {"GET",
+       "/v1/jobs/{job}/logs",
+       Role::user,
+       "What a worker of the job wrote",
+       {kJob,
+        {"worker", In::query, "integer", "by rank; 0 if not given"},
+        {"run", In::query, "integer", "1 for the first run; the last if not given"},
+        {"offset", In::query, "integer", "from this byte on"},
+        {"follow", In::query, "boolean", "go on as long as the run lasts"}},
+       "",
+       text,
+       answer_logs},
+      {"GET", "/v1/jobs/{job}/why", Role::viewer, "Why a job waits", {kJob}, "", json, answer_why},
+      {"GET",
+       "/v1/cluster",
+       Role::viewer,
+       "Machines, and who holds their GPUs",
+       {},
+       "",
+       json,
+       answer_cluster},
+      {"POST",
+       "/v1/machines/{machine}/drain",
+       Role::operator_,
+       "Starts nothing new on a machine",
+       {kMachine},
+       "",
+       json,
+       answer_drain},
+      {"POST",
+       "/v1/machines/{machine}/resume",
+       Role::operator_,
+       "Uses a machine again",
+       {kMachine},
+       "",
+       json,
+       answer_resume},
+      {"GET", "/v1/policy", Role::viewer, "The policy that decides", {}, "", json, answer_policy},
+      {"PUT",
+       "/v1/policy",
+       Role::operator_,
+       "Sets the policy",
+       {},
+       "Policy",
+       json,
+       answer_set_policy},
+      {"GET",
+       "/v1/history",
+       Role::viewer,
+       "Ended jobs as a workload, for the simulator",
+       {},
+       "",
+       "text/csv; charset=utf-8",
+       answer_history},
+      {"GET",
+       "/v1/events",
+       Role::viewer,
+       "What happens, as server-sent events",
+       {{"Last-Event-ID", In::header, "integer", "go on after this one; new ones if not given"}},
+       "",
+       "text/event-stream",
+       answer_events},
+      {"GET",
+       "/metrics",
+       Role::viewer,
+       "Counters for Prometheus",
+       {},
+       "",
+       "text/plain; version=0.0.4",
+       answer_metrics},
+      {"GET",
+       "/healthz",
+       std::nullopt,
+       "Whether the daemon accepts jobs",
+       {},
+       "",
+       json,
+       answer_health},
+      {"GET", "/v1/openapi.json", std::nullopt, "This description", {}, "", json, answer_openapi},
+  };
+}
+
+std::vector<std::string_view> parts_of(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    path.remove_prefix(1);  // the slash
+    const std::size_t end = std::min(path.find('/'), path.size());
+    parts.push_back(path.substr(0, end));
+    path.remove_prefix(end);
+  }
+  return parts;
+}
+
+/// Whether the path is the route's; then `words` are what stands for its {...}.
+bool matches(std::string_view pattern, const std::vector<std::string_view>& parts,
+             std::vector<std::string>& words) {
+  words.clear();
+  const auto wanted = parts_of(pattern);
+  if (wanted.size() != parts.size()) return false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (wanted[i].starts_with('{') && !parts[i].empty())
+      words.emplace_back(parts[i]);
+    else if (wanted[i] != parts[i])
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::span<const Route> routes() {
+  static const std::vector<Route> all = make_routes();
+  return all;
+}
+
+RouteMatch match_route(std::string_view method, std::string_view path) {
+  RouteMatch found;
+  if (!path.starts_with('/')) return found;
+  const auto parts = parts_of(path);
+  for (const Route& route : routes()) {
+    std::vector<std::string> words;
+    if (!matches(route.path, parts, words)) continue;
+    if (route.method == (method == "HEAD" ? "GET" : method)) return {&route, std::move(words), ""};
+    found.allowed += (found.allowed.empty() ? "" : ", ") + std::string(route.method);
+  }
+  return found;
+}
+
+Expected<void> check_query(const Route& route,
+                           const std::multimap<std::string, std::string>& query) {
+  std::vector<std::string_view> known;
+  for (const Parameter& parameter : route.parameters)
+    if (parameter.in == In::query) known.push_back(parameter.name);
+  for (const auto& [name, value] : query) {
+    if (std::ranges::find(known, name) == known.end())
+      return fail("unknown parameter {}{}", trainyard::quoted(name), did_you_mean(name, known));
+    if (query.count(name) > 1) return fail("{}: is given more than once", name);
+    if (value.find('\0') != std::string::npos) return fail("{}: has a NUL byte", name);
+  }
+  return {};
+}
+
+}  // namespace trainyard

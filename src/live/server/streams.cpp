@@ -1,0 +1,130 @@
+// The answers that come in parts: a job's output while it runs, and the events.
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "live/server/answers.h"
+#include "live/server/json.h"
+#include "live/server/query.h"
+
+namespace trainyard {
+namespace {
+
+constexpr Duration kHeartbeat = seconds(15);
+constexpr std::chrono::milliseconds kLogPause{200};  // between two looks at a log that grows
+
+struct LogRequest {
+  JobNumber job = 0;
+  std::int32_t worker = 0;
+  std::uint32_t run = 0;
+  std::uint64_t offset = 0;
+  bool follow = false;
+};
+
+Expected<LogRequest> log_request(const Call& call) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const auto job = parse_whole(call.words.at(0), 1, kMost);
+  if (!job) return fail_at("job", job.error());
+  const auto worker = whole_parameter(call, "worker", 0, 1 << 20, 0);
+  const auto run = whole_parameter(call, "run", 0, std::numeric_limits<std::uint32_t>::max(), 0);
+  const auto offset = whole_parameter(call, "offset", 0, kMost, 0);
+  for (const auto* number : {&worker, &run, &offset})
+    if (!*number) return tl::make_unexpected(number->error());
+  const auto follow = switch_parameter(call, "follow");
+  if (!follow) return tl::make_unexpected(follow.error());
+  return LogRequest{*job, static_cast<std::int32_t>(*worker), static_cast<std::uint32_t>(*run),
+                    static_cast<std::uint64_t>(*offset), *follow};
+}
+
+/// Page after page; when it has caught up it ends, or looks again as long as the run lasts.
+class LogStream {
+ public:
+  LogStream(const Call& call, LogRequest request, Service::LogPage first)
+      : service_(call.service), who_(call.who), request_(request), page_(std::move(first)) {
+    request_.run = page_.run;
+  }
+
+  bool operator()(std::string& part) {
+    const bool caught_up = page_.output.text.empty();
+    if (caught_up && (page_.at_end || !request_.follow)) return false;
+    if (caught_up) std::this_thread::sleep_for(kLogPause);
+    part += page_.output.text;
+    request_.offset = page_.output.offset + page_.output.text.size();
+    auto next = service_.logs(who_, request_.job, request_.worker, request_.run, request_.offset);
+    if (!next) return false;
+    page_ = *std::move(next);
+    return true;
+  }
+
+ private:
+  Service& service_;
+  Identity who_;
+  LogRequest request_;
+  Service::LogPage page_;
+};
+
+class EventStream {
+ public:
+  EventStream(const Call& call, std::int64_t after)
+      : service_(call.service), who_(call.who), after_(after) {}
+
+  bool operator()(std::string& part) {
+    if (!began_) {
+      began_ = true;
+      part = ": events follow\n\n";  // so that the client knows at once that it is connected
+      return true;
+    }
+    const auto events = service_.events(who_, after_, seconds(1));
+    for (const LiveEvent& event : events) {
+      after_ = event.sequence;
+      part += fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.sequence, event.kind,
+                          dump(to_json(event)));
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!events.empty()) {
+      last_ = now;
+    } else if (now - last_ >= std::chrono::microseconds(kHeartbeat.us)) {
+      part = ": still here\n\n";
+      last_ = now;
+    }
+    return true;
+  }
+
+ private:
+  Service& service_;
+  Identity who_;
+  std::int64_t after_;
+  bool began_ = false;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+Reply answer_logs(const Call& call) {
+  const auto request = log_request(call);
+  if (!request) return error_reply(400, "invalid", request.error().message);
+  auto first =
+      call.service.logs(call.who, request->job, request->worker, request->run, request->offset);
+  if (!first) return refusal_reply(first.error());
+  Reply reply;
+  // Where the text really begins: what is no longer kept is skipped.
+  reply.headers = {{"Trainyard-Run", std::to_string(first->run)},
+                   {"Trainyard-Offset", std::to_string(first->output.offset)}};
+  reply.next_part = LogStream(call, *request, *std::move(first));
+  return reply;
+}
+
+Reply answer_events(const Call& call) {
+  std::int64_t after = call.service.last_event();
+  if (!call.last_event_id.empty()) {
+    const auto id = parse_whole(call.last_event_id, 0, std::numeric_limits<std::int64_t>::max());
+    if (!id) return error_reply(400, "invalid", "Last-Event-ID: " + id.error().message);
+    after = *id;
+  }
+  Reply reply;
+  reply.headers = {{"Cache-Control", "no-store"}};
+  reply.next_part = EventStream(call, after);
+  return reply;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,229 @@
+#include "live/server/tokens.h"
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+#include <pwd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "live/server/descriptor.h"
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kRoles{Role::viewer, Role::user, Role::operator_};
+constexpr std::string_view kPrefix = "ty_";
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+
+std::string hexadecimal(const unsigned char* bytes, std::size_t size) {
+  std::string text;
+  for (std::size_t i = 0; i < size; ++i) text += fmt::format("{:02x}", bytes[i]);
+  return text;
+}
+
+std::string sha256(std::string_view text) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  return hexadecimal(digest.data(), digest.size());
+}
+
+Expected<void> check_name(std::string_view name) {
+  const auto is_allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.';
+  };
+  if (!name.empty() && name.size() <= 64 && std::ranges::all_of(name, is_allowed)) return {};
+  return fail("{} is not a name for a token: 1 to 64 letters, digits, and - _ . are",
+              trainyard::quoted(name));
+}
+
+/// The text of a file that only its owner, who we are or who is root, may use. None: no such file.
+Expected<std::optional<std::string>> read_private(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file && errno == ENOENT) return std::nullopt;
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0)
+    return fail("{}: cannot be read: {}", path, std::strerror(errno));
+  if (!S_ISREG(facts.st_mode)) return fail("{}: is not a file", path);
+  if ((facts.st_mode & 077) != 0)
+    return fail("{}: others may use it (mode {:o}); make it 0600, and its tokens anew", path,
+                facts.st_mode & 07777);
+  if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
+    return fail("{}: belongs to user {}, not to who runs this", path, facts.st_uid);
+  std::string text;
+  std::array<char, 4096> part{};
+  ssize_t got = 0;
+  while ((got = ::read(file.get(), part.data(), part.size())) > 0 && text.size() < kMostBytes)
+    text.append(part.data(), static_cast<std::size_t>(got));
+  return text;
+}
+
+Expected<Token> token_from_json(const json& value) {
+  const auto text = [&](const char* field) {
+    const auto found = value.find(field);
+    return found != value.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  if (!value.is_object()) return fail("a token is an object");
+  const auto role = parse_role(text("role"));
+  if (!role) return tl::make_unexpected(role.error());
+  Token token{text("name"), *role, text("user"), text("sha256")};
+  if (auto ok = check_name(token.name); !ok) return tl::make_unexpected(ok.error());
+  if (token.sha256.size() != std::size_t{2} * SHA256_DIGEST_LENGTH || token.user.empty())
+    return fail("token {} has no sha256 or no user", token.name);
+  return token;
+}
+
+Expected<void> write_private(const std::string& path, const std::string& text) {
+  const std::string draft = path + ".new";
+  ::unlink(draft.c_str());
+  const Descriptor file(
+      ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text) ||
+      ::fsync(file.get()) != 0 || ::rename(draft.c_str(), path.c_str()) != 0)
+    return fail("{}: cannot be written: {}", path, std::strerror(errno));
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(Role role) {
+  switch (role) {
+    case Role::viewer:
+      return "viewer";
+    case Role::user:
+      return "user";
+    case Role::operator_:
+      return "operator";
+  }
+  return "?";
+}
+
+Expected<Role> parse_role(std::string_view text) {
+  for (const Role role : kRoles)
+    if (name(role) == text) return role;
+  return fail("{} is not a role: viewer, user and operator are", trainyard::quoted(text));
+}
+
+TokenFile::TokenFile(std::string state_directory) : path_(std::move(state_directory)) {
+  path_ += "/tokens.json";
+}
+
+Expected<std::vector<Token>> TokenFile::list() const {
+  const auto text = read_private(path_);
+  if (!text) return tl::make_unexpected(text.error());
+  std::vector<Token> tokens;
+  if (!text->has_value()) return tokens;
+  const json all = json::parse(**text, nullptr, false);
+  if (!all.is_array()) return fail("{}: is not a list of tokens in JSON", path_);
+  for (const json& entry : all) {
+    auto token = token_from_json(entry);
+    if (!token) return fail_at(path_, token.error());
+    tokens.push_back(*std::move(token));
+  }
+  return tokens;
+}
+
+/// Reads, lets `edit` change the list, and writes, while others who do the same wait.
+Expected<void> TokenFile::change(const auto& edit) {
+  const std::string path = path_ + ".lock";
+  const Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock || ::flock(lock.get(), LOCK_EX) != 0)
+    return fail("{}: cannot be changed: {}", path_, std::strerror(errno));
+  auto tokens = list();
+  if (!tokens) return tl::make_unexpected(tokens.error());
+  if (auto ok = edit(*tokens); !ok) return ok;
+  json all = json::array();
+  for (const Token& token : *tokens)
+    all.push_back({{"name", token.name},
+                   {"role", name(token.role)},
+                   {"user", token.user},
+                   {"sha256", token.sha256}});
+  return write_private(path_, all.dump(2) + "\n");
+}
+
+Expected<std::string> TokenFile::add(const std::string& name, Role role, const std::string& user) {
+  if (auto ok = check_name(name); !ok) return tl::make_unexpected(ok.error());
+  if (!find_user(user)) return fail("there is no user {} on this machine", trainyard::quoted(user));
+  std::array<unsigned char, 32> bits{};
+  if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1)
+    return fail("the system gives no random numbers");
+  const std::string token = std::string(kPrefix) + hexadecimal(bits.data(), bits.size());
+  const auto done = change([&](std::vector<Token>& tokens) -> Expected<void> {
+    if (std::ranges::find(tokens, name, &Token::name) != tokens.end())
+      return fail("there is a token {} already; remove it first", name);
+    tokens.push_back({name, role, user, sha256(token)});
+    return {};
+  });
+  if (!done) return tl::make_unexpected(done.error());
+  return token;
+}
+
+Expected<void> TokenFile::remove(const std::string& name) {
+  return change([&](std::vector<Token>& tokens) -> Expected<void> {
+    if (std::erase_if(tokens, [&](const Token& token) { return token.name == name; }) == 0)
+      return fail("there is no token {}", trainyard::quoted(name));
+    return {};
+  });
+}
+
+Expected<void> TokenCheck::reload() {
+  struct stat facts {};
+  std::string version = "none";
+  if (::stat(file_.path().c_str(), &facts) == 0)
+    version = fmt::format("{} {} {} {}", facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
+                          facts.st_mtim.tv_nsec);
+  if (version == version_) return {};
+  auto tokens = file_.list();
+  // What cannot be trusted any more lets nobody in.
+  tokens_ = tokens ? *std::move(tokens) : std::vector<Token>{};
+  version_ = tokens ? version : "";
+  return tokens ? Expected<void>{} : tl::make_unexpected(tokens.error());
+}
+
+std::optional<TokenCheck::Bearer> TokenCheck::find(std::string_view token) {
+  const std::string digest = sha256(token);
+  const std::lock_guard lock(mutex_);
+  if (!reload()) return {};
+  const Token* match = nullptr;
+  for (const Token& known : tokens_)
+    if (CRYPTO_memcmp(known.sha256.data(), digest.data(), digest.size()) == 0) match = &known;
+  if (match == nullptr) return {};
+  auto identity = find_user(match->user);
+  if (!identity) return {};
+  identity->role = match->role;
+  return Bearer{match->name, *std::move(identity)};
+}
+
+Expected<std::size_t> TokenCheck::count() {
+  const std::lock_guard lock(mutex_);
+  if (auto ok = reload(); !ok) return tl::make_unexpected(ok.error());
+  return tokens_.size();
+}
+
+std::optional<Identity> find_user(const std::string& name) {
+  passwd entry{}, *found = nullptr;
+  std::array<char, 16'384> texts{};
+  if (::getpwnam_r(name.c_str(), &entry, texts.data(), texts.size(), &found) != 0 || !found)
+    return {};
+  return Identity{name, entry.pw_uid, entry.pw_gid};
+}
+
+Identity user_of(uid_t uid, gid_t gid) {
+  passwd entry{}, *found = nullptr;
+  std::array<char, 16'384> texts{};
+  if (::getpwuid_r(uid, &entry, texts.data(), texts.size(), &found) != 0 || !found)
+    return {std::to_string(uid), uid, gid};
+  return {entry.pw_name, uid, gid};
+}
+
+}  // namespace trainyard
