@@ -31,6 +31,7 @@ void add_policies_command(CLI::App& app, Action& chosen);
 void add_models_command(CLI::App& app, Action& chosen);
 void add_workload_command(CLI::App& app, Action& chosen);
 void add_completion_command(CLI::App& app, Action& chosen);
+void add_serve_command(CLI::App& app, Action& chosen);
 
 /// A subcommand whose help ends with examples, given as lines.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,
