@@ -101,7 +101,7 @@ void Yardmaster::hear(const RunReport& report) {
   switch (report.kind) {
     case RunReport::Kind::progress:
       job->progress = report.progress;
-      yard_.learn(*job);
+      yard_.learn(*job, now());
       changed_.insert(job->number);
       return;
     case RunReport::Kind::started:
@@ -136,7 +136,7 @@ void Yardmaster::hear_end(JobRecord& job, const RunReport& report) {
     job.pause_took = now() - job.life.state.since;
     job.quick_returns = 0;
     (void)yard_.apply(EventKind::drained, job.number, now());
-    yard_.learn(job);
+    yard_.learn(job, now());
     note(job, "paused", json{{"run", job.runs}, {"exit_status", report.exit_status}}.dump());
     decide_ = true;
     return;

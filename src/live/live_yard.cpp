@@ -23,6 +23,7 @@ Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const
                                const std::set<MachineId>& closed, Time now) {
   workload_ = {};
   numbers_.clear(), ids_.clear();
+  leaves_for_.clear();
   policy_.reset();
   yard_ = std::make_unique<Yard>(cluster_, workload_, policy.rules());
   policy_ = policy.build(*yard_, kSeed);
@@ -37,11 +38,13 @@ Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const
     return fail("the jobs of the journal cannot be taken up on this machine: {}",
                 describe(verdict));
   (void)yard_->apply({std::max(now, yard_->now()), EventKind::clock});
+  for (std::uint32_t j = 0; j < lives.size(); ++j)
+    if (lives[j].room_for != kNoJob) leaves_for_[JobId{j}] = lives[j].room_for;
+  yard_->listen(*this);
   for (const MachineId machine : closed)
     (void)yard_->apply(Event::of(yard_->now(), EventKind::machine_closed, machine));
-  yard_->listen(*this);
   for (const JobRecord* job : known)
-    if (job->progress) learn(*job);
+    if (job->progress) learn(*job, yard_->now());
   return {};
 }
 
@@ -114,7 +117,7 @@ Duration LiveYard::ran(JobNumber number, Time now) const {
          work_done(yard_->job(id(number)), now - state.since, yard_->slowdown(id(number)));
 }
 
-void LiveYard::learn(const JobRecord& record) {
+void LiveYard::learn(const JobRecord& record, Time now) {
   const auto found = ids_.find(record.number);
   if (found == ids_.end()) return;
   Job& job = workload_.jobs[index(found->second)];
@@ -126,7 +129,7 @@ void LiveYard::learn(const JobRecord& record) {
   if (!record.spec.model.empty() && (progress.save_s || progress.load_s))
     measured_[record.spec.model] = {job.save, job.load};
   if (progress.total > 0 && progress.step > 0 && progress.step <= progress.total) {
-    const Duration so_far = ran(record.number, yard_->now());
+    const Duration so_far = ran(record.number, now);
     const double whole =
         so_far.seconds() * static_cast<double>(progress.total) / static_cast<double>(progress.step);
     if (so_far.us > 0) job.estimate = std::max(in_seconds(whole), microseconds(1));
@@ -154,8 +157,17 @@ void LiveYard::take_changed(const std::function<void(JobNumber, const SavedJob&)
   changed_.clear();
 }
 
-void LiveYard::on_phase(JobId job, Phase /*from*/, Phase /*to*/) {
+void LiveYard::on_phase(JobId job, Phase from, Phase to) {
   changed_.insert(number(job));
+  if (to == Phase::draining && yard_->making_room_for(job) != kNoJob)
+    leaves_for_[job] = yard_->making_room_for(job);
+  if (from == Phase::draining)
+    if (const auto left = leaves_for_.extract(job)) changed_.insert(number(left.mapped()));
+  if (from == Phase::reserved)
+    std::erase_if(leaves_for_, [&](const auto& leaving) {
+      if (leaving.second == job) changed_.insert(number(leaving.first));
+      return leaving.second == job;
+    });
 }
 
 std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {

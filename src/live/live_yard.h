@@ -47,7 +47,7 @@ class LiveYard : private YardListener {
   [[nodiscard]] Verdict apply(EventKind kind, JobNumber job, Time now);
   [[nodiscard]] Verdict apply(EventKind kind, MachineId machine, Time now);
   /// What is known better now of a job that runs.
-  void learn(const JobRecord& job);
+  void learn(const JobRecord& job, Time now);
 
   /// One decision of the policy. Returns when it wants to decide again.
   Time decide(Time now);
@@ -80,6 +80,8 @@ class LiveYard : private YardListener {
   std::unique_ptr<Yard> yard_;
   std::unique_ptr<Policy> policy_;
   std::set<JobNumber> changed_;
+  /// Who leaves, and for whom: they change with each other.
+  std::map<JobId, JobId> leaves_for_;
   std::map<std::string, MeasuredPause> measured_;  // by model
   std::uint64_t refused_ = 0;
 };

@@ -156,6 +156,7 @@ Answer<void> Yardmaster::set_policy(const Identity& who, const PolicyView& polic
   };
   command.take_effect = [this, policy, spec = *spec] {
     policy_ = policy;
+    update_records();
     if (auto ok = yard_.begin(spec, records(), closed_, now()); !ok)
       throw std::logic_error(ok.error().message);
     decide_ = true;

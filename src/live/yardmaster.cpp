@@ -145,8 +145,8 @@ void Yardmaster::decide() {
   for (const LiveYard::Order& order : yard_.take_orders()) carry_out(order);
 }
 
-/// True when all that happened and all that is intended is on disk.
-bool Yardmaster::write_down() {
+/// Has the records of jobs agree with the yard.
+void Yardmaster::update_records() {
   yard_.take_changed([&](JobNumber number, const SavedJob& life) {
     JobRecord& job = jobs_.at(number);
     job.life = life;
@@ -157,6 +157,11 @@ bool Yardmaster::write_down() {
       holding_.erase(number);
     }
   });
+}
+
+/// True when all that happened and all that is intended is on disk.
+bool Yardmaster::write_down() {
+  update_records();
   JournalChange change;
   for (const JobNumber number : changed_) change.changed.push_back(&jobs_.at(number));
   change.events = happened_;

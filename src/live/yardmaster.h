@@ -92,6 +92,7 @@ class Yardmaster final : public Service {
   void run();
   void turn(std::vector<Command>& commands);
   std::vector<Answer<void>> take_in(std::vector<Command>& commands);
+  void update_records();
   bool write_down();
   void act();
   void decide();

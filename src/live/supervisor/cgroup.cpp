@@ -121,16 +121,16 @@ CgroupPlaces usable_cgroups(const std::string& parent) {
 RunCgroup::RunCgroup(CgroupPlaces places, std::string name)
     : places_(std::move(places)), name_(std::move(name)) {
   for (const std::string* root : {&places_.unified, &places_.cpu, &places_.memory})
-    if (!root->empty()) doors_.push_back(group(*root) + "/cgroup.procs");
+    if (!root->empty()) directories_.push_back(group(*root));
 }
 
 void RunCgroup::make(const Resources& limits) {
-  doors_.clear();
+  directories_.clear();
   for (std::string* root : {&places_.unified, &places_.cpu, &places_.memory}) {
     if (root->empty()) continue;
     const bool is_unified = root == &places_.unified;
     if (make_folders(*root, name_, is_unified ? controllers_of(places_) : ""))
-      doors_.push_back(group(*root) + "/cgroup.procs");
+      directories_.push_back(group(*root));
     else
       root->clear();
   }
@@ -158,8 +158,8 @@ void RunCgroup::limit_memory(std::int32_t mib) const {
 
 std::vector<pid_t> RunCgroup::members() const {
   std::vector<pid_t> pids;
-  for (const std::string& door : doors_) {
-    std::istringstream text(read_or_empty(door));
+  for (const std::string& directory : directories_) {
+    std::istringstream text(read_or_empty(directory + "/cgroup.procs"));
     for (pid_t pid = 0; text >> pid;) pids.push_back(pid);
   }
   std::sort(pids.begin(), pids.end());
@@ -191,8 +191,7 @@ bool RunCgroup::ran_out_of_memory() const {
 }
 
 void RunCgroup::remove() const {
-  for (const std::string* root : {&places_.unified, &places_.cpu, &places_.memory})
-    if (!root->empty()) ::rmdir(group(*root).c_str());
+  for (const std::string& directory : directories_) ::rmdir(directory.c_str());
 }
 
 }  // namespace trainyard

@@ -45,8 +45,12 @@ class RunCgroup {
   /// Makes it with these limits for all of it together (0: none). A place where that fails is done
   /// without.
   void make(const Resources& limits);
-  /// A process writes "0" into each of these files to enter.
-  [[nodiscard]] const std::vector<std::string>& doors() const { return doors_; }
+  /// The group in each place. A process that writes "0" into cgroup.procs of all of them is in it.
+  [[nodiscard]] const std::vector<std::string>& directories() const { return directories_; }
+  /// The one of v2, within which a process can also be born; empty: none.
+  [[nodiscard]] std::string unified() const {
+    return places_.unified.empty() ? "" : group(places_.unified);
+  }
 
   [[nodiscard]] std::vector<pid_t> members() const;
   void kill() const;
@@ -61,7 +65,7 @@ class RunCgroup {
 
   CgroupPlaces places_;
   std::string name_;
-  std::vector<std::string> doors_;
+  std::vector<std::string> directories_;
 };
 
 }  // namespace trainyard

@@ -1,5 +1,5 @@
 // What a worker's process finds in its environment: what its user submitted, and on top of it what
-// torch.distributed, Slurm's clients and our own library look for (docs/jobs.md lists all of it).
+// torch.distributed, Slurm's clients and our own library look for.
 //
 // The directory STATE/bin with a `scontrol` that knows this job stands first in PATH. First,
 // because SLURM_JOB_ID is a number of ours: on a machine that also belongs to a Slurm cluster, the

@@ -22,7 +22,7 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kGraceOfGang = seconds(5);
-constexpr Duration kKillAgain = microseconds(20'000);
+constexpr Duration kKillAgain = microseconds(10'000), kKillAgainAtMost = seconds(1);
 constexpr std::uint64_t kSignals = ~std::uint64_t{0};  // among the events; others are ranks
 constexpr std::size_t kReadBytes = 1 << 16;
 
@@ -55,8 +55,8 @@ void Supervisor::listen_to_signals() {
   ::sigemptyset(&set);
   for (const int number : {SIGCHLD, SIGUSR1, SIGTERM}) ::sigaddset(&set, number);
   ::sigprocmask(SIG_SETMASK, &set, nullptr);
-  // A terminal's or a session's end is none of the run's business.
-  for (const int number : {SIGHUP, SIGINT, SIGPIPE}) ::signal(number, SIG_IGN);
+  // A terminal's or a session's end, and a limit of our own on files, must not end the run.
+  for (const int number : {SIGHUP, SIGINT, SIGPIPE, SIGXFSZ}) ::signal(number, SIG_IGN);
   signals_ = Descriptor(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kSignals}};
   ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, signals_.get(), &event);
@@ -85,7 +85,7 @@ RunEnd Supervisor::run(Descriptor started) {
 Expected<void> Supervisor::start_workers() {
   for (std::size_t rank = 0; rank < plan_.gpus.size(); ++rank) {
     const auto number = static_cast<std::int32_t>(rank);
-    auto process = start_worker(plan_, number, cgroup_.doors());
+    auto process = start_worker(plan_, number, cgroup_);
     if (!process) return tl::make_unexpected(process.error());
     workers_.push_back({.pid = process->pid,
                         .output = std::move(process->output),
@@ -128,7 +128,7 @@ void Supervisor::wait_for_events() {
 }
 
 Time Supervisor::next_wake() const {
-  const Time again = killing_ ? steady_now() + kKillAgain : Time::never();
+  const Time again = killing_ ? steady_now() + kill_again_ : Time::never();
   return std::min(again, stop_.next());
 }
 
@@ -218,7 +218,9 @@ void Supervisor::signal_workers(int number, bool leader_only) const {
   }
 }
 
-void Supervisor::kill_all() const {
+void Supervisor::kill_all() {
+  // One that hangs in the kernel can take hours to die; it is not asked a hundred times a second.
+  kill_again_ = std::min(std::max(kKillAgain, kill_again_ * 2), kKillAgainAtMost);
   cgroup_.kill();
   const pid_t self = ::getpid();
   for (const pid_t pid : descendants(self))

@@ -53,7 +53,7 @@ class Supervisor {
   void on_worker_end(std::size_t rank, int status);
   void take_stop_steps();
   void signal_workers(int number, bool leader_only) const;
-  void kill_all() const;
+  void kill_all();
   [[nodiscard]] Time next_wake() const;
   [[nodiscard]] RunEnd end_of_run() const;
 
@@ -65,6 +65,7 @@ class Supervisor {
   std::size_t workers_left_ = 0;
   bool children_left_ = true;
   bool killing_ = false;     // everything, until nothing is left
+  Duration kill_again_;      // after which time those that still live are killed again
   bool going_down_ = false;  // not the job is stopped but the machine
   StopSequence stop_;
   int status_ = 0;  // of the first worker that failed

@@ -5,10 +5,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
+#include "live/supervisor/cgroup.h"
 #include "live/supervisor/files.h"
 #include "live/supervisor/run_plan.h"
 
@@ -19,9 +18,9 @@ struct WorkerProcess {
   Descriptor output;  // what it writes, to be read; does not block
 };
 
-/// Returns when the program runs, or says why it does not. `doors` are those of its control group.
-/// The process dies with the one that starts it.
+/// Returns when the program runs, or says why it does not. The process dies with the one that
+/// starts it.
 Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
-                                     const std::vector<std::string>& doors);
+                                     const RunCgroup& cgroup);
 
 }  // namespace trainyard

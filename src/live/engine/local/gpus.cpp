@@ -12,7 +12,6 @@
 #include <csignal>
 #include <memory>
 #include <sstream>
-#include <string_view>
 
 #include "live/supervisor/files.h"
 
@@ -123,6 +122,11 @@ GpuKinds gpus_from_nvidia_smi(const std::string& program, Duration patience) {
   for (std::string line; std::getline(lines, line);)
     if (!line.empty()) kinds.push_back(gpu_kind(line));
   return kinds;
+}
+
+GpuKinds find_gpus(const std::string& library, const std::string& program) {
+  if (GpuKinds kinds = gpus_from_nvml(library)) return kinds;
+  return gpus_from_nvidia_smi(program);
 }
 
 std::string gpu_kind(std::string_view product_name) {

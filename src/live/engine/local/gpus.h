@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -14,10 +15,13 @@ namespace trainyard {
 using GpuKinds = std::optional<std::vector<std::string>>;
 
 /// Loaded at run time: the daemon also runs where no driver is.
-GpuKinds gpus_from_nvml(const std::string& library = "libnvidia-ml.so.1");
+GpuKinds gpus_from_nvml(const std::string& library);
 /// A driver that hangs is not waited for longer than `patience`.
-GpuKinds gpus_from_nvidia_smi(const std::string& program = "nvidia-smi",
-                              Duration patience = seconds(15));
+GpuKinds gpus_from_nvidia_smi(const std::string& program, Duration patience = seconds(15));
+
+/// From the first of the two that answers.
+GpuKinds find_gpus(const std::string& library = "libnvidia-ml.so.1",
+                   const std::string& program = "nvidia-smi");
 
 /// What is common to all names goes: "NVIDIA Tesla V100-SXM2-16GB" is "V100-SXM2-16GB".
 std::string gpu_kind(std::string_view product_name);

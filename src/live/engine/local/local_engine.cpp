@@ -29,7 +29,7 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kLookAround = seconds(1);
-constexpr Duration kKillAgain = microseconds(20'000);
+constexpr Duration kKillAgain = microseconds(10'000);  // grows up to kLookAround
 
 /// The same for a state directory in every life of the daemon.
 std::string cgroup_parent(const std::string& state) {
@@ -57,20 +57,22 @@ Expected<void> make_state(const std::string& state) {
 
 }  // namespace
 
-Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, const std::string& state,
-                                                         Cluster machine, std::string supervisor) {
+Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system,
+                                                         const LocalEngineOptions& options,
+                                                         Cluster machine) {
   std::error_code none;
-  const std::string absolute = std::filesystem::absolute(state, none).lexically_normal().string();
-  if (auto ok = make_state(absolute); !ok) return tl::make_unexpected(ok.error());
+  const std::string state = std::filesystem::absolute(options.state, none).lexically_normal();
+  const std::string supervisor = std::filesystem::absolute(options.supervisor, none);
+  if (auto ok = make_state(state); !ok) return tl::make_unexpected(ok.error());
   if (::access(supervisor.c_str(), X_OK) != 0)
     return fail("{}: the supervisor cannot be run: {}", supervisor, std::strerror(errno));
-  const std::string parent = cgroup_parent(absolute);
-  LaunchSite site{.state = absolute,
+  const std::string parent = cgroup_parent(state);
+  LaunchSite site{.state = state,
                   .host = machine.machines[0].name,
-                  .cgroups = usable_cgroups(parent),
+                  .cgroups = options.use_cgroups ? usable_cgroups(parent) : CgroupPlaces{},
                   .cgroup = parent};
   std::unique_ptr<LocalEngine> engine(
-      new LocalEngine(system, std::move(site), std::move(machine), std::move(supervisor)));
+      new LocalEngine(system, std::move(site), std::move(machine), supervisor));
   if (auto ok = engine->open_events(); !ok) return tl::make_unexpected(ok.error());
   return engine;
 }
@@ -81,6 +83,11 @@ LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine, std::
       cluster_(std::move(machine)),
       supervisor_(std::move(supervisor)),
       trash_(site_.state + "/trash") {}
+
+LocalEngine::~LocalEngine() {
+  // Not while a supervisor might be about to make its own within it.
+  if (runs_.empty()) RunCgroup(site_.cgroups, site_.cgroup).remove();
+}
 
 Expected<void> LocalEngine::open_events() {
   events_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
@@ -172,6 +179,7 @@ Expected<void> LocalEngine::adopt_begun(RunId id) {
 void LocalEngine::forget(RunId id) {
   if (!system_.before("engine.forget")) return;
   const std::string directory = directory_of(id);
+  // run.json goes first: a supervisor so late that it finds no `started` finds nothing to start.
   for (const char* name :
        {"/run.json", "/started", "/lock", "/stop", "/script", "/exit.json", "/exit.part"})
     ::unlink((directory + name).c_str());
@@ -231,7 +239,9 @@ void LocalEngine::tick() {
 void LocalEngine::set_timer() {
   const bool clearing =
       std::any_of(runs_.begin(), runs_.end(), [](const auto& run) { return !run.second.process; });
-  const Duration next = runs_.empty() ? Duration{} : clearing ? kKillAgain : kLookAround;
+  kill_again_ =
+      clearing ? std::min(std::max(kKillAgain, kill_again_ * 2), kLookAround) : Duration{};
+  const Duration next = runs_.empty() ? Duration{} : clearing ? kill_again_ : kLookAround;
   const itimerspec time{
       .it_interval = {},
       .it_value = {.tv_sec = next.us / 1'000'000, .tv_nsec = next.us % 1'000'000 * 1000}};

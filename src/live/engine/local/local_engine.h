@@ -26,12 +26,20 @@
 
 namespace trainyard {
 
+struct LocalEngineOptions {
+  std::string state;
+  std::string supervisor = default_supervisor();
+  bool use_cgroups = true;  // false: also where they could be used
+};
+
 class LocalEngine : public Engine {
  public:
   /// Makes what is missing of the state directory. `machine` is this one (machine.h).
-  static Expected<std::unique_ptr<LocalEngine>> open(System& system, const std::string& state,
-                                                     Cluster machine,
-                                                     std::string supervisor = default_supervisor());
+  static Expected<std::unique_ptr<LocalEngine>> open(System& system,
+                                                     const LocalEngineOptions& options,
+                                                     Cluster machine);
+  /// Runs go on without it.
+  ~LocalEngine() override;
 
   [[nodiscard]] const Cluster& cluster() const override { return cluster_; }
   Expected<void> start(const Launch& launch) override;
@@ -92,6 +100,7 @@ class LocalEngine : public Engine {
   std::map<int, RunId> by_process_;  // descriptor
   std::map<int, RunId> by_watch_;
   std::vector<RunReport> reports_;
+  Duration kill_again_;  // while the rest of a lost run is being killed
 };
 
 }  // namespace trainyard

@@ -16,9 +16,11 @@ TEST_F(LocalEngineTest, AGangFindsItsPlaceAndEndsWithItsFirstFailure) {
   JobSpec spec = shell(
       "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $SLURM_PROCID/$SLURM_NTASKS "
       "gpus=$CUDA_VISIBLE_DEVICES port=$MASTER_PORT user=$MINE run=$TRAINYARD_RUN "
-      "restart=${TRAINYARD_RESTART-unset}; [ $RANK = 0 ] || exit 3");
+      "restart=${TRAINYARD_RESTART-unset}; [ $RANK = 0 ] && { : > $DONE; exit 0; }; until [ -e "
+      "$DONE ]; do sleep 0.01; done; exit 3");
   spec.workers = 2;
-  spec.environment = {{"MINE", "my value"}, {"RANK", "77"}, {"TRAINYARD_RESTART", "5"}};
+  spec.environment = {
+      {"MINE", "my value"}, {"RANK", "77"}, {"TRAINYARD_RESTART", "5"}, {"DONE", root_ + "/done"}};
   begin(launch({7, 1}, spec));
   EXPECT_EQ(wait_for(Kind::started, {7, 1}).id, (RunId{7, 1}));
   const RunReport end = wait_for_end({7, 1});

@@ -50,10 +50,7 @@ Expected<Cluster> machine_with(const GpuKinds& gpus, std::int32_t slots) {
 }
 
 Expected<Cluster> this_machine(std::int32_t slots) {
-  if (slots != 0) return machine_with(std::nullopt, slots);
-  GpuKinds gpus = gpus_from_nvml();
-  if (!gpus) gpus = gpus_from_nvidia_smi();
-  return machine_with(gpus, 0);
+  return machine_with(slots == 0 ? find_gpus() : std::nullopt, slots);
 }
 
 }  // namespace trainyard

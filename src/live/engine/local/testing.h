@@ -42,7 +42,11 @@ class LocalEngineTest : public testing::Test {
   void TearDown() override {
     if (engine_ == nullptr) reopen();
     for (const RunId id : open_) stop(id, 0, {});
-    for (const RunId id : std::set(open_)) wait_for_end(id);
+    while (!open_.empty() && !HasFatalFailure()) {
+      const RunId next = *open_.begin();
+      wait_for_end(next);
+      open_.erase(next);
+    }
     for (const RunId id : begun_) EXPECT_EQ(left_of(id), 0U) << id.job << "." << id.run;
     engine_.reset();
     std::error_code none;
@@ -53,9 +57,13 @@ class LocalEngineTest : public testing::Test {
   void reopen() {
     engine_.reset();
     waiting_.clear();
-    auto engine = LocalEngine::open(system_, state_, *this_machine(8), supervisor_program());
+    auto engine = LocalEngine::open(system_, options(), *this_machine(8));
     ASSERT_TRUE(engine) << engine.error().message;
     engine_ = std::move(*engine);
+  }
+
+  [[nodiscard]] virtual LocalEngineOptions options() const {
+    return {.state = state_, .supervisor = supervisor_program()};
   }
 
   static std::string supervisor_program() {
@@ -172,5 +180,17 @@ class LocalEngineTest : public testing::Test {
   std::deque<RunReport> waiting_;
   std::set<RunId> open_, begun_;
 };
+
+/// Everything must hold with control groups and without.
+class LocalEngineBothWays : public LocalEngineTest, public testing::WithParamInterface<bool> {
+ protected:
+  [[nodiscard]] LocalEngineOptions options() const override {
+    return {.state = state_, .supervisor = supervisor_program(), .use_cgroups = GetParam()};
+  }
+};
+
+inline std::string way_name(const testing::TestParamInfo<bool>& way) {
+  return way.param ? "Cgroups" : "NoCgroups";
+}
 
 }  // namespace trainyard

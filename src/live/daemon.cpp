@@ -1,0 +1,32 @@
+#include "live/daemon.h"
+
+#include <unistd.h>
+
+#include "live/engine/local/machine.h"
+
+namespace trainyard {
+
+Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions options) {
+  auto state = StateDirectory::take(options.state);
+  if (!state) return tl::make_unexpected(state.error());
+  std::unique_ptr<Daemon> daemon(new Daemon(std::move(*state)));
+
+  auto machine = this_machine(options.slots);
+  if (!machine) return tl::make_unexpected(machine.error());
+  auto engine = LocalEngine::open(system, daemon->state_.path(), std::move(*machine),
+                                  std::move(options.supervisor));
+  if (!engine) return tl::make_unexpected(engine.error());
+  daemon->engine_ = std::move(*engine);
+
+  auto journal = Journal::open(system, daemon->state_.journal());
+  if (!journal) return tl::make_unexpected(journal.error());
+  daemon->journal_ = std::move(*journal);
+
+  if (::geteuid() != 0) options.scheduling.only_uid = ::geteuid();
+  auto master = Yardmaster::start(system, *daemon->journal_, *daemon->engine_, options.scheduling);
+  if (!master) return tl::make_unexpected(master.error());
+  daemon->master_ = std::move(*master);
+  return daemon;
+}
+
+}  // namespace trainyard

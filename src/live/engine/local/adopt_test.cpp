@@ -1,0 +1,184 @@
+// What is left of a run when the daemon, or its supervisor, is not.
+#include <gmock/gmock.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "live/engine/local/supervisor_link.h"
+#include "live/engine/local/testing.h"
+
+namespace trainyard {
+namespace {
+
+using testing::HasSubstr;
+
+class LocalEngineAdopt : public LocalEngineBothWays {
+ protected:
+  void kill_supervisor(RunId id) {
+    const auto process = supervisor_of(directory(id));
+    ASSERT_TRUE(process && *process);
+    ::syscall(SYS_pidfd_send_signal, process->get(), SIGKILL, nullptr, 0);
+  }
+
+  void adopt(RunId id) {
+    const auto ok = engine_->adopt(id);
+    ASSERT_TRUE(ok) << ok.error().message;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(, LocalEngineAdopt, testing::Bool(), way_name);
+
+TEST_P(LocalEngineAdopt, ARunGoesOnWithoutTheDaemonAndIsFoundAgain) {
+  start({1, 1}, shell("trap 'echo saved; exit 3' TERM; echo ready; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(printed({1, 1}, "ready"));
+  reopen();
+  adopt({1, 1});
+  EXPECT_EQ(wait_for(Kind::started, {1, 1}).id, (RunId{1, 1}));
+  stop({1, 1}, 0, seconds(20));
+  EXPECT_EQ(wait_for_end({1, 1}).exit_status, 3);
+  EXPECT_THAT(output({1, 1}), testing::StartsWith("ready\n"));
+  EXPECT_THAT(output({1, 1}), testing::EndsWith("saved\n"));
+}
+
+TEST_P(LocalEngineAdopt, HowItEndedMeanwhileIsKept) {
+  start({1, 1}, shell("while [ ! -e " + root_ +
+                      "/go ]; do sleep 0.02; done; "
+                      "echo '{\"step\": 5}' > $TRAINYARD_REPORT; exit 6"));
+  engine_.reset();
+  std::ofstream(root_ + "/go").put('\n');
+  ASSERT_TRUE(eventually([&] { return read_end(directory({1, 1})).has_value(); }));
+  reopen();
+  adopt({1, 1});
+  EXPECT_EQ(wait_for(Kind::started, {1, 1}).id.job, 1);
+  EXPECT_EQ(wait_for(Kind::progress, {1, 1}).progress.step, 5);
+  const RunReport end = wait_for_end({1, 1});
+  EXPECT_EQ(end.kind, Kind::exited);
+  EXPECT_EQ(end.exit_status, 6);
+  EXPECT_LE(end.at, system_.wall_clock());
+}
+
+TEST_P(LocalEngineAdopt, AStopIsCarriedOutWithoutTheDaemon) {
+  start({1, 1}, shell("trap '' TERM; echo ready; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(printed({1, 1}, "ready"));
+  stop({1, 1}, 0, microseconds(300'000));
+  engine_.reset();
+  ASSERT_TRUE(eventually([&] { return read_end(directory({1, 1})).has_value(); }));
+  reopen();
+  adopt({1, 1});
+  EXPECT_EQ(wait_for_end({1, 1}).exit_status, 128 + SIGKILL);
+}
+
+TEST_P(LocalEngineAdopt, WhatWasNeverBegunIsLostAndNeverWillBe) {
+  adopt({5, 1});
+  EXPECT_EQ(wait_for_end({5, 1}).kind, Kind::lost);
+  const JobSpec spec = shell("true");
+  EXPECT_FALSE(engine_->start(launch({5, 1}, spec)));
+}
+
+TEST_P(LocalEngineAdopt, ASupervisorThatComesLateStartsNothing) {
+  // The daemon died between making the directory and starting the supervisor, or the machine is so
+  // slow that the supervisor has not begun when the next daemon looks.
+  const JobSpec spec = shell("echo started > " + root_ + "/evidence");
+  const auto plan = plan_run(launch({5, 1}, spec),
+                             {.state = state_, .host = "here", .cgroups = {}, .cgroup = {}});
+  ASSERT_TRUE(plan);
+  ASSERT_TRUE(make_run_directory(*plan, ""));
+  adopt({5, 1});
+  EXPECT_EQ(wait_for_end({5, 1}).kind, Kind::lost);
+  for (const char* when : {"before", "after"}) {
+    const auto late = spawn_supervisor(supervisor_program(), directory({5, 1}));
+    ASSERT_TRUE(late) << late.error().message;
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PIDFD, static_cast<id_t>(late->get()), &info, WEXITED), 0);
+    EXPECT_EQ(info.si_status, 1) << "it leaves at once, " << when << " the run is forgotten";
+    EXPECT_FALSE(std::filesystem::exists(root_ + "/evidence"));
+    engine_->forget({5, 1});
+  }
+}
+
+TEST_P(LocalEngineAdopt, OfManySupervisorsOneStartsTheRun) {
+  const JobSpec spec = shell("echo once >> " + root_ + "/evidence; sleep 0.2");
+  const auto plan = plan_run(launch({5, 1}, spec),
+                             {.state = state_, .host = "here", .cgroups = {}, .cgroup = {}});
+  ASSERT_TRUE(plan && make_run_directory(*plan, ""));
+  std::vector<Descriptor> all;
+  for (int i = 0; i < 8; ++i) {
+    auto one = spawn_supervisor(supervisor_program(), directory({5, 1}));
+    ASSERT_TRUE(one);
+    all.push_back(std::move(*one));
+  }
+  int began = 0;
+  for (const Descriptor& one : all) {
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PIDFD, static_cast<id_t>(one.get()), &info, WEXITED), 0);
+    if (info.si_status == 0) ++began;
+  }
+  EXPECT_EQ(began, 1);
+  EXPECT_EQ(read_small_file(root_ + "/evidence").value(), "once\n");
+}
+
+TEST_P(LocalEngineAdopt, AKilledSupervisorLosesTheRunAndLeavesNothing) {
+  JobSpec spec = shell(
+      "(setsid sh -c 'trap \"\" TERM; sleep 1000 & wait' &); sleep 1001 & "
+      "echo ready; wait");
+  spec.workers = 2;
+  start({1, 1}, spec);
+  ASSERT_TRUE(printed({1, 1}, "ready", 0) && printed({1, 1}, "ready", 1));
+  kill_supervisor({1, 1});
+  const RunReport end = wait_for_end({1, 1});
+  EXPECT_EQ(end.kind, Kind::lost);
+  EXPECT_EQ(end.why, "its supervisor was killed");
+  EXPECT_EQ(left_of({1, 1}), 0U);
+}
+
+TEST_P(LocalEngineAdopt, ASupervisorKilledWithoutTheDaemonIsFoundOutLater) {
+  start({1, 1}, shell("sleep 1000 & echo ready; wait"));
+  ASSERT_TRUE(printed({1, 1}, "ready"));
+  engine_.reset();
+  kill_supervisor({1, 1});
+  reopen();
+  adopt({1, 1});
+  EXPECT_EQ(wait_for_end({1, 1}).kind, Kind::lost);
+  EXPECT_EQ(left_of({1, 1}), 0U);
+}
+
+TEST_P(LocalEngineAdopt, AnotherRunOfTheSameJobIsNotTouchedByTheCleaning) {
+  start({1, 1}, shell("sleep 1000 & echo ready; wait"));
+  start({11, 1}, shell("sleep 1000 & echo ready; wait"));
+  start({1, 2}, shell("sleep 1000 & echo ready; wait"));
+  kill_supervisor({1, 1});
+  EXPECT_EQ(wait_for_end({1, 1}).kind, Kind::lost);
+  EXPECT_GE(left_of({1, 2}), 1U);
+  EXPECT_GE(left_of({11, 1}), 1U);
+}
+
+TEST_P(LocalEngineAdopt, WhenTheMachineGoesDownTheJobMaySaveAndRunsAgain) {
+  start({1, 1}, shell("trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(printed({1, 1}, "ready"));
+  const auto process = supervisor_of(directory({1, 1}));
+  ASSERT_TRUE(process && *process);
+  ::syscall(SYS_pidfd_send_signal, process->get(), SIGTERM, nullptr, 0);
+  EXPECT_EQ(wait_for_end({1, 1}).kind, Kind::lost);
+  EXPECT_THAT(output({1, 1}), HasSubstr("saved"));
+}
+
+/// Refuses every act.
+class NothingWorks : public RealSystem {
+ public:
+  Expected<void> before(std::string_view act) override { return fail("{}: not now", act); }
+};
+
+TEST_P(LocalEngineAdopt, WhatTheSystemRefusesIsNotDone) {
+  NothingWorks none;
+  auto engine = LocalEngine::open(none, options(), *this_machine(2));
+  ASSERT_TRUE(engine);
+  const JobSpec spec = shell("true");
+  EXPECT_EQ((*engine)->start(launch({1, 1}, spec)).error().message, "engine.start: not now");
+  EXPECT_EQ((*engine)->adopt({1, 1}).error().message, "engine.adopt: not now");
+  EXPECT_FALSE((*engine)->stop({.id = {1, 1}, .signal = {}, .grace = {}}));
+  EXPECT_FALSE(std::filesystem::exists(directory({1, 1})));
+}
+
+}  // namespace
+}  // namespace trainyard

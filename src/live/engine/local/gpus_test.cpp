@@ -1,0 +1,126 @@
+#include "live/engine/local/gpus.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "live/engine/local/machine.h"
+
+namespace trainyard {
+namespace {
+
+/// A machine with the driver that a test gives it.
+class GpusTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = std::filesystem::temp_directory_path() / "trainyard-gpus-XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// Built from C; empty if there is no compiler.
+  std::string library(const std::string& source) {
+    const std::string path = folder_ + "/libfake.so";
+    std::ofstream(folder_ + "/fake.c") << source;
+    const std::string build = "cc -shared -fPIC -o " + path + " " + folder_ + "/fake.c 2>/dev/null";
+    return std::system(build.c_str()) == 0 ? path : "";
+  }
+
+  std::string program(const std::string& script) {
+    const std::string path = folder_ + "/nvidia-smi";
+    std::ofstream(path) << "#!/bin/sh\n" << script;
+    ::chmod(path.c_str(), 0755);
+    return path;
+  }
+
+  std::string folder_;
+};
+
+constexpr const char* kTwoGpus = R"(
+#include <stdio.h>
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetCount_v2(unsigned* n) { *n = 2; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void** d) { *d = (void*)(long)(i + 1); return 0; }
+int nvmlDeviceGetName(void* d, char* s, unsigned n) {
+  snprintf(s, n, "NVIDIA A100-SXM4-%dGB", (int)(long)d * 40);
+  return 0;
+}
+)";
+
+TEST_F(GpusTest, AreReadFromNvml) {
+  const std::string fake = library(kTwoGpus);
+  if (fake.empty()) GTEST_SKIP() << "no C compiler here";
+  EXPECT_EQ(gpus_from_nvml(fake), (std::vector<std::string>{"A100-SXM4-40GB", "A100-SXM4-80GB"}));
+}
+
+TEST_F(GpusTest, ALibraryThatIsMissingOrFailsIsNone) {
+  EXPECT_FALSE(gpus_from_nvml("libno-such-library.so.1"));
+  const std::string hollow = library("int nvmlInit_v2(void) { return 0; }");
+  if (hollow.empty()) GTEST_SKIP() << "no C compiler here";
+  EXPECT_FALSE(gpus_from_nvml(hollow)) << "functions are missing";
+  std::string failing = kTwoGpus;
+  failing.replace(failing.find("return 0"), 8, "return 9");
+  EXPECT_FALSE(gpus_from_nvml(library(failing))) << "a driver that does not work";
+}
+
+TEST_F(GpusTest, AreReadFromNvidiaSmi) {
+  const std::string fake = program(
+      "[ \"$*\" = '--query-gpu=name --format=csv,noheader' ] || exit 1\n"
+      "echo 'Tesla V100-SXM2-16GB'; echo 'NVIDIA GeForce RTX 3090'\n");
+  EXPECT_EQ(gpus_from_nvidia_smi(fake), (std::vector<std::string>{"V100-SXM2-16GB", "RTX-3090"}));
+  EXPECT_FALSE(gpus_from_nvidia_smi(program("echo 'no devices'; exit 6\n")));
+  EXPECT_FALSE(gpus_from_nvidia_smi(folder_ + "/no-such-program"));
+  EXPECT_FALSE(gpus_from_nvidia_smi(program("exec sleep 1000\n"), microseconds(50'000)))
+      << "one that hangs";
+}
+
+TEST_F(GpusTest, TheLibraryIsAskedBeforeTheProgramAndBothBeforeTheCores) {
+  const std::string fake = program("echo 'NVIDIA H100'\n");
+  EXPECT_EQ(find_gpus("libno-such-library.so.1", fake), std::vector<std::string>{"H100"});
+  EXPECT_FALSE(find_gpus("libno-such-library.so.1", folder_ + "/no-such-program"));
+  const std::string nvml = library(kTwoGpus);
+  if (nvml.empty()) GTEST_SKIP() << "no C compiler here";
+  EXPECT_EQ(find_gpus(nvml, fake)->size(), 2U);
+}
+
+TEST_F(GpusTest, TheProgramIsFoundInThePath) {
+  if (find_gpus()) GTEST_SKIP() << "this machine has a driver of its own";
+  const std::string path = std::getenv("PATH");
+  program("echo 'NVIDIA H100'\n");
+  ::setenv("PATH", (folder_ + ":" + path).c_str(), 1);
+  const auto with = this_machine();
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(describe(with.value()), "1 rack, 1 machine, 1 GPU (1 H100)");
+  const std::string without = describe(this_machine().value());
+  EXPECT_NE(without.find(" cpu)"), std::string::npos) << without;
+}
+
+TEST(ThisMachine, IsOneMachineWithWhatItHas) {
+  const auto machine = machine_with(std::vector<std::string>{"A100", "A100", "A100"}, 0);
+  ASSERT_TRUE(machine);
+  ASSERT_EQ(machine->machines.size(), 1U);
+  EXPECT_EQ(machine->machines[0].name, host_name());
+  EXPECT_EQ(machine->total_gpus, 3);
+  EXPECT_GE(machine->machines[0].capacity.milli_cpus, 1000);
+  EXPECT_GT(machine->machines[0].capacity.memory_mib, 100);
+}
+
+TEST(ThisMachine, CoresStandInForGpusThatItHasNot) {
+  for (const GpuKinds& none : {GpuKinds{}, GpuKinds{std::vector<std::string>{}}}) {
+    const auto machine = machine_with(none, 0);
+    ASSERT_TRUE(machine);
+    EXPECT_EQ(machine->total_gpus, std::min(64, machine->machines[0].capacity.milli_cpus / 1000));
+  }
+  EXPECT_EQ(this_machine(5)->total_gpus, 5);
+  EXPECT_FALSE(this_machine(65));
+  EXPECT_FALSE(this_machine(-1));
+}
+
+}  // namespace
+}  // namespace trainyard

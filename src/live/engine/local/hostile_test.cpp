@@ -1,0 +1,172 @@
+// Jobs that print without end, fill the disk, take more than their part, or look where they should
+// not.
+#include <gmock/gmock.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "live/engine/local/supervisor_link.h"
+#include "live/engine/local/testing.h"
+#include "live/supervisor/log_segments.h"
+
+namespace trainyard {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class LocalEngineHostile : public LocalEngineTest {
+ protected:
+  void TearDown() override {
+    LocalEngineTest::TearDown();
+    if (!mount_.empty()) ::umount2(mount_.c_str(), MNT_DETACH);
+    std::error_code none;
+    std::filesystem::remove_all(root_, none);
+  }
+
+  static Identity nobody() { return {.user = "nobody", .uid = 65534, .gid = 65534}; }
+
+  RunReport run_as(const Identity& who, RunId id, const JobSpec& spec) {
+    Launch order = launch(id, spec);
+    order.owner = who;
+    begin(order);
+    return wait_for_end(id);
+  }
+
+  std::string mount_;
+};
+
+TEST_F(LocalEngineHostile, AGigabyteOfOutputLeavesItsBeginningAndItsEnd) {
+  const RunReport end =
+      run({1, 1}, shell("echo first; head -c 1000000000 /dev/zero | tr '\\0' '\\n'; echo last"));
+  EXPECT_EQ(end.exit_status, 0);
+  constexpr std::uint64_t kAll = 6 + 1'000'000'000 + 5;
+  std::uint64_t kept = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(directory({1, 1})))
+    if (entry.path().filename().string().starts_with("out.0.")) kept += entry.file_size();
+  EXPECT_LE(kept, kSegmentBytes * (kLastSegments + 1));
+  EXPECT_GE(kept, kSegmentBytes * kLastSegments);
+  EXPECT_EQ(engine_->output({1, 1}, 0, 0, 6)->text, "first\n");
+  EXPECT_EQ(engine_->output({1, 1}, 0, kAll - 5, 100)->text, "last\n");
+  const auto middle = engine_->output({1, 1}, 0, kAll / 2, 10);
+  EXPECT_GT(middle->offset, kAll / 2) << "what is not kept is skipped";
+  EXPECT_EQ(middle->text, std::string(10, '\n'));
+  EXPECT_EQ(engine_->output({1, 1}, 0, kAll, 10)->text, "");
+}
+
+TEST_F(LocalEngineHostile, AFullDiskLosesOutputButNotTheJobOrItsEnd) {
+  // The state directory is on a disk of its own, with room for three megabytes.
+  engine_.reset();
+  std::filesystem::remove_all(state_);
+  std::filesystem::create_directory(state_);
+  if (::mount("tmpfs", state_.c_str(), "tmpfs", 0, "size=3m,mode=711") != 0)
+    GTEST_SKIP() << "no small disk can be mounted here: " << std::strerror(errno);
+  mount_ = state_;
+  reopen();
+  // It ends by a stop, and the order to stop cannot be written either.
+  JobSpec spec = shell(
+      "trap 'echo asked; exit 5' USR1; echo first; "
+      "head -c 20000000 /dev/zero | tr '\\0' 'x'; : > " +
+      root_ +
+      "/full; "
+      "while :; do sleep 0.05; done");
+  spec.signal.number = SIGUSR1;
+  start({1, 1}, spec);
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(root_ + "/full"); }));
+  EXPECT_EQ(std::filesystem::space(state_).available, 0U) << "or nothing was tested";
+  stop({1, 1}, SIGUSR1, seconds(20));
+  const RunReport end = wait_for_end({1, 1});
+  EXPECT_EQ(end.kind, Kind::exited);
+  EXPECT_EQ(end.exit_status, 5);
+  EXPECT_EQ(output({1, 1}).substr(0, 7), "first\nx");
+  const JobSpec another = shell("true");
+  EXPECT_FALSE(engine_->start(launch({2, 1}, another))) << "there is no room for its files";
+  EXPECT_FALSE(std::filesystem::exists(directory({2, 1})));
+}
+
+TEST_F(LocalEngineHostile, MemoryHasALimit) {
+  if (!engine_->cgroups().limits_memory()) GTEST_SKIP() << "no memory controller can be used here";
+  JobSpec spec = shell("head -c 400000000 /dev/zero | tail -c 390000000 | wc -c; exit 1");
+  spec.per_worker.memory_mib = 64;
+  const RunReport end = run({1, 1}, spec);
+  EXPECT_NE(end.exit_status, 0);
+  EXPECT_EQ(end.why, "out of memory: its limit is 64MiB");
+  spec.per_worker.memory_mib = 1000;
+  EXPECT_EQ(run({2, 1}, spec).why, "exit status 1");
+  EXPECT_EQ(output({2, 1}), "390000000\n");
+}
+
+TEST_F(LocalEngineHostile, CpusHaveALimit) {
+  if (!engine_->cgroups().limits_cpu()) GTEST_SKIP() << "no CPU controller can be used here";
+  JobSpec spec = shell("while :; do :; done");
+  spec.workers = 2;
+  spec.per_worker.milli_cpus = 150;
+  start({1, 1}, spec);
+  const bool unified = engine_->cgroups().unified_cpu;
+  const std::string group = (unified ? engine_->cgroups().unified : engine_->cgroups().cpu) + "/" +
+                            read_plan(directory({1, 1})).value().cgroup;
+  const auto quota = read_small_file(group + (unified ? "/cpu.max" : "/cpu.cfs_quota_us"));
+  EXPECT_THAT(quota.value(), testing::StartsWith("30000")) << "of every 100,000 microseconds";
+  EXPECT_TRUE(eventually([&] {
+    const std::string stat = read_small_file(group + "/cpu.stat").value();
+    return std::atoi(stat.substr(stat.find("nr_throttled") + 12).c_str()) > 0;
+  }));
+}
+
+TEST_F(LocalEngineHostile, AJobIsItsUserWithThatUsersGroupsOnly) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can run as somebody else";
+  const RunReport end = run_as(nobody(), {1, 1},
+                               shell("id -u; id -G; echo $USER; echo heard > /dev/stdout; umask; "
+                                     "echo x > $TRAINYARD_CHECKPOINT_DIR/x && echo saved; "
+                                     "grep -E 'CapEff|SigBlk|SigIgn' /proc/self/status; ls -l "
+                                     "/proc/self/fd | grep -c -- '->'"));
+  EXPECT_EQ(end.exit_status, 0);
+  const std::string text = output({1, 1});
+  EXPECT_THAT(text, testing::StartsWith("65534\n65534\nnobody\nheard\n0022\nsaved\n"));
+  for (const char* name : {"SigBlk", "CapEff"})
+    EXPECT_THAT(text, HasSubstr(std::string(name) + ":\t0000000000000000\n"));
+  // The C library keeps two for itself.
+  EXPECT_THAT(text, testing::ContainsRegex("SigIgn:\t0000000[01][08]0000000\n"));
+  EXPECT_THAT(text, testing::EndsWith("\n4\n")) << "its three descriptors, and the one of ls";
+}
+
+TEST_F(LocalEngineHostile, NobodySeesWhatIsAnothers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can run as somebody else";
+  JobSpec secret;
+  secret.script =
+      "#!/bin/sh\necho secret; echo secret > $TRAINYARD_CHECKPOINT_DIR/model; sleep 1000\n";
+  secret.environment = {{"TOKEN", "secret"}};
+  start({1, 1}, secret);
+  ASSERT_TRUE(printed({1, 1}, "secret"));
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(state_ + "/checkpoints/1/model"); }));
+  JobSpec spy =
+      shell("cd " + state_ +
+            "; for f in runs/1.1/run.json runs/1.1/script runs/1.1/out.0.0 runs/1.1/job "
+            "checkpoints/1 checkpoints/1/model runs/1.1 runs checkpoints . trash; do "
+            "cat $f >/dev/null 2>&1 && echo read $f; ls $f >/dev/null 2>&1 && "
+            "[ -d $f ] && echo listed $f; touch $f/x 2>/dev/null && echo made in $f; done; "
+            "ls -l runs/1.1/script; exit 0");
+  EXPECT_EQ(run_as(nobody(), {2, 1}, spy).exit_status, 0);
+  const std::string text = output({2, 1});
+  EXPECT_THAT(text, HasSubstr("-r-x------")) << "or the spy saw nothing at all";
+  for (const char* word : {"read", "listed", "made"}) EXPECT_THAT(text, Not(HasSubstr(word)));
+}
+
+TEST_F(LocalEngineHostile, OnlyRootRunsOthersJobs) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs another user";
+  ASSERT_EQ(::chown(state_.c_str(), 65534, 65534), 0);
+  ASSERT_EQ(::seteuid(65534), 0);
+  const JobSpec spec = shell("true");
+  Launch order = launch({1, 1}, spec);
+  order.owner = {.user = "ada", .uid = 1234, .gid = 1234};
+  const auto refused = engine_->start(order);
+  ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "user ada (1234): the daemon runs as user 65534 and can run that user's jobs only");
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,60 @@
+#include "live/supervisor/run_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "live/supervisor/run_files.h"
+
+namespace trainyard {
+namespace {
+
+TEST(RunPlan, IsReadAsItWasWritten) {
+  RunPlan plan;
+  plan.job = 1'234'567'890'123;
+  plan.run = 3;
+  plan.name = "a \"name\"\nof two lines";
+  plan.state = "/state";
+  plan.host = "here";
+  plan.uid = 4'294'967'294U;
+  plan.gid = 100;
+  plan.groups = {100, 27};
+  plan.user = "ada", plan.home = "/home/ada", plan.shell = "/bin/zsh";
+  plan.command = {"python3", "train.py", ""};
+  plan.has_script = true;
+  plan.directory = "/d";
+  plan.environment = {{"A", "1"}, {"B", "ü"}};
+  plan.per_worker = {1, 500, 64};
+  plan.gpus = {{0, 1}, {}};
+  plan.restarts = 2;
+  plan.stop = {SIGUSR1, true, seconds(90), seconds(30)};
+  plan.cgroups = {"/u", "/c", "/m", false, true};
+  plan.cgroup = "trainyard/x/1.3";
+  const auto read = parse_run_plan(to_json(plan));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, plan);
+}
+
+TEST(RunPlan, StopAndEndAreReadAsTheyWereWritten) {
+  const StopOrder order{SIGTERM, true, microseconds(1'500'000), seconds(3)};
+  EXPECT_EQ(parse_stop_order(to_json(order)), order);
+  const RunEnd end{RunEnd::Kind::lost, 137, true, Time{1'700'000'000'000'001}, "why \"not\""};
+  EXPECT_EQ(parse_run_end(to_json(end)), end);
+}
+
+TEST(RunPlan, WhatIsTornIsAnError) {
+  const std::string whole = to_json(RunEnd{});
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_FALSE(parse_run_end(whole.substr(0, length))) << length;
+  EXPECT_FALSE(parse_run_plan("{}"));
+  EXPECT_FALSE(parse_stop_order(R"({"signal": "USR1"})"));
+}
+
+TEST(RunPlan, BytesThatAreNotTextDoNotStopIt) {
+  RunEnd end;
+  end.why = "\xff\xfe";
+  EXPECT_TRUE(parse_run_end(to_json(end)));
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,172 @@
+// For the tests of live/: a directory that goes away, a system whose clock and faults are the
+// test's, and an engine whose runs begin and end when the test says so.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <sys/eventfd.h>
+
+#include "live/engine/engine.h"
+#include "live/system.h"
+
+namespace trainyard {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "trainyard-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
+    path_ = pattern;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// True as soon as `holds` does; false when it does not within the time.
+inline bool eventually(const std::function<bool()>& holds, Duration within = seconds(20)) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(within.us);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+/// Time as it is, unless the test moves it; acts fail while the test says so.
+class HandSystem : public RealSystem {
+ public:
+  [[nodiscard]] Time wall_clock() const override {
+    const std::lock_guard lock(mutex_);
+    return RealSystem::wall_clock() + wall_shift_;
+  }
+  [[nodiscard]] Time steady_clock() const override {
+    const std::lock_guard lock(mutex_);
+    return RealSystem::steady_clock() + steady_shift_;
+  }
+  Expected<void> before(std::string_view act) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = failing_.find(act);
+    if (found != failing_.end()) return fail("{}", found->second);
+    return {};
+  }
+
+  void set_wall_clock_by(Duration shift) {
+    const std::lock_guard lock(mutex_);
+    wall_shift_ += shift;
+  }
+  void pass(Duration time) {
+    const std::lock_guard lock(mutex_);
+    steady_shift_ += time;
+  }
+  void fail_at(const std::string& act, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    failing_[act] = why;
+  }
+  void heal() {
+    const std::lock_guard lock(mutex_);
+    failing_.clear();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Duration wall_shift_, steady_shift_;
+  std::map<std::string, std::string, std::less<>> failing_;
+};
+
+/// Starts nothing. What it was told is there to be looked at, and it reports what the test says.
+class HandEngine : public Engine {
+ public:
+  explicit HandEngine(const std::string& cluster) : cluster_(*parse_cluster_shorthand(cluster)) {}
+  ~HandEngine() override { ::close(wake_); }
+
+  [[nodiscard]] const Cluster& cluster() const override { return cluster_; }
+  Expected<void> start(const Launch& launch) override {
+    const std::lock_guard lock(mutex_);
+    if (!refusal_.empty()) return fail("{}", refusal_);
+    log_.push_back(fmt::format("start {}.{}", launch.id.job, launch.id.run));
+    launches_[launch.id] = launch;
+    launches_[launch.id].spec = nullptr;
+    return {};
+  }
+  Expected<void> stop(const Stop& stop) override { return write("stop", stop.id); }
+  Expected<void> adopt(RunId id) override { return write("adopt", id); }
+  void forget(RunId id) override { (void)write("forget", id); }
+  void erase(JobNumber job, std::uint32_t runs) override { (void)write("erase", {job, runs}); }
+  [[nodiscard]] int descriptor() const override { return wake_; }
+  [[nodiscard]] std::vector<RunReport> poll() override {
+    std::uint64_t count = 0;
+    (void)!::read(wake_, &count, sizeof count);
+    const std::lock_guard lock(mutex_);
+    return std::exchange(reports_, {});
+  }
+  [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
+                                        std::size_t) const override {
+    const std::string text = fmt::format("output of {}.{} worker {}", id.job, id.run, worker);
+    return Output{offset, offset < text.size() ? text.substr(offset) : ""};
+  }
+
+  void report(RunReport report) {
+    {
+      const std::lock_guard lock(mutex_);
+      reports_.push_back(std::move(report));
+    }
+    const std::uint64_t one = 1;
+    (void)!::write(wake_, &one, sizeof one);
+  }
+  void report(RunReport::Kind kind, RunId id, int exit_status = 0) {
+    RunReport made;
+    made.kind = kind, made.id = id, made.exit_status = exit_status;
+    report(std::move(made));
+  }
+  /// "start 1.1", "stop 1.1" ... in the order in which they were told.
+  [[nodiscard]] std::vector<std::string> log() const {
+    const std::lock_guard lock(mutex_);
+    return log_;
+  }
+  [[nodiscard]] bool was_told(const std::string& line) const {
+    const std::vector<std::string> lines = log();
+    return std::find(lines.begin(), lines.end(), line) != lines.end();
+  }
+  [[nodiscard]] Launch launch(RunId id) const {
+    const std::lock_guard lock(mutex_);
+    return launches_.at(id);
+  }
+  void refuse_starts(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    refusal_ = why;
+  }
+
+ private:
+  Expected<void> write(const char* what, RunId id) {
+    const std::lock_guard lock(mutex_);
+    log_.push_back(fmt::format("{} {}.{}", what, id.job, id.run));
+    return {};
+  }
+
+  Cluster cluster_;
+  int wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  mutable std::mutex mutex_;
+  std::vector<std::string> log_;
+  std::map<RunId, Launch> launches_;
+  std::vector<RunReport> reports_;
+  std::string refusal_;
+};
+
+}  // namespace trainyard

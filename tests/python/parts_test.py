@@ -1,0 +1,164 @@
+"""The parts of trainyard.torch one by one: sampler, checkpoint files, and what is refused."""
+
+import random
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from job import ROOT
+
+sys.path.insert(0, str(ROOT / "python"))
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+from trainyard import _files
+from trainyard.torch import Checkpointer, ResumableSampler
+
+
+def samplers(length, world, **options):
+    """One for each rank."""
+    made = []
+    for rank in range(world):
+        with mock.patch("trainyard._sampler.rank_and_world", lambda: (rank, world)):
+            made.append(ResumableSampler(range(length), **options))
+    return made
+
+
+class SamplerTest(unittest.TestCase):
+    def test_an_epoch_is_shared_out(self):
+        seed = random.SystemRandom().randrange(10**6)
+        generator = random.Random(seed)
+        for _ in range(50):
+            world = generator.randint(1, 5)
+            length = generator.randint(1, 40)
+            with self.subTest(seed=seed, world=world, length=length):
+                workers = samplers(length, world, seed=generator.randrange(100))
+                parts = [list(worker) for worker in workers]
+                self.assertEqual({len(part) for part in parts}, {len(workers[0])})
+                drawn = sorted(sum(parts, []))
+                self.assertEqual(set(drawn), set(range(length)))
+                self.assertLess(len(drawn) - length, world)  # some again, to come out even
+
+                skip = generator.randint(0, len(parts[0]) + 2)
+                for worker, part in zip(workers, parts):
+                    worker.start(0, skip)
+                    self.assertEqual(list(worker), part[skip:])
+                    self.assertEqual(list(worker), part)  # the next iteration is whole
+
+    def test_every_epoch_has_an_order_of_its_own(self):
+        sampler = ResumableSampler(range(100), seed=5)
+        orders = []
+        for epoch in (0, 1, 0):
+            sampler.start(epoch)
+            orders.append(list(sampler))
+        self.assertEqual(orders[0], orders[2])
+        self.assertNotEqual(orders[0], orders[1])
+        self.assertNotEqual(orders[0], list(ResumableSampler(range(100), seed=6)))
+        self.assertEqual(list(ResumableSampler(range(9), shuffle=False)), list(range(9)))
+
+    def test_nothing_to_sample(self):
+        with self.assertRaisesRegex(ValueError, "empty"):
+            ResumableSampler([])
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name) / "checkpoints"
+
+
+class FilesTest(FolderTest):
+    def write(self, step, data=b"weights"):
+        return _files.write(self.folder, step, lambda file: file.write(data))
+
+    def names(self):
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def test_the_newest_and_the_one_before_are_kept(self):
+        self.assertIsNone(_files.newest(self.folder))
+        paths = [self.write(step) for step in (9, 10, 100)]
+        self.assertEqual(self.names(), [path.name for path in paths[1:]])
+        self.assertEqual(_files.newest(self.folder), paths[2])
+        self.assertEqual(paths[2].read_bytes(), b"weights")
+
+    def test_a_damaged_one_never_drives_out_a_whole_one(self):
+        self.write(10)
+        for step in (20, 30):
+            path = self.write(step, b"will be damaged")
+        path.write_bytes(b"damage")
+        next(self.folder.glob("*20.*")).write_bytes(b"damage")
+        with self.assertRaisesRegex(_files.DamagedCheckpoints, "none of the 2"):
+            _files.newest(self.folder)
+        fresh = self.write(15)
+        self.assertEqual(_files.newest(self.folder), fresh)
+        self.assertEqual(self.names(), [fresh.name])
+
+    def test_a_writer_that_fails_leaves_all_as_it_was(self):
+        path = self.write(1)
+
+        def failing(file):
+            file.write(b"half")
+            raise OSError("no space")
+        with self.assertRaisesRegex(OSError, "no space"):
+            _files.write(self.folder, 2, failing)
+        self.assertEqual(self.names(), [path.name])
+
+    def test_what_is_not_ours_is_left_alone(self):
+        self.write(1)
+        for name in ("notes.txt", "step-5.ckpt", "step-0000000007.zzzzzzzz.ckpt"):
+            (self.folder / name).write_text("mine")
+        (self.folder / "step-0000000003.unfinished").write_text("killed")
+        _files.remove_unfinished(self.folder)
+        self.write(2)
+        self.write(3)
+        self.assertEqual(len(self.names()), 2 + 3)
+
+
+class CheckpointerTest(FolderTest):
+    def test_outside_trainyard_without_a_directory(self):
+        """It is a loop over the loader."""
+        model = nn.Linear(1, 1)
+        loader = DataLoader(torch.arange(6.0).view(6, 1), batch_size=2)
+        steps = [step for step, _ in Checkpointer(model=model).steps(loader, epochs=2)]
+        self.assertEqual(steps, [0, 1, 2, 3, 4, 5])
+
+    def test_any_iterable_is_a_loader(self):
+        seen = [batch for _, batch in Checkpointer().steps(["a", "b", "c"], total=5)]
+        self.assertEqual(seen, ["a", "b", "c", "a", "b"])
+
+    def test_a_directory_of_ones_own(self):
+        first = Checkpointer(self.folder, model=nn.Linear(1, 1))
+        self.assertEqual(len(list(first.steps([1, 2], total=3))), 3)
+        self.assertEqual(Checkpointer(self.folder, model=nn.Linear(1, 1)).step, 3)
+        more = Checkpointer(self.folder, model=nn.Linear(1, 1)).steps([1, 2], total=5)
+        self.assertEqual(list(more), [(3, 2), (4, 1)])
+        with self.assertRaisesRegex(ValueError, "holds model, and this training is net"):
+            Checkpointer(self.folder, net=nn.Linear(1, 1))
+
+    def test_a_checkpoint_is_a_plain_torch_file(self):
+        model = nn.Linear(1, 1)
+        list(Checkpointer(self.folder, model=model).steps([1], total=1))
+        loaded = torch.load(_files.newest(self.folder))
+        self.assertTrue(torch.equal(loaded["objects"]["model"]["weight"], model.weight))
+
+    def test_a_worker_that_does_not_know_the_others_is_refused(self):
+        with mock.patch.dict("os.environ", WORLD_SIZE="2"):
+            with self.assertRaisesRegex(RuntimeError, "WORLD_SIZE is 2: call .*init_process_group"):
+                ResumableSampler(range(10))
+
+    def test_what_cannot_work_is_refused(self):
+        with self.assertRaisesRegex(TypeError, "lr is a float, which has no state_dict"):
+            Checkpointer(lr=0.1)
+        with self.assertRaisesRegex(TypeError, "either total=... or epochs=..."):
+            next(Checkpointer().steps([1]))
+        with self.assertRaisesRegex(ValueError, "no batches"):
+            next(Checkpointer().steps([], total=1))
+
+
+if __name__ == "__main__":
+    unittest.main()
