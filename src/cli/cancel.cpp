@@ -6,7 +6,7 @@ namespace {
 
 using nlohmann::json;
 
-struct CancelOptions : DaemonOptions {
+struct CancelOptions : AskOptions {
   std::vector<std::int64_t> jobs;
 };
 

@@ -32,7 +32,7 @@ std::string shortened(const std::string& text, std::size_t longest) {
 
 CLI::App* add_daemon_command(CLI::App& parent, const std::string& name,
                              const std::string& description, const std::string& examples,
-                             DaemonOptions& options) {
+                             AskOptions& options) {
   CLI::App* command = add_command(parent, name, description, examples);
   command->group(kLiveGroup);
   command
@@ -58,7 +58,7 @@ Expected<void> print_json(const json& value) {
   return print(value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
-void hint(const DaemonOptions& options, std::string_view text) {
+void hint(const AskOptions& options, std::string_view text) {
   const bool is_read = !options.json && ::isatty(STDOUT_FILENO) != 0;
   (is_read ? std::cout : std::cerr) << "Next: " << text << '\n' << std::flush;
 }

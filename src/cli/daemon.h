@@ -15,7 +15,7 @@ namespace trainyard::cli {
 /// For --help: the commands in two groups.
 constexpr const char* kLiveGroup = "Commands that talk to the daemon";
 
-struct DaemonOptions {
+struct AskOptions {
   ClientOptions client;
   bool json = false;
 };
@@ -23,7 +23,7 @@ struct DaemonOptions {
 /// A command with --state, --server and --json.
 CLI::App* add_daemon_command(CLI::App& parent, const std::string& name,
                              const std::string& description, const std::string& examples,
-                             DaemonOptions& options);
+                             AskOptions& options);
 /// A job's number as its only argument.
 void add_job_argument(CLI::App& command, std::int64_t& job);
 
@@ -32,7 +32,7 @@ Expected<void> print_json(const nlohmann::json& value);
 
 /// "Next: ...", beside what the command has to say: on standard output only where a person reads
 /// it.
-void hint(const DaemonOptions& options, std::string_view text);
+void hint(const AskOptions& options, std::string_view text);
 
 // A job as the API tells it, for people.
 

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-struct LogsOptions : DaemonOptions {
+struct LogsOptions : AskOptions {
   std::int64_t job = 0;
   std::uint64_t worker = 0, run = 0;
   bool follow = false;

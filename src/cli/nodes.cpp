@@ -4,11 +4,11 @@
 namespace trainyard::cli {
 namespace {
 
-struct MachineOptions : DaemonOptions {
+struct MachineOptions : AskOptions {
   std::string machine;
 };
 
-Expected<void> nodes(const DaemonOptions& options) {
+Expected<void> nodes(const AskOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
   const auto cluster = client->get("/v1/cluster");
@@ -48,7 +48,7 @@ void add_change(CLI::App& app, Action& chosen, const char* verb, const char* des
 }  // namespace
 
 void add_nodes_command(CLI::App& app, Action& chosen) {
-  const auto options = std::make_shared<DaemonOptions>();
+  const auto options = std::make_shared<AskOptions>();
   CLI::App* command = add_daemon_command(app, "nodes", "Lists machines and who holds their GPUs.",
                                          "trainyard nodes\ntrainyard nodes --json", *options);
   command->callback([options, &chosen] { chosen = [options] { return nodes(*options); }; });

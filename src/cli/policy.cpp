@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-struct PolicyOptions : DaemonOptions {
+struct PolicyOptions : AskOptions {
   std::string name;
   std::vector<std::string> settings;
 };

@@ -6,7 +6,7 @@ namespace {
 
 using nlohmann::json;
 
-struct QueueOptions : DaemonOptions {
+struct QueueOptions : AskOptions {
   bool all = false;
   std::string user, name, state, job_class;
   std::uint64_t limit = 100;

@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-struct ShowOptions : DaemonOptions {
+struct ShowOptions : AskOptions {
   std::int64_t job = 0;
 };
 

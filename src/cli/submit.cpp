@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-struct SubmitOptions : DaemonOptions {
+struct SubmitOptions : AskOptions {
   std::map<std::string, std::string> given;  // options of the job, by name
   std::vector<std::string> words;            // the script and its arguments
   std::vector<std::string> command;          // what stood after --

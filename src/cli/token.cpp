@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-struct TokenOptions : DaemonOptions {
+struct TokenOptions : AskOptions {
   std::string name, role = "user", user;
 };
 

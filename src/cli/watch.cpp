@@ -127,7 +127,7 @@ Expected<void> watch_terminal(Client& client, const ClientOptions& options) {
   }
 }
 
-Expected<void> watch(const DaemonOptions& options) {
+Expected<void> watch(const AskOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
   if (options.json) {
@@ -145,7 +145,7 @@ Expected<void> watch(const DaemonOptions& options) {
 }  // namespace
 
 void add_watch_command(CLI::App& app, Action& chosen) {
-  const auto options = std::make_shared<DaemonOptions>();
+  const auto options = std::make_shared<AskOptions>();
   CLI::App* command =
       add_daemon_command(app, "watch", "Shows machines and queue as they change; q leaves.",
                          "trainyard watch\ntrainyard watch | head", *options);

@@ -6,7 +6,7 @@ namespace {
 
 using nlohmann::json;
 
-struct WhyOptions : DaemonOptions {
+struct WhyOptions : AskOptions {
   std::int64_t job = 0;
 };
 
