@@ -24,6 +24,12 @@ namespace trainyard::cli {
 
 using Action = std::function<Expected<void>()>;
 
+/// Thrown by an action that has done its work and ends with a status that is not its own: that of a
+/// job it waited for.
+struct ExitWith {
+  int status = 0;
+};
+
 void add_sim_command(CLI::App& app, Action& chosen);
 void add_compare_command(CLI::App& app, Action& chosen);
 void add_reproduce_command(CLI::App& app, Action& chosen);
@@ -32,6 +38,21 @@ void add_models_command(CLI::App& app, Action& chosen);
 void add_workload_command(CLI::App& app, Action& chosen);
 void add_completion_command(CLI::App& app, Action& chosen);
 void add_serve_command(CLI::App& app, Action& chosen);
+
+// Those that talk to the daemon (cli/daemon.h).
+/// `after`: what stood behind "--" on the command line, which is the job's own.
+void add_submit_command(CLI::App& app, Action& chosen, const std::vector<std::string>& after);
+void add_queue_command(CLI::App& app, Action& chosen);
+void add_show_command(CLI::App& app, Action& chosen);
+void add_why_command(CLI::App& app, Action& chosen);
+void add_logs_command(CLI::App& app, Action& chosen);
+void add_cancel_command(CLI::App& app, Action& chosen);
+void add_nodes_command(CLI::App& app, Action& chosen);
+void add_watch_command(CLI::App& app, Action& chosen);
+void add_drain_command(CLI::App& app, Action& chosen);
+void add_resume_command(CLI::App& app, Action& chosen);
+void add_policy_command(CLI::App& app, Action& chosen);
+void add_token_command(CLI::App& app, Action& chosen);
 
 /// A subcommand whose help ends with examples, given as lines.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& description,

@@ -1,5 +1,5 @@
 // The program: finds the command, runs it. Status 0: done; 2: the input or the command line is
-// wrong, and stderr says how; 1: Trainyard itself failed.
+// wrong, and stderr says how; 1: Trainyard itself failed. submit --wait: the job's.
 #include <fmt/ranges.h>
 
 #include <iostream>
@@ -62,6 +62,7 @@ void describe_program(CLI::App& app) {
       "  trainyard reproduce fitgpp --quick\n"
       "  trainyard workload info philly-like:jobs=10000 --cluster 16x8xV100\n"
       "  trainyard policies tiresias\n"
+      "  trainyard submit --gpus 2 --time 4h train.sh\n"
       "  trainyard COMMAND --help");
 }
 
@@ -70,10 +71,35 @@ int fail_with(int status, std::string_view message) {
   return status;
 }
 
+void add_live_commands(CLI::App& app, Action& chosen, const std::vector<std::string>& after) {
+  add_submit_command(app, chosen, after);
+  add_queue_command(app, chosen);
+  add_show_command(app, chosen);
+  add_why_command(app, chosen);
+  add_logs_command(app, chosen);
+  add_cancel_command(app, chosen);
+  add_nodes_command(app, chosen);
+  add_watch_command(app, chosen);
+  add_drain_command(app, chosen);
+  add_resume_command(app, chosen);
+  add_policy_command(app, chosen);
+  add_token_command(app, chosen);
+}
+
+/// How many arguments stand before what `submit` gives to the job: all, without "--".
+int own_arguments(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "submit") return argc;
+  int own = 2;
+  while (own < argc && std::string_view(argv[own]) != "--") ++own;
+  return own;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("", "trainyard");
   Action chosen;
   describe_program(app);
+  const int own = own_arguments(argc, argv);
+  const std::vector<std::string> after(argv + std::min(own + 1, argc), argv + argc);
   add_sim_command(app, chosen);
   add_compare_command(app, chosen);
   add_reproduce_command(app, chosen);
@@ -81,14 +107,19 @@ int run(int argc, char** argv) {
   add_models_command(app, chosen);
   add_workload_command(app, chosen);
   add_completion_command(app, chosen);
+  add_live_commands(app, chosen, after);
   try {
-    app.parse(argc, argv);
+    app.parse(own, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help or --version
     return fail_with(2, explain(app, error));
   }
-  const Expected<void> done = chosen();
-  return done ? 0 : fail_with(2, done.error().message);
+  try {
+    const Expected<void> done = chosen();
+    return done ? 0 : fail_with(2, done.error().message);
+  } catch (const ExitWith& exit) {
+    return exit.status;
+  }
 }
 
 }  // namespace

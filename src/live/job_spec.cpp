@@ -70,6 +70,7 @@ Expected<std::int32_t> read_amount(const json& value,
 Expected<void> read_command(const json& value, JobSpec& spec) {
   if (!value.is_array()) return fail("{} is not a list of texts", shown(value));
   std::size_t bytes = 0;
+  spec.command.clear();
   for (const json& word : value) {
     auto text = read_text(word, kMostOfOne - 1);
     if (!text) return fail_at(fmt::format("word {}", spec.command.size()), text.error());
@@ -93,6 +94,7 @@ bool is_variable_name(std::string_view name) {
 Expected<void> read_environment(const json& value, JobSpec& spec) {
   if (!value.is_object()) return fail("{} is not an object of texts", shown(value));
   std::size_t bytes = 0;
+  spec.environment.clear();
   for (const auto& [name, content] : value.items()) {
     if (!is_variable_name(name))
       return fail("{} is not a name of a variable (letters, digits and _)",
@@ -133,6 +135,7 @@ Expected<void> read_class(const json& value, JobSpec& spec) {
 Expected<void> read_after(const json& value, JobSpec& spec) {
   if (!value.is_array() || value.size() > kMostAfter)
     return fail("is not a list of at most {} job numbers", kMostAfter);
+  spec.after.clear();
   for (const json& number : value) {
     const auto job = read_whole(number, 1, INT64_MAX);
     if (!job) return tl::make_unexpected(job.error());
@@ -144,6 +147,7 @@ Expected<void> read_after(const json& value, JobSpec& spec) {
 Expected<void> read_signal(const json& value, JobSpec& spec) {
   const auto text = read_line(value, 64);
   if (!text) return tl::make_unexpected(text.error());
+  spec.signal = {};
   if (text->empty()) return {};
   const auto signal = parse_stop_signal(*text);
   if (!signal) return tl::make_unexpected(signal.error());
@@ -193,18 +197,6 @@ constexpr std::array kFields{
     Field{"after", read_after},
 };
 
-Expected<void> read_field(const std::string& name, const json& value, JobSpec& spec) {
-  std::vector<std::string_view> known;
-  for (const Field& field : kFields) {
-    known.push_back(field.name);
-    if (field.name != name) continue;
-    auto done = field.read(value, spec);
-    if (!done) return fail_at(name, done.error());
-    return done;
-  }
-  return fail("unknown field {}{}", trainyard::quoted(name), did_you_mean(name, known));
-}
-
 /// What people will see it as when they gave it no name.
 std::string default_name(const JobSpec& spec) {
   if (!spec.script.empty()) return "script";
@@ -217,11 +209,23 @@ std::string default_name(const JobSpec& spec) {
 
 }  // namespace
 
+Expected<void> set_job_field(JobSpec& spec, std::string_view field, const json& value) {
+  std::vector<std::string_view> known;
+  for (const Field& candidate : kFields) {
+    known.push_back(candidate.name);
+    if (candidate.name != field) continue;
+    auto done = candidate.read(value, spec);
+    if (!done) return fail_at(field, done.error());
+    return done;
+  }
+  return fail("unknown field {}{}", trainyard::quoted(field), did_you_mean(field, known));
+}
+
 Expected<JobSpec> job_spec_from_json(const json& value) {
   if (!value.is_object()) return fail("a job is a JSON object, not {}", shown(value));
   JobSpec spec;
   for (const auto& [name, content] : value.items())
-    if (auto ok = read_field(name, content, spec); !ok) return tl::make_unexpected(ok.error());
+    if (auto ok = set_job_field(spec, name, content); !ok) return tl::make_unexpected(ok.error());
   if (spec.script.empty() && (spec.command.empty() || spec.command[0].empty()))
     return fail("nothing to run: give `command`, or a `script`");
   if (!value.contains("name")) spec.name = default_name(spec);

@@ -57,6 +57,8 @@ struct JobSpec {
 Expected<JobSpec> parse_job_spec(std::string_view json);
 Expected<JobSpec> job_spec_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const JobSpec& spec);
+/// One field of it, as in JSON, in place of what stood there: for those who read it from elsewhere.
+Expected<void> set_job_field(JobSpec& spec, std::string_view field, const nlohmann::json& value);
 
 /// What is allowed but probably not meant ("a grace of 30s is shorter than the 90s of USR1@90").
 std::vector<std::string> warnings(const JobSpec& spec);

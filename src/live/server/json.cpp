@@ -79,7 +79,7 @@ json to_json(const JobRecord& job, const std::vector<std::string>& machines) {
   json value{{"job", job.number},
              {"name", spec.name},
              {"user", job.owner.user},
-             {"state", state_name(job)},
+             {"state", state_name(job.phase())},
              {"class", name(spec.job_class)},
              {"workers", spec.workers},
              {"per_worker", to_json(spec.per_worker)},

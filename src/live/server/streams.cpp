@@ -40,15 +40,14 @@ Expected<LogRequest> log_request(const Call& call) {
 class LogStream {
  public:
   LogStream(const Call& call, LogRequest request, Service::LogPage first)
-      : service_(call.service), who_(call.who), request_(request), page_(std::move(first)) {
-    request_.run = page_.run;
-  }
+      : service_(call.service), who_(call.who), request_(request), page_(std::move(first)) {}
 
   bool operator()(std::string& part) {
     const bool caught_up = page_.output.text.empty();
     if (caught_up && (page_.at_end || !request_.follow)) return false;
     if (caught_up) std::this_thread::sleep_for(kLogPause);
     part += page_.output.text;
+    request_.run = page_.run;  // 0 until the first begins; then this one to its end
     request_.offset = page_.output.offset + page_.output.text.size();
     auto next = service_.logs(who_, request_.job, request_.worker, request_.run, request_.offset);
     if (!next) return false;

@@ -1,0 +1,138 @@
+#include "cli/daemon.h"
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <iostream>
+
+#include "base/time.h"
+
+namespace trainyard::cli {
+namespace {
+
+using nlohmann::json;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Nothing that a terminal would act on.
+std::string printable(const std::string& text) {
+  std::string clean;
+  for (const char c : text) clean += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+  return clean;
+}
+
+std::string shortened(const std::string& text, std::size_t longest) {
+  return text.size() <= longest ? text : text.substr(0, longest - 3) + "...";
+}
+
+}  // namespace
+
+CLI::App* add_daemon_command(CLI::App& parent, const std::string& name,
+                             const std::string& description, const std::string& examples,
+                             AskOptions& options) {
+  CLI::App* command = add_command(parent, name, description, examples);
+  command->group(kLiveGroup);
+  command
+      ->add_option("--state", options.client.state,
+                   "the daemon's state folder; else TRAINYARD_STATE, or where serve puts it")
+      ->type_name("DIR");
+  command
+      ->add_option("--server", options.client.server,
+                   "a daemon elsewhere, with the token in TRAINYARD_TOKEN")
+      ->type_name("URL");
+  command->add_flag("--json", options.json, "print the answer as JSON");
+  return command;
+}
+
+void add_job_argument(CLI::App& command, std::int64_t& job) {
+  command.add_option("job", job, "its number")
+      ->required()
+      ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("JOB");
+}
+
+Expected<void> print_json(const json& value) {
+  return print(value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+void hint(const AskOptions& options, std::string_view text) {
+  const bool is_read = !options.json && ::isatty(STDOUT_FILENO) != 0;
+  (is_read ? std::cout : std::cerr) << "Next: " << text << '\n' << std::flush;
+}
+
+std::string ago(const json& seconds_since_epoch) {
+  if (!seconds_since_epoch.is_number()) return "-";
+  const double past = std::max(0.0, now() - seconds_since_epoch.get<double>());
+  return span(std::floor(past)) + " ago";
+}
+
+std::string span(const json& value) {
+  if (!value.is_number()) return "-";
+  const auto duration = duration_from_seconds(std::max(0.0, value.get<double>()));
+  return duration ? format(*duration) : "-";
+}
+
+std::string places(const json& job) {
+  std::string text;
+  for (const json& share : job.at("placement"))
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", share.at("machine").get<std::string>(),
+                        fmt::join(share.at("gpus").get<std::vector<int>>(), ","));
+  return text.empty() ? "-" : text;
+}
+
+std::int64_t gpus_of(const json& job) {
+  return job.at("workers").get<std::int64_t>() *
+         job.at("per_worker").at("gpus").get<std::int64_t>();
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (widths.size() <= i) widths.push_back(0);
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += fmt::format("{:<{}}  ", row[i], i + 1 == row.size() ? 0 : widths[i]);
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string job_table(const json& jobs) {
+  std::vector<std::vector<std::string>> rows{
+      {"JOB", "NAME", "USER", "CLASS", "STATE", "GPUS", "SINCE", "WHERE"}};
+  for (const json& job : jobs)
+    rows.push_back({std::to_string(job.at("job").get<std::int64_t>()),
+                    shortened(printable(job.at("name")), 24), printable(job.at("user")),
+                    job.at("class"), job.at("state"), std::to_string(gpus_of(job)),
+                    ago(job.at("since")), places(job)});
+  return table(rows);
+}
+
+std::string machine_table(const json& cluster) {
+  std::vector<std::vector<std::string>> rows{
+      {"MACHINE", "KIND", "STATE", "GPUS", "FREE", "CPUS FREE", "MEMORY FREE", "JOBS BY GPU"}};
+  for (const json& machine : cluster.at("machines")) {
+    std::vector<std::string> holders;
+    for (const json& job : machine.at("by_gpu"))
+      holders.push_back(job == 0 ? "." : std::to_string(job.get<std::int64_t>()));
+    const json& all = machine.at("capacity");
+    const json& free = machine.at("free");
+    rows.push_back({machine.at("name"), machine.at("kind"), machine.at("state"),
+                    std::to_string(all.at("gpus").get<int>()),
+                    std::to_string(free.at("gpus").get<int>()),
+                    fmt::format("{:g}", free.at("cpus").get<double>()),
+                    fmt::format("{} MiB", free.at("memory_mib").get<std::int64_t>()),
+                    fmt::format("{}", fmt::join(holders, " "))});
+  }
+  return table(rows);
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,53 @@
+// What the commands that talk to the daemon share: where it is, how answers are printed, and what a
+// person would type next.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "live/client.h"
+
+namespace trainyard::cli {
+
+/// For --help: the commands in two groups.
+constexpr const char* kLiveGroup = "Commands that talk to the daemon";
+
+struct AskOptions {
+  ClientOptions client;
+  bool json = false;
+};
+
+/// A command with --state, --server and --json.
+CLI::App* add_daemon_command(CLI::App& parent, const std::string& name,
+                             const std::string& description, const std::string& examples,
+                             AskOptions& options);
+/// A job's number as its only argument.
+void add_job_argument(CLI::App& command, std::int64_t& job);
+
+/// One line of JSON, to standard output.
+Expected<void> print_json(const nlohmann::json& value);
+
+/// "Next: ...", beside what the command has to say: on standard output only where a person reads
+/// it.
+void hint(const AskOptions& options, std::string_view text);
+
+// A job as the API tells it, for people.
+
+/// "2m 10s ago" and the like; "-" for null.
+std::string ago(const nlohmann::json& seconds_since_epoch);
+/// Seconds as "1h 30m"; "-" for null.
+std::string span(const nlohmann::json& seconds);
+/// "r0m0:0,1 r0m1:0" or "-".
+std::string places(const nlohmann::json& job);
+std::int64_t gpus_of(const nlohmann::json& job);
+/// Columns as wide as they need be; the first row is the heading.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+/// Jobs as `queue` and `watch` list them.
+std::string job_table(const nlohmann::json& jobs);
+/// Machines as `nodes` and `watch` list them.
+std::string machine_table(const nlohmann::json& cluster);
+
+}  // namespace trainyard::cli

@@ -1,0 +1,80 @@
+// trainyard logs: what a job wrote, and with -f what it goes on to write.
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include "cli/daemon.h"
+
+namespace trainyard::cli {
+namespace {
+
+using nlohmann::json;
+
+struct LogsOptions : AskOptions {
+  std::int64_t job = 0;
+  std::uint64_t worker = 0, run = 0;
+  bool follow = false;
+};
+
+/// The output of one run to its end.
+Expected<void> copy_run(Client& client, const LogsOptions& options, std::uint64_t run) {
+  bool is_written = true;
+  const auto done =
+      client.stream(fmt::format("/v1/jobs/{}/logs?worker={}&run={}&follow={}", options.job,
+                                options.worker, run, options.follow),
+                    [&](std::string_view text) { return is_written = print(text).has_value(); });
+  if (!is_written) return fail("standard output cannot be written");
+  return done;
+}
+
+Expected<void> follow_all_runs(Client& client, const LogsOptions& options) {
+  const std::string path = fmt::format("/v1/jobs/{}", options.job);
+  for (std::uint64_t run = options.run;;) {
+    if (auto ok = copy_run(client, options, run); !ok) return ok;
+    const auto job = client.get(path);
+    if (!job) return tl::make_unexpected(job.error());
+    if (options.run != 0 || is_end_state(job->at("state").get<std::string>())) return {};
+    // It was paused, and runs again, or will.
+    const auto runs = job->at("runs").get<std::uint64_t>();
+    if (runs == run) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    run = runs;
+  }
+}
+
+Expected<void> print_as_json(Client& client, const LogsOptions& options) {
+  std::string text;
+  const auto done = client.stream(
+      fmt::format("/v1/jobs/{}/logs?worker={}&run={}", options.job, options.worker, options.run),
+      [&](std::string_view part) { return text += part, true; });
+  if (!done) return done;
+  return print_json({{"job", options.job}, {"worker", options.worker}, {"text", text}});
+}
+
+Expected<void> logs(const LogsOptions& options) {
+  auto client = Client::open(options.client);
+  if (!client) return tl::make_unexpected(client.error());
+  if (options.json) return print_as_json(*client, options);
+  auto done =
+      options.follow ? follow_all_runs(*client, options) : copy_run(*client, options, options.run);
+  if (!done) return done;
+  hint(options, fmt::format("trainyard show {}", options.job));
+  return {};
+}
+
+}  // namespace
+
+void add_logs_command(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<LogsOptions>();
+  CLI::App* command = add_daemon_command(
+      app, "logs", "Prints what a job wrote.",
+      "trainyard logs 7\ntrainyard logs -f 7\ntrainyard logs 7 --worker 3 --run 1", *options);
+  add_job_argument(*command, options->job);
+  command->add_flag("--follow,-f", options->follow, "go on until the job has ended");
+  command->add_option("--worker", options->worker, "by rank; 0 if not given")
+      ->check(whole_number(0, 1 << 20));
+  command->add_option("--run", options->run, "1 for the first; the last if not given")
+      ->check(whole_number(1, 1'000'000));
+  command->callback([options, &chosen] { chosen = [options] { return logs(*options); }; });
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,62 @@
+// trainyard policy: which policy decides, and how to set another while jobs run.
+#include <fmt/ranges.h>
+
+#include "cli/daemon.h"
+#include "cli/options.h"
+
+namespace trainyard::cli {
+namespace {
+
+using nlohmann::json;
+
+struct PolicyOptions : AskOptions {
+  std::string name;
+  std::vector<std::string> settings;
+};
+
+Expected<void> show_policy(const PolicyOptions& options) {
+  auto client = Client::open(options.client);
+  if (!client) return tl::make_unexpected(client.error());
+  const auto policy = client->get("/v1/policy");
+  if (!policy) return tl::make_unexpected(policy.error());
+  if (options.json) return print_json(*policy);
+  std::string text = policy->at("policy").get<std::string>() + "\n";
+  for (const json& setting : policy->at("settings"))
+    text += "  " + setting.get<std::string>() + "\n";
+  if (auto ok = print(text); !ok) return ok;
+  hint(options, "trainyard policies");
+  return {};
+}
+
+Expected<void> set_policy(const PolicyOptions& options) {
+  auto client = Client::open(options.client);
+  if (!client) return tl::make_unexpected(client.error());
+  const json policy{{"policy", options.name}, {"settings", options.settings}};
+  const auto done = client->put("/v1/policy", policy);
+  if (!done) return tl::make_unexpected(done.error());
+  if (options.json) return print_json(policy);
+  if (auto ok = print(fmt::format("{} decides from now on\n", options.name)); !ok) return ok;
+  hint(options, "trainyard watch");
+  return {};
+}
+
+}  // namespace
+
+void add_policy_command(CLI::App& app, Action& chosen) {
+  CLI::App* command = add_command(app, "policy", "Shows or sets the policy that decides.",
+                                  "trainyard policy show\ntrainyard policy set fitgpp");
+  command->group(kLiveGroup);
+  command->require_subcommand(1);
+  const auto options = std::make_shared<PolicyOptions>();
+  CLI::App* show =
+      add_daemon_command(*command, "show", "Shows it.", "trainyard policy show", *options);
+  show->callback([options, &chosen] { chosen = [options] { return show_policy(*options); }; });
+  CLI::App* set = add_daemon_command(
+      *command, "set", "Sets another, while jobs run; for operators.",
+      "trainyard policy set fitgpp\ntrainyard policy set las --set order.thresholds=1h", *options);
+  set->add_option("name", options->name, "a preset, or a line of stages")->required();
+  add_set_option(*set, options->settings);
+  set->callback([options, &chosen] { chosen = [options] { return set_policy(*options); }; });
+}
+
+}  // namespace trainyard::cli

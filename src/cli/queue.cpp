@@ -1,0 +1,73 @@
+// trainyard queue: the jobs that have not ended, or those that were asked for.
+#include "cli/daemon.h"
+
+namespace trainyard::cli {
+namespace {
+
+using nlohmann::json;
+
+struct QueueOptions : AskOptions {
+  bool all = false;
+  std::string user, name, state, job_class;
+  std::uint64_t limit = 100;
+};
+
+std::string query_of(const QueueOptions& options) {
+  std::string query = fmt::format("/v1/jobs?limit={}", options.limit);
+  const auto add = [&](const char* key, const std::string& value) {
+    if (!value.empty()) query += fmt::format("&{}={}", key, url_encoded(value));
+  };
+  add("user", options.user);
+  add("name", options.name);
+  add("class", options.job_class);
+  add("state", !options.state.empty() || options.all
+                   ? options.state
+                   : "held,queued,reserved,starting,running,draining");
+  return query;
+}
+
+Expected<void> queue(const QueueOptions& options) {
+  auto client = Client::open(options.client);
+  if (!client) return tl::make_unexpected(client.error());
+  const auto page = client->get(query_of(options));
+  if (!page) return tl::make_unexpected(page.error());
+  if (options.json) return print_json(*page);
+  const json& jobs = page->at("jobs");
+  if (jobs.empty()) {
+    hint(options, "trainyard submit -- python train.py");
+    return print("no jobs\n");
+  }
+  std::string text = job_table(jobs);
+  if (page->at("more").get<bool>())
+    text += fmt::format("... and older ones: --limit {}\n", options.limit * 10);
+  if (auto ok = print(text); !ok) return ok;
+  const auto first = jobs.back().at("job").get<std::int64_t>();
+  for (const json& job : jobs)
+    if (job.at("state") == "queued" || job.at("state") == "held") {
+      hint(options, fmt::format("trainyard why {}", job.at("job").get<std::int64_t>()));
+      return {};
+    }
+  hint(options, fmt::format("trainyard show {}", first));
+  return {};
+}
+
+}  // namespace
+
+void add_queue_command(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<QueueOptions>();
+  CLI::App* command = add_daemon_command(
+      app, "queue", "Lists jobs, newest first: those that have not ended.",
+      "trainyard queue\ntrainyard queue --all --user ada\ntrainyard queue --state-is failed --json",
+      *options);
+  command->add_flag("--all,-a", options->all, "also those that have ended");
+  command->add_option("--user,-u", options->user, "only this user's");
+  command->add_option("--name", options->name, "only of this name");
+  command->add_option("--state-is", options->state,
+                      "only in these states, with commas between: held, queued, running, done ...");
+  command->add_option("--class", options->job_class, "only of this class")
+      ->check(one_of({"trial", "batch"}));
+  command->add_option("--limit", options->limit, "so many at most")->check(whole_number(1, 1000));
+  command->callback([options, &chosen] { chosen = [options] { return queue(*options); }; });
+}
+
+}  // namespace trainyard::cli

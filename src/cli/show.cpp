@@ -1,0 +1,102 @@
+// trainyard show: all that is known of a job.
+#include <fmt/ranges.h>
+
+#include "cli/daemon.h"
+
+namespace trainyard::cli {
+namespace {
+
+using nlohmann::json;
+
+struct ShowOptions : AskOptions {
+  std::int64_t job = 0;
+};
+
+std::string progress_of(const json& progress) {
+  std::string text = fmt::format("step {}", progress.at("step").get<std::int64_t>());
+  if (progress.contains("total"))
+    text += fmt::format(" of {}", progress["total"].get<std::int64_t>());
+  for (const char* figure : {"loss", "accuracy", "save_s", "load_s"})
+    if (progress.contains(figure))
+      text += fmt::format(", {} {:g}", figure, progress[figure].get<double>());
+  return text;
+}
+
+std::string needs(const json& job) {
+  const json& each = job.at("per_worker");
+  std::string text = fmt::format("{} worker(s) of {} GPU(s)", job.at("workers").get<int>(),
+                                 each.at("gpus").get<int>());
+  if (each.at("cpus") > 0) text += fmt::format(", {:g} CPUs", each.at("cpus").get<double>());
+  if (each.at("memory_mib") > 0)
+    text += fmt::format(", {} MiB", each.at("memory_mib").get<std::int64_t>());
+  return text;
+}
+
+std::string state_of(const json& job) {
+  std::string text = job.at("state");
+  if (job.at("stopping").get<bool>() && !is_end_state(text)) text += ", being ended";
+  if (const std::string reason = job.at("reason"); !reason.empty()) text += " (" + reason + ")";
+  return text + ", since " + ago(job.at("since"));
+}
+
+std::string describe(const json& job) {
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const char* what, std::string value) {
+    if (!value.empty() && value != "-") rows.push_back({what, std::move(value)});
+  };
+  add("job",
+      fmt::format("{} ({})", job.at("job").get<std::int64_t>(), job.at("name").get<std::string>()));
+  add("user", job.at("user"));
+  add("state", state_of(job));
+  add("class", job.at("class"));
+  add("needs", needs(job));
+  add("runs on", places(job));
+  if (job.at("progress").is_object()) add("progress", progress_of(job.at("progress")));
+  add("submitted", ago(job.at("submitted")));
+  add("started", ago(job.at("started")));
+  add("ended", ago(job.at("ended")));
+  add("waited", span(job.at("waited_s")));
+  if (job.at("time_s") > 0) add("time limit", span(job.at("time_s")));
+  add("grace", span(job.at("grace_s")));
+  add("signal", job.at("signal"));
+  if (job.at("pauses") > 0)
+    add("paused", fmt::format("{} time(s), the last took {}", job.at("pauses").get<int>(),
+                              span(job.at("pause_took_s"))));
+  if (!job.at("after").empty())
+    add("after",
+        fmt::format("{}", fmt::join(job.at("after").get<std::vector<std::int64_t>>(), ", ")));
+  if (job.contains("command"))
+    add(job.contains("script") ? "arguments" : "command",
+        fmt::format("{}", fmt::join(job["command"].get<std::vector<std::string>>(), " ")));
+  add("directory", job.value("directory", ""));
+  return table(rows);
+}
+
+Expected<void> show(const ShowOptions& options) {
+  auto client = Client::open(options.client);
+  if (!client) return tl::make_unexpected(client.error());
+  const auto job = client->get(fmt::format("/v1/jobs/{}", options.job));
+  if (!job) return tl::make_unexpected(job.error());
+  if (options.json) return print_json(*job);
+  if (auto ok = print(describe(*job)); !ok) return ok;
+  const std::string state = job->at("state");
+  const bool waits = state == "queued" || state == "held";
+  hint(options, fmt::format("trainyard {} {}",
+                            waits                 ? "why"
+                            : is_end_state(state) ? "logs"
+                                                  : "logs -f",
+                            options.job));
+  return {};
+}
+
+}  // namespace
+
+void add_show_command(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<ShowOptions>();
+  CLI::App* command = add_daemon_command(app, "show", "Shows all that is known of a job.",
+                                         "trainyard show 7\ntrainyard show 7 --json", *options);
+  add_job_argument(*command, options->job);
+  command->callback([options, &chosen] { chosen = [options] { return show(*options); }; });
+}
+
+}  // namespace trainyard::cli

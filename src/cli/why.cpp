@@ -1,0 +1,47 @@
+// trainyard why: what a job waits for, and what can be done about it.
+#include "cli/daemon.h"
+
+namespace trainyard::cli {
+namespace {
+
+using nlohmann::json;
+
+struct WhyOptions : AskOptions {
+  std::int64_t job = 0;
+};
+
+Expected<void> why(const WhyOptions& options) {
+  auto client = Client::open(options.client);
+  if (!client) return tl::make_unexpected(client.error());
+  const auto answer = client->get(fmt::format("/v1/jobs/{}/why", options.job));
+  if (!answer) return tl::make_unexpected(answer.error());
+  if (options.json) return print_json(*answer);
+  const std::string state = answer->at("state"), category = answer->at("category");
+  std::string text = fmt::format("job {} is {}", options.job, state);
+  if (category.empty()) {
+    text += " and waits for nothing\n";
+  } else {
+    text += fmt::format("\n{}: {}\n", answer->at("token").get<std::string>(),
+                        answer->at("sentence").get<std::string>());
+    if (answer->at("place") > 0)
+      text += fmt::format("place in the queue: {}\n", answer->at("place").get<std::size_t>());
+    if (const std::string advice = answer->at("advice"); !advice.empty())
+      text += fmt::format("what you can do: {}\n", advice);
+  }
+  if (auto ok = print(text); !ok) return ok;
+  hint(options, category.empty() ? fmt::format("trainyard show {}", options.job)
+                                 : std::string("trainyard nodes"));
+  return {};
+}
+
+}  // namespace
+
+void add_why_command(CLI::App& app, Action& chosen) {
+  const auto options = std::make_shared<WhyOptions>();
+  CLI::App* command = add_daemon_command(app, "why", "Tells why a job waits, and what would help.",
+                                         "trainyard why 7", *options);
+  add_job_argument(*command, options->job);
+  command->callback([options, &chosen] { chosen = [options] { return why(*options); }; });
+}
+
+}  // namespace trainyard::cli

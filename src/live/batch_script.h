@@ -1,0 +1,35 @@
+// A script to submit, with what it asks for in comments at its top, as sbatch has it:
+//
+//   #!/bin/bash
+//   #SBATCH --ntasks=4 --gpus-per-task=1 --time=1-12:00:00
+//   #SBATCH --signal=USR1@90
+//   #TRAINYARD --class batch --grace 2m
+//
+// Such lines count until the first line that is neither empty nor a comment. Scripts written for
+// Slurm are taken as they are: an option of sbatch that means nothing here is a warning that names
+// its line, a value that is wrong is an error that does.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "live/job_spec.h"
+
+namespace trainyard {
+
+struct BatchScript {
+  JobSpec spec;  // script included; name and directory are empty unless given
+  std::vector<std::string> warnings;
+};
+
+/// `where` names the script in messages: "train.sh:3: ...".
+Expected<BatchScript> parse_batch_script(std::string_view text, std::string_view where);
+
+/// Slurm's MM, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS; UNLIMITED and 0 are 0.
+Expected<Duration> parse_sbatch_time(std::string_view text);
+/// Slurm's memory: a number of MiB, or one with K, M, G or T; in MiB, rounded up.
+Expected<std::int64_t> parse_sbatch_memory(std::string_view text);
+
+}  // namespace trainyard

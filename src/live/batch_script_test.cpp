@@ -1,0 +1,125 @@
+#include "live/batch_script.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace trainyard {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Expected<BatchScript> parse(const std::string& lines) {
+  return parse_batch_script("#!/bin/bash\n" + lines, "a.sh");
+}
+
+std::string problem(const std::string& lines) {
+  const auto script = parse(lines);
+  return script ? "" : script.error().message;
+}
+
+TEST(BatchScript, OptionsOfSbatchAreTaken) {
+  const auto script = parse(
+      "#SBATCH --job-name=resnet --ntasks=4\n"
+      "#SBATCH --gpus-per-task=2 -c 6 --time=1-12:30\n"
+      "# a comment\n\n"
+      "#SBATCH --signal=B:USR1@90 --dependency=afterok:3:4,afterok:5  # and a comment\n"
+      "#SBATCH --chdir=\"/home/ada lovelace\" --mem-per-cpu=2G --requeue --export=ALL\n"
+      "python train.py\n"
+      "#SBATCH --ntasks=9\n");
+  ASSERT_TRUE(script) << script.error().message;
+  EXPECT_THAT(script->warnings, IsEmpty());
+  const JobSpec& spec = script->spec;
+  EXPECT_EQ(spec.name, "resnet");
+  EXPECT_EQ(spec.workers, 4);
+  EXPECT_EQ(spec.per_worker, (Resources{.gpus = 2, .milli_cpus = 6000, .memory_mib = 12 * 1024}));
+  EXPECT_EQ(spec.time, days(1) + hours(12) + minutes(30));
+  EXPECT_EQ(spec.signal, (StopSignal{SIGUSR1, true, seconds(90)}));
+  EXPECT_THAT(spec.after, ElementsAre(3, 4, 5));
+  EXPECT_EQ(spec.directory, "/home/ada lovelace");
+  EXPECT_THAT(spec.script, HasSubstr("--ntasks=9"));
+}
+
+TEST(BatchScript, GpusForAllOrForEachNodeAreShared) {
+  const auto each = [](const std::string& lines) { return parse(lines)->spec.per_worker.gpus; };
+  EXPECT_EQ(each(""), 1);
+  EXPECT_EQ(each("#SBATCH -n2 -G 8\n"), 4);
+  EXPECT_EQ(each("#SBATCH --gpus=v100:2\n"), 2);
+  EXPECT_EQ(each("#SBATCH --gres=gpu:4\n"), 4);
+  EXPECT_EQ(each("#SBATCH --gres=gpu:a100:4 -n 4\n"), 1);
+  EXPECT_EQ(each("#SBATCH --gres=gpu\n"), 1);
+  EXPECT_EQ(each("#SBATCH --gres=shard:3,gpu:2\n"), 2);
+  const auto lightning =
+      parse("#SBATCH --nodes=2 --ntasks-per-node=4 --gpus-per-node=4 --mem=64G\n");
+  EXPECT_EQ(lightning->spec.workers, 8);
+  EXPECT_EQ(lightning->spec.per_worker.gpus, 1);
+  EXPECT_EQ(lightning->spec.per_worker.memory_mib, 16 * 1024);
+  EXPECT_THAT(problem("#SBATCH -n 3 --gpus=4\n"), HasSubstr("a.sh: 4 GPUs cannot be shared"));
+}
+
+TEST(BatchScript, WhatMeansNothingHereIsAWarningWithItsLine) {
+  const auto script = parse("#SBATCH --partition=gpu -A lab --exclusive\n#SBATCH -o out.%j\n");
+  ASSERT_TRUE(script) << script.error().message;
+  EXPECT_THAT(script->warnings,
+              ElementsAre(HasSubstr("a.sh:2: '--partition' means nothing"),
+                          HasSubstr("a.sh:2: '-A'"), HasSubstr("a.sh:2: '--exclusive'"),
+                          HasSubstr("a.sh:3: -o is ignored: the output is kept")));
+}
+
+TEST(BatchScript, WhatIsWrongIsAnErrorWithItsLine) {
+  EXPECT_THAT(problem("\n#SBATCH --ntasks=many\n"), HasSubstr("a.sh:3: --ntasks: 'many' is not"));
+  EXPECT_THAT(problem("#SBATCH --time=1:2:3:4\n"), HasSubstr("a.sh:2: --time: '1:2:3:4' is not"));
+  EXPECT_THAT(problem("#SBATCH --signal=USR9\n"), HasSubstr("a.sh:2: --signal: "));
+  EXPECT_THAT(problem("#SBATCH --dependency=afterany:3\n"), HasSubstr("only afterok"));
+  EXPECT_THAT(problem("#SBATCH --mem=lots\n"), HasSubstr("--mem: 'lots' is not"));
+  EXPECT_THAT(problem("#SBATCH --job-name\n"), HasSubstr("--job-name: its value is missing"));
+  EXPECT_THAT(problem("#SBATCH --job-name='x\n"), HasSubstr("quotation mark"));
+  EXPECT_THAT(problem("#SBATCH --ntasks=0\n"), HasSubstr("--ntasks: '0' is not"));
+  EXPECT_THAT(problem("#SBATCH --gpus-per-task=0\n"), HasSubstr("'0' is not"));
+  EXPECT_THAT(problem("#SBATCH --chdir=here\n"), HasSubstr("--chdir: 'here' does not begin"));
+  EXPECT_THAT(problem("#TRAINYARD --gpu 2\n"),
+              HasSubstr("a.sh:2: unknown option '--gpu', did you"));
+  EXPECT_THAT(problem("#TRAINYARD --grace 1x\n"), HasSubstr("a.sh:2: --grace: "));
+  EXPECT_THAT(parse_batch_script("echo\n", "a.sh").error().message, HasSubstr("#!/bin/sh"));
+  EXPECT_THAT(parse_batch_script("", "a.sh").error().message, HasSubstr("is empty"));
+}
+
+TEST(BatchScript, OurOwnLinesGoBefore) {
+  const auto script = parse(
+      "#TRAINYARD --class trial --grace=2m --gpus 3 --after 1,2\n"
+      "#SBATCH --gpus-per-task=1\n");
+  ASSERT_TRUE(script) << script.error().message;
+  EXPECT_EQ(script->spec.job_class, JobClass::trial);
+  EXPECT_EQ(script->spec.grace, minutes(2));
+  EXPECT_EQ(script->spec.per_worker.gpus, 3);
+  EXPECT_THAT(script->spec.after, ElementsAre(1, 2));
+}
+
+TEST(SbatchTime, IsReadInAllItsForms) {
+  EXPECT_EQ(*parse_sbatch_time("90"), minutes(90));
+  EXPECT_EQ(*parse_sbatch_time("5:30"), minutes(5) + seconds(30));
+  EXPECT_EQ(*parse_sbatch_time("02:00:00"), hours(2));
+  EXPECT_EQ(*parse_sbatch_time("1-6"), days(1) + hours(6));
+  EXPECT_EQ(*parse_sbatch_time("1-6:30"), days(1) + hours(6) + minutes(30));
+  EXPECT_EQ(*parse_sbatch_time("2-00:00:01"), days(2) + seconds(1));
+  EXPECT_EQ(*parse_sbatch_time("0"), Duration{});
+  EXPECT_EQ(*parse_sbatch_time("UNLIMITED"), Duration{});
+  for (const char* text : {"", "-1", "1-", "a", "1:", ":1", "1-2-3", "1:2:3:4", "1.5", "1-1:2:3:4",
+                           "99999999999999999999"})
+    EXPECT_FALSE(parse_sbatch_time(text)) << text;
+}
+
+TEST(SbatchMemory, IsInMebibytesWithoutAUnit) {
+  EXPECT_EQ(*parse_sbatch_memory("4000"), 4000);
+  EXPECT_EQ(*parse_sbatch_memory("64G"), 64 * 1024);
+  EXPECT_EQ(*parse_sbatch_memory("1T"), 1024 * 1024);
+  EXPECT_EQ(*parse_sbatch_memory("1025K"), 2);
+  for (const char* text : {"", "G", "1.5G", "-1", "64g", "64GB", "1000T"})
+    EXPECT_FALSE(parse_sbatch_memory(text)) << text;
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,58 @@
+// Asks the daemon: finds it, sends requests over its Unix socket or to a URL, and turns what goes
+// wrong into a sentence for the person at the terminal.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace trainyard {
+
+struct ClientOptions {
+  std::string state;   // the daemon's state folder; empty: default_state_directory()
+  std::string server;  // "https://HOST:PORT" instead, with the token in TRAINYARD_TOKEN
+};
+
+/// TRAINYARD_STATE; or /var/lib/trainyard for root; or trainyard below XDG_STATE_HOME or
+/// ~/.local/state.
+Expected<std::string> default_state_directory();
+
+/// One thread at a time, but for stop().
+class Client {
+ public:
+  static Expected<Client> open(const ClientOptions& options);
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  /// The answer, parsed; what the daemon refuses is an error with its message.
+  Expected<nlohmann::json> get(const std::string& path);
+  Expected<nlohmann::json> post(const std::string& path, const nlohmann::json& body);
+  Expected<nlohmann::json> put(const std::string& path, const nlohmann::json& body);
+  Expected<nlohmann::json> remove(const std::string& path);
+
+  /// An answer that comes in parts, each given to `take` until it returns false. Ends well when the
+  /// daemon ends it.
+  Expected<void> stream(const std::string& path, const std::function<bool(std::string_view)>& take);
+  /// From another thread: ends a stream.
+  void stop();
+
+ private:
+  struct Wire;
+  explicit Client(std::unique_ptr<Wire> wire);
+  Expected<nlohmann::json> ask(const char* method, const std::string& path,
+                               const std::string& body);
+  std::unique_ptr<Wire> wire_;
+};
+
+/// Whether the daemon's name for a state is one that a job stays in.
+bool is_end_state(std::string_view state);
+
+/// As it may stand in a URL's query or path.
+std::string url_encoded(std::string_view text);
+
+}  // namespace trainyard
