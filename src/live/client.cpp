@@ -8,7 +8,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "live/server/descriptor.h"
+#include "live/supervisor/files.h"
 
 namespace trainyard {
 

@@ -15,8 +15,8 @@
 #include <string>
 
 #include "live/identity.h"
-#include "live/server/descriptor.h"
 #include "live/server/tls.h"
+#include "live/supervisor/files.h"
 
 namespace trainyard {
 

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "live/identity.h"
-#include "live/server/descriptor.h"
+#include "live/supervisor/files.h"
 
 namespace trainyard {
 
