@@ -41,6 +41,7 @@ void add_completion_command(CLI::App& app, Action& chosen);
 // Those that talk to the daemon (cli/daemon.h).
 /// `after`: what stood behind "--" on the command line, which is the job's own.
 void add_submit_command(CLI::App& app, Action& chosen, const std::vector<std::string>& after);
+void add_serve_command(CLI::App& app, Action& chosen);
 void add_queue_command(CLI::App& app, Action& chosen);
 void add_show_command(CLI::App& app, Action& chosen);
 void add_why_command(CLI::App& app, Action& chosen);

@@ -73,6 +73,7 @@ int fail_with(int status, std::string_view message) {
 
 void add_live_commands(CLI::App& app, Action& chosen, const std::vector<std::string>& after) {
   add_submit_command(app, chosen, after);
+  add_serve_command(app, chosen);
   add_queue_command(app, chosen);
   add_show_command(app, chosen);
   add_why_command(app, chosen);

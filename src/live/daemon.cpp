@@ -13,8 +13,9 @@ Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions op
 
   auto machine = this_machine(options.slots);
   if (!machine) return tl::make_unexpected(machine.error());
-  auto engine = LocalEngine::open(system, daemon->state_.path(), std::move(*machine),
-                                  std::move(options.supervisor));
+  auto engine = LocalEngine::open(
+      system, {.state = daemon->state_.path(), .supervisor = std::move(options.supervisor)},
+      std::move(*machine));
   if (!engine) return tl::make_unexpected(engine.error());
   daemon->engine_ = std::move(*engine);
 

@@ -1,0 +1,133 @@
+// trainyard serve: the scheduler on this machine.
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+
+#include "cli/commands.h"
+#include "live/client.h"
+#include "live/daemon.h"
+#include "live/server/http_server.h"
+
+namespace trainyard::cli {
+namespace {
+
+struct ServeOptions {
+  std::string state;
+  std::string policy = "fitgpp";
+  std::vector<std::string> settings{"yard.min_run=10s"};
+  std::uint64_t slots = 0;
+  std::string keep = "30d";
+  ServerOptions server;
+};
+
+std::string describe_slots(const Cluster& cluster, bool given) {
+  const Machine& machine = cluster.machines.front();
+  const std::string& kind = cluster.kinds[index(machine.kind)];
+  const std::int32_t slots = machine.capacity.gpus;
+  if (kind != "cpu") return fmt::format("{} GPUs ({})", slots, kind);
+  if (given) return fmt::format("{} slots that stand in for GPUs", slots);
+  return fmt::format("{} CPU cores that stand in for GPUs", slots);
+}
+
+std::string describe_limits(const CgroupPlaces& places) {
+  return !places.limits_cpu() && !places.limits_memory()
+             ? "no control groups here: limits of CPU and memory do not hold"
+             : "control groups hold the limits of CPU and memory";
+}
+
+/// What a person at another terminal needs to know.
+std::string greeting(const ServeOptions& options, const Daemon& daemon, const HttpServer& server) {
+  const std::string& state = daemon.state().path();
+  const auto usual = default_state_directory();
+  const bool is_usual = usual && *usual == state;
+  std::string text = fmt::format(
+      "trainyard: {} on {}; policy {}; {}\n"
+      "trainyard: listening on {}\n",
+      describe_slots(daemon.engine().cluster(), options.slots > 0),
+      daemon.engine().cluster().machines.front().name, options.policy,
+      describe_limits(daemon.engine().cgroups()), daemon.state().socket());
+  if (server.tcp_port() > 0)
+    text += fmt::format("trainyard: and on TCP port {}, with tokens (trainyard token add)\n",
+                        server.tcp_port());
+  text += "\nIn another terminal:\n";
+  if (!is_usual) text += fmt::format("  export TRAINYARD_STATE={}\n", state);
+  text +=
+      "  trainyard demo                        # trial jobs overtake batch jobs, which come back\n"
+      "  trainyard submit -- python3 train.py\n"
+      "  trainyard queue\n";
+  return text;
+}
+
+/// Until SIGINT or SIGTERM. Must be blocked in all threads, so before the first is made.
+void wait_for_end(const sigset_t& ends) {
+  int which = 0;
+  ::sigwait(&ends, &which);
+}
+
+Expected<void> serve(ServeOptions options) {
+  sigset_t ends;
+  ::sigemptyset(&ends);
+  ::sigaddset(&ends, SIGINT), ::sigaddset(&ends, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  const auto state = options.state.empty() ? default_state_directory() : options.state;
+  if (!state) return tl::make_unexpected(state.error());
+  const auto keep = parse_duration(options.keep);
+  if (!keep) return fail_at("--keep", keep.error());
+  if (auto ok = PolicySpec::parse(options.policy, options.settings); !ok)
+    return tl::make_unexpected(ok.error());
+
+  RealSystem system;
+  DaemonOptions daemon_options;
+  daemon_options.state = *state;
+  daemon_options.slots = static_cast<std::int32_t>(options.slots);
+  daemon_options.scheduling.policy = {options.policy, options.settings};
+  daemon_options.scheduling.keep_ended = *keep;
+  auto daemon = Daemon::start(system, std::move(daemon_options));
+  if (!daemon) return tl::make_unexpected(daemon.error());
+  options.server.state_directory = (*daemon)->state().path();
+  auto server = HttpServer::start((*daemon)->service(), options.server);
+  if (!server) return tl::make_unexpected(server.error());
+  if (auto ok = print(greeting(options, **daemon, **server)); !ok) return ok;
+  wait_for_end(ends);
+  std::cerr << "trainyard: ending; jobs run on, and are found again by the next start\n";
+  return {};
+}
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, Action& chosen) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = add_command(
+      app, "serve", "Schedules jobs on this machine, until it is interrupted. Jobs outlive it.",
+      "trainyard serve\n"
+      "trainyard serve --state /srv/trainyard --policy fitgpp+xion\n"
+      "trainyard serve --slots 8                    # as if there were 8 GPUs\n"
+      "trainyard serve --tcp 0.0.0.0:8642 --cert tls.crt --key tls.key");
+  command->add_option(
+      "--state", options->state,
+      "where everything is kept [$TRAINYARD_STATE, /var/lib/trainyard for root, else "
+      "~/.local/state/trainyard]");
+  command
+      ->add_option("--policy", options->policy,
+                   "a preset or a line (see trainyard policies); one that was set with `trainyard "
+                   "policy` goes before")
+      ->capture_default_str();
+  command->add_option("--set", options->settings, "a parameter, stage.param=value; repeatable")
+      ->capture_default_str();
+  command
+      ->add_option("--slots", options->slots,
+                   "so many stand-ins for GPUs, whatever the machine has")
+      ->check(whole_number(1, 64));
+  command->add_option("--keep", options->keep, "how long output and events of ended jobs are kept")
+      ->capture_default_str();
+  command->add_option("--tcp", options->server.tcp,
+                      "also listen on this address:port; needs tokens, and TLS beyond loopback");
+  command->add_option("--cert", options->server.certificate, "TLS certificate, in PEM");
+  command->add_option("--key", options->server.key, "its private key, in PEM");
+  command->callback([options, &chosen] { chosen = [options] { return serve(*options); }; });
+}
+
+}  // namespace trainyard::cli

@@ -1,0 +1,184 @@
+#include "live/journal/journal.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "live/testing.h"
+
+namespace trainyard {
+namespace {
+
+class JournalTest : public testing::Test {
+ protected:
+  JournalTest() { open(); }
+
+  void open() {
+    journal.reset();
+    auto opened = Journal::open(system, path);
+    ASSERT_TRUE(opened) << opened.error().message;
+    journal = std::move(*opened);
+  }
+
+  static JobRecord record(JobNumber number, const std::string& user = "ada") {
+    JobRecord job;
+    job.number = number;
+    job.owner = {user, 1001, 1002, Role::user};
+    job.spec.name = fmt::format("n{}", number);
+    job.spec.command = {"python3", "train.py", "it's; DROP TABLE job; --"};
+    job.spec.environment = {{"KEY", "value \" ' ; -- \n"}};
+    job.submitted = Time{number * 1'000'000};
+    return job;
+  }
+
+  void submit(const JobRecord& job) {
+    JournalChange change;
+    change.submitted = {&job};
+    change.events = {
+        {journal->last_event() + 1, job.submitted, "submitted", job.number, job.owner.user, "{}"}};
+    const auto done = journal->commit(change);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+
+  void update(const JobRecord& job) {
+    JournalChange change;
+    change.changed = {&job};
+    ASSERT_TRUE(journal->commit(change));
+  }
+
+  TemporaryDirectory directory;
+  std::string path = directory.path() + "/journal.db";
+  HandSystem system;
+  std::unique_ptr<Journal> journal;
+};
+
+TEST_F(JournalTest, GivesBackWhatItWasGiven) {
+  JobRecord job = record(7);
+  job.life.state = {.phase = Phase::reserved, .pauses = 2, .since = Time{9}};
+  job.life.state.first_start = Time{5};
+  job.life.state.done = seconds(3), job.life.state.lost = seconds(4);
+  job.life.placement = {{MachineId{0}, 2}};
+  job.life.gpu_masks = {1ULL << 63};
+  job.life.missing = {{1, 500, 7}};
+  job.life.yielded_to = {JobId{3}};
+  job.eligible = Time{6};
+  job.runs = 3, job.restarts = 1, job.has_started = job.stopping = true;
+  job.exit_status = 143, job.reason = "why \xff not";
+  job.progress = JobProgress{5, 10, 0.25, {}, 1.5, {}};
+  job.pause_took = seconds(2);
+  submit(job);
+  open();
+  const auto found = journal->unfinished();
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->size(), 1U);
+  const JobRecord& same = found->front();
+  EXPECT_EQ(same.spec, job.spec);
+  EXPECT_EQ(same.owner.user, "ada");
+  EXPECT_EQ(same.owner.uid, 1001U);
+  EXPECT_EQ(same.owner.gid, 1002U);
+  EXPECT_EQ(same.life.state.phase, Phase::reserved);
+  EXPECT_EQ(same.life.state.lost, seconds(4));
+  EXPECT_EQ(same.life.placement, job.life.placement);
+  EXPECT_EQ(same.life.gpu_masks, job.life.gpu_masks);
+  EXPECT_EQ(same.life.missing, job.life.missing);
+  EXPECT_EQ(same.life.yielded_to, job.life.yielded_to);
+  EXPECT_EQ(same.progress, job.progress);
+  EXPECT_EQ(same.pause_took, job.pause_took);
+  EXPECT_EQ(same.runs, 3U);
+  EXPECT_EQ(same.exit_status, 143);
+  EXPECT_TRUE(same.stopping);
+  EXPECT_EQ(journal->last_number(), 7);
+  EXPECT_EQ(journal->last_time(), job.submitted);
+}
+
+TEST_F(JournalTest, IsNobodyElses) {
+  submit(record(1));
+  for (const char* end : {"", "-wal", "-shm"}) {
+    struct stat info {};
+    ASSERT_EQ(::stat((path + end).c_str(), &info), 0) << end;
+    EXPECT_EQ(info.st_mode & 0777U, 0600U) << end;
+  }
+}
+
+TEST_F(JournalTest, RefusesAFormatThatItDoesNotKnow) {
+  journal.reset();
+  SQLite::Database(path, SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
+  const auto opened = Journal::open(system, path);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, testing::HasSubstr("newer version (format 99"));
+}
+
+TEST_F(JournalTest, RefusesWhatIsNoJournal) {
+  journal.reset();
+  std::filesystem::remove(path + "-wal");
+  std::ofstream(path) << "this is not a database, whatever its name says, and long enough to tell";
+  EXPECT_FALSE(Journal::open(system, path));
+}
+
+TEST_F(JournalTest, ACommitIsWholeOrNotAtAll) {
+  const JobRecord first = record(1), twice = record(1), second = record(2);
+  submit(first);
+  JournalChange change;
+  change.submitted = {&second, &twice};  // the second of them cannot be inserted
+  EXPECT_FALSE(journal->commit(change));
+  EXPECT_FALSE(journal->find(2)->has_value());
+  submit(second);
+  EXPECT_TRUE(journal->find(2)->has_value());
+}
+
+TEST_F(JournalTest, FindsByWhatIsAskedForInPages) {
+  for (JobNumber n = 1; n <= 10; ++n) submit(record(n, n % 2 == 0 ? "ada" : "bob'; --"));
+  JobFilter filter;
+  filter.user = "bob'; --";
+  filter.limit = 3;
+  const auto page = journal->find(filter);
+  ASSERT_TRUE(page) << page.error().message;
+  ASSERT_EQ(page->jobs.size(), 3U);
+  EXPECT_TRUE(page->more);
+  EXPECT_EQ(page->jobs.back().number, 5);
+  filter.before = 5;
+  EXPECT_EQ(journal->find(filter)->jobs.size(), 2U);
+  filter = {};
+  filter.states = {"queued"};
+  EXPECT_TRUE(journal->find(filter)->jobs.empty());
+  filter.states = {"held", "' OR 1=1 --"};
+  EXPECT_EQ(journal->find(filter)->jobs.size(), 10U);
+  filter = {};
+  filter.name = "n4";
+  EXPECT_EQ(journal->find(filter)->jobs.size(), 1U);
+}
+
+TEST_F(JournalTest, CompactionForgetsWhatIsOldAndKeepsHistory) {
+  for (JobNumber n = 1; n <= 3; ++n) {
+    JobRecord job = record(n);
+    submit(job);
+    job.life.state = {.phase = Phase::done, .since = Time{n * 1'000'000}};
+    if (n < 3) update(job);
+  }
+  std::vector<JobNumber> erased;
+  const auto done = journal->compact(Time{1'500'000}, 100,
+                                     [&](const JobRecord& job) { erased.push_back(job.number); });
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(erased, std::vector<JobNumber>{1});
+  EXPECT_TRUE((*journal->find(1))->spec.environment.empty());
+  EXPECT_FALSE((*journal->find(2))->spec.environment.empty());
+  EXPECT_EQ(journal->events(0, 100)->size(), 2U);
+  EXPECT_EQ(journal->last_event(), 3);
+  std::size_t ended = 0;
+  ASSERT_TRUE(journal->each_ended({}, [&](const JobRecord&) { ++ended; }));
+  EXPECT_EQ(ended, 2U);
+  EXPECT_EQ(*journal->compact(Time{1'500'000}, 100, [](const JobRecord&) {}), 0U);
+}
+
+TEST_F(JournalTest, ADamagedLifeIsAnErrorThatNamesTheJob) {
+  submit(record(5));
+  SQLite::Database(path, SQLite::OPEN_READWRITE).exec("UPDATE job SET life = '{\"runs\": 1}'");
+  const auto found = journal->unfinished();
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message, testing::HasSubstr("job 5: its life cannot be read"));
+}
+
+}  // namespace
+}  // namespace trainyard
