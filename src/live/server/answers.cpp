@@ -31,7 +31,7 @@ Reply json_reply(const Answer<T>& answer, int status = 200) {
 }
 
 Expected<JobNumber> job_of(const Call& call) {
-  auto job = parse_whole(call.words.at(0), 1, std::numeric_limits<JobNumber>::max());
+  auto job = parse_digits(call.words.at(0), 1, std::numeric_limits<JobNumber>::max());
   if (!job) return fail_at("job", job.error());
   return job;
 }

@@ -156,8 +156,8 @@ std::optional<Reply> RunningServer::read_body(Connection& connection,
     if (route.body_schema.empty()) return {};
     return error_reply(411, "invalid", "this needs a body, in JSON");
   }
-  const auto length = parse_whole(request.get_header_value("Content-Length"), 0,
-                                  std::numeric_limits<std::int64_t>::max());
+  const auto length = parse_digits(request.get_header_value("Content-Length"), 0,
+                                   std::numeric_limits<std::int64_t>::max());
   if (lengths > 1 || !length)
     return error_reply(400, "invalid", "Content-Length: is not one whole number");
   if (static_cast<std::size_t>(*length) > options_.body_bytes)

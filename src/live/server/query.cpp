@@ -26,11 +26,11 @@ Expected<std::vector<std::string>> parse_states(std::string_view text) {
 
 }  // namespace
 
-Expected<std::int64_t> parse_whole(std::string_view text, std::int64_t low, std::int64_t high) {
+Expected<std::int64_t> parse_digits(std::string_view text, std::int64_t low, std::int64_t high) {
   std::int64_t value = 0;
   const char* last = text.data() + text.size();
   const auto [end, problem] = std::from_chars(text.data(), last, value);
-  if (problem != std::errc{} || end != last || value < low || value > high)
+  if (problem != std::errc{} || end != last || value < low || value > high || text[0] == '-')
     return fail("{} is not a whole number from {} to {}", trainyard::quoted(text), low, high);
   return value;
 }
@@ -39,7 +39,7 @@ Expected<std::int64_t> whole_parameter(const Call& call, const std::string& name
                                        std::int64_t high, std::int64_t otherwise) {
   const auto found = call.query.find(name);
   if (found == call.query.end()) return otherwise;
-  auto value = parse_whole(found->second, low, high);
+  auto value = parse_digits(found->second, low, high);
   if (!value) return fail_at(name, value.error());
   return value;
 }

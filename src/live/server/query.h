@@ -11,7 +11,7 @@
 namespace trainyard {
 
 /// Digits only, from `low` to `high`.
-Expected<std::int64_t> parse_whole(std::string_view text, std::int64_t low, std::int64_t high);
+Expected<std::int64_t> parse_digits(std::string_view text, std::int64_t low, std::int64_t high);
 
 /// The parameter's value, or `otherwise` when it is not given.
 Expected<std::int64_t> whole_parameter(const Call& call, const std::string& name, std::int64_t low,

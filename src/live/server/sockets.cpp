@@ -92,7 +92,7 @@ Expected<Descriptor> listen_on_unix(const std::string& directory) {
 
 Expected<TcpAddress> parse_tcp_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
-  const auto port = parse_whole(
+  const auto port = parse_digits(
       colon == std::string::npos ? std::string_view() : std::string_view(text).substr(colon + 1), 0,
       65535);
   if (!port) return fail("{} is not ADDRESS:PORT, like 127.0.0.1:8642", trainyard::quoted(text));

@@ -23,7 +23,7 @@ struct LogRequest {
 
 Expected<LogRequest> log_request(const Call& call) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const auto job = parse_whole(call.words.at(0), 1, kMost);
+  const auto job = parse_digits(call.words.at(0), 1, kMost);
   if (!job) return fail_at("job", job.error());
   const auto worker = whole_parameter(call, "worker", 0, 1 << 20, 0);
   const auto run = whole_parameter(call, "run", 0, std::numeric_limits<std::uint32_t>::max(), 0);
@@ -116,7 +116,7 @@ Reply answer_logs(const Call& call) {
 Reply answer_events(const Call& call) {
   std::int64_t after = call.service.last_event();
   if (!call.last_event_id.empty()) {
-    const auto id = parse_whole(call.last_event_id, 0, std::numeric_limits<std::int64_t>::max());
+    const auto id = parse_digits(call.last_event_id, 0, std::numeric_limits<std::int64_t>::max());
     if (!id) return error_reply(400, "invalid", "Last-Event-ID: " + id.error().message);
     after = *id;
   }
