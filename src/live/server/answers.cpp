@@ -72,7 +72,7 @@ Reply answer_submit(const Call& call) {
 }
 
 Reply answer_jobs(const Call& call) {
-  const auto filter = job_filter(call);
+  const auto filter = job_filter(call.query);
   if (!filter) return invalid(filter.error());
   const auto page = call.service.jobs(call.who, *filter);
   if (!page) return refusal_reply(page.error());
