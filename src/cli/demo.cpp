@@ -29,6 +29,7 @@ constexpr std::string_view kTrial = "sleep 2; echo 'tried'";
 
 constexpr std::int64_t kMostBatchJobs = 4;
 constexpr int kTrialJobs = 3;
+constexpr std::chrono::seconds kLeftAlone{10};  // the daemon's usual yard.min_run
 
 struct Watched {
   std::string what;  // "batch job 3"
@@ -37,7 +38,9 @@ struct Watched {
 
 class Demo {
  public:
-  explicit Demo(Client client) : client_(std::move(client)) {}
+  /// One to ask with while the other listens.
+  Demo(Client client, Client listener)
+      : client_(std::move(client)), listener_(std::move(listener)) {}
 
   Expected<void> run(std::int64_t gpus) {
     begin_ = std::chrono::steady_clock::now();
@@ -46,7 +49,7 @@ class Demo {
       const std::int64_t part = gpus / batch_jobs + (i < gpus % batch_jobs ? 1 : 0);
       if (auto ok = submit("batch", part, kBatch); !ok) return ok;
     }
-    return client_.stream("/v1/events", [&](std::string_view part) { return take(part); })
+    return listener_.stream("/v1/events", [&](std::string_view part) { return take(part); })
         .and_then([&] { return problem_.message.empty() ? Expected<void>() : failed(); });
   }
 
@@ -98,7 +101,9 @@ class Demo {
 
   void submit_trials() {
     trials_came_ = true;
-    say("the machine is full; three people come with something to try");
+    say("the machine is full; who has just started is left alone for a while");
+    std::this_thread::sleep_for(kLeftAlone);
+    say("three people come with something to try");
     for (int i = 0; i < kTrialJobs; ++i)
       if (auto ok = submit("trial", 1, kTrial); !ok) problem_ = ok.error();
   }
@@ -129,7 +134,7 @@ class Demo {
     }
   }
 
-  Client client_;
+  Client client_, listener_;
   std::chrono::steady_clock::time_point begin_;
   std::map<std::int64_t, Watched> open_;
   std::vector<std::int64_t> batch_;
@@ -151,7 +156,10 @@ Expected<void> demo(const AskOptions& options) {
                       "another terminal.\n\n");
       !ok)
     return ok;
-  if (auto ok = Demo(std::move(*client)).run(machine.at("capacity").at("gpus")); !ok) return ok;
+  auto listener = Client::open(options.client);
+  if (!listener) return tl::make_unexpected(listener.error());
+  const std::int64_t gpus = machine.at("capacity").at("gpus");
+  if (auto ok = Demo(std::move(*client), std::move(*listener)).run(gpus); !ok) return ok;
   hint(options, "trainyard queue --all, and trainyard logs NUMBER for what a job wrote");
   return {};
 }

@@ -124,7 +124,17 @@ json to_json(const std::vector<Outcome>& outcomes) {
   return {{"outcomes", std::move(all)}};
 }
 
-Expected<void> whatif(WhatifOptions options) {
+/// What the daemon has set for every policy holds for the others too, unless it is set otherwise.
+std::vector<std::string> shared_settings(const std::vector<std::string>& present,
+                                         const WhatifOptions& options) {
+  std::vector<std::string> settings;
+  for (const std::string& setting : present)
+    if (setting.starts_with("yard.") || setting.starts_with("queue.")) settings.push_back(setting);
+  settings.insert(settings.end(), options.settings.begin(), options.settings.end());
+  return settings;
+}
+
+Expected<void> whatif(const WhatifOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
   const auto workload = history(*client);
@@ -149,8 +159,9 @@ Expected<void> whatif(WhatifOptions options) {
     return {};
   };
   if (auto ok = simulate(now, now + " (now), simulated", present->at("settings")); !ok) return ok;
+  const std::vector<std::string> settings = shared_settings(present->at("settings"), options);
   for (const std::string& policy : options.policies)
-    if (auto ok = simulate(policy, policy + ", simulated", options.settings); !ok) return ok;
+    if (auto ok = simulate(policy, policy + ", simulated", settings); !ok) return ok;
   if (options.json) return print_json(to_json(outcomes));
   if (auto ok = print(to_text(outcomes)); !ok) return ok;
   hint(options, "trainyard policy " + (options.policies.empty() ? "fitgpp" : options.policies[0]));
