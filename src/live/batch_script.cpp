@@ -366,8 +366,7 @@ Expected<std::int64_t> parse_sbatch_memory(std::string_view text) {
   }
   const auto number = whole(digits, 100'000'000);
   if (!number) return fail("{} is not an amount of memory, like 64G", trainyard::quoted(text));
-  const std::int64_t mib =
-      unit == 0 ? (*number + 1023) / 1024 : *number << (10 * (unit - 1));
+  const std::int64_t mib = unit == 0 ? (*number + 1023) / 1024 : *number << (10 * (unit - 1));
   if (mib > kMostMemory) return fail("{} is more than any machine has", trainyard::quoted(text));
   return mib;
 }

@@ -80,7 +80,7 @@ Reply answer_jobs(const Call& call) {
   json jobs = json::array();
   for (const JobRecord& job : page->jobs) {
     jobs.push_back(to_json(job, names));
-    jobs.back().erase("script");  // may be a megabyte each
+    for (const char* large : {"script", "curve"}) jobs.back().erase(large);
   }
   return as_json({{"jobs", std::move(jobs)}, {"more", page->more}});
 }
