@@ -65,6 +65,8 @@ void measure_decisions(Table& table);
 void measure_victims(Table& table);
 void measure_benefit(Table& table);
 void measure_reading(Table& table);
+/// On all cores: last.
+void measure_live(Table& table);
 
 /// The value, or the end of the program: what a benchmark asks for is known to be right.
 template <class T>

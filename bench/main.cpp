@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
     measure_victims(table);
     measure_benefit(table);
     measure_reading(table);
+    measure_live(table);
     table.print();
   } catch (const std::regex_error&) {
     std::fprintf(stderr, "trainyard_bench: '%s' is not a regular expression\n", argv[1]);

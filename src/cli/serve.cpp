@@ -1,4 +1,5 @@
 // trainyard serve: the scheduler on this machine.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -65,7 +66,16 @@ void wait_for_end(const sigset_t& ends) {
   ::sigwait(&ends, &which);
 }
 
+/// A descriptor for each connection and each run; the usual soft limit is lower than our own.
+void raise_file_limit() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 Expected<void> serve(ServeOptions options) {
+  raise_file_limit();
   sigset_t ends;
   ::sigemptyset(&ends);
   ::sigaddset(&ends, SIGINT), ::sigaddset(&ends, SIGTERM);

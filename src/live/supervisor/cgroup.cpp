@@ -105,10 +105,12 @@ CgroupPlaces mounted_cgroups(std::string_view mountinfo) {
 
 CgroupPlaces usable_cgroups(const std::string& parent) {
   CgroupPlaces places = mounted_cgroups(read_or_empty("/proc/self/mountinfo"));
-  if (places.unified_cpu && !can_be_used(places.unified, parent, controllers_of(places), "cpu.max"))
-    places.unified_cpu = places.unified_memory = false;
-  if (!places.unified.empty() && !can_be_used(places.unified, parent, "", "cgroup.kill"))
+  if (!places.unified.empty() && !can_be_used(places.unified, parent, "", "cgroup.procs"))
     places.unified.clear();
+  // Handing controllers down fails where the top of what we see is not the top of the machine.
+  const char* limit = places.unified_cpu ? "cpu.max" : "memory.max";
+  if (places.unified.empty() || !can_be_used(places.unified, parent, controllers_of(places), limit))
+    places.unified_cpu = places.unified_memory = false;
   if (places.unified_cpu || places.cpu.empty() ||
       !can_be_used(places.cpu, parent, "", "cpu.cfs_quota_us"))
     places.cpu.clear();

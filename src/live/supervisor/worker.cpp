@@ -5,6 +5,7 @@
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -58,6 +59,14 @@ bool redirect(int output) {
          ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
 }
 
+/// As many as programs are written for; the daemon may have more. They can raise it themselves.
+void limit_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = std::min<rlim_t>(files.rlim_cur, 1024);
+  (void)::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 /// Returns only if something is wrong.
 Failure become_worker(Preparation& prepared) {
   using Stage = Failure::Stage;
@@ -65,6 +74,7 @@ Failure become_worker(Preparation& prepared) {
   ::setsid();
   reset_signals();
   ::umask(022);
+  limit_files();
   if (!redirect(prepared.output)) return {Stage::output, errno};
   for (const std::string& group : prepared.groups)
     if (!write_to(group + "/cgroup.procs", "0")) return {Stage::cgroup, errno};

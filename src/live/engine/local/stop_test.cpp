@@ -82,9 +82,14 @@ TEST_P(LocalEngineStop, AStopRightAfterTheStartIsNotLost) {
 }
 
 TEST_P(LocalEngineStop, AStoppedProcessIsWokenToSave) {
-  start({1, 1}, shell("trap 'echo saving; exit 0' TERM; echo ready; kill -STOP $$; "
-                      "while :; do sleep 0.05; done"));
-  ASSERT_TRUE(printed({1, 1}, "ready"));
+  const std::string file = root_ + "/pid";
+  start({1, 1}, shell("trap 'echo saving; exit 0' TERM; echo $$ > " + file +
+                      "; kill -STOP $$; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(eventually([&] {
+    const int pid = std::atoi(read_small_file(file).value_or("").c_str());
+    const auto status = read_small_file("/proc/" + std::to_string(pid) + "/status");
+    return status.value_or("").find("State:\tT") != std::string::npos;
+  }));
   stop({1, 1}, 0, seconds(20));
   EXPECT_EQ(wait_for_end({1, 1}).exit_status, 0);
   EXPECT_THAT(output({1, 1}), HasSubstr("saving"));

@@ -1,0 +1,333 @@
+// The live scheduler, as its users reach it: the real daemon with the real journal on this disk,
+// over its Unix socket, on all cores.
+//
+//   submissions  16 callers, each waiting for its answer before it asks again. The machine's limit
+//   is that of
+//                its disk: every answer waits for a sync, and at most 16 share one.
+//   starts       from asking to the first line of the job's own process, with 10,000 others
+//   waiting.
+//                The limit is the same process started directly.
+//   streams      1,000 callers that listen to events, and how long one event takes to reach all of
+//   them. history      a start of the daemon with a million ended jobs in its journal; the limit is
+//   a start with none.
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/stats.h"
+#include "bench.h"
+#include "live/client.h"
+#include "live/journal/journal.h"
+
+namespace trainyard::bench {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+void use_all_cores() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (unsigned core = 0; core < std::thread::hardware_concurrency(); ++core) CPU_SET(core, &all);
+  sched_setaffinity(0, sizeof all, &all);
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/// `trainyard serve` on a directory of its own, both gone at the end.
+class Server {
+ public:
+  explicit Server(std::vector<std::string> options = {}) {
+    std::string pattern = std::filesystem::temp_directory_path() / "trainyard_bench_XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) std::abort();
+    root_ = pattern;
+    options_ = std::move(options);
+  }
+  ~Server() {
+    end();
+    std::filesystem::remove_all(root_);
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Seconds until it answers.
+  double begin() {
+    const std::string program =
+        std::filesystem::read_symlink("/proc/self/exe").parent_path() / "trainyard";
+    std::vector<std::string> words{program, "serve", "--state", state()};
+    words.insert(words.end(), options_.begin(), options_.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
+    const auto start = Clock::now();
+    if (posix_spawn(&pid_, program.c_str(), &files, nullptr, argv.data(), environ) != 0)
+      std::abort();
+    posix_spawn_file_actions_destroy(&files);
+    while (!answers()) {
+      if (since(start) > 60 || waitpid(pid_, nullptr, WNOHANG) != 0) {
+        std::fprintf(stderr, "trainyard_bench: the daemon does not answer\n");
+        std::exit(1);
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return since(start);
+  }
+  void end() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGTERM);
+    waitpid(pid_, nullptr, 0);
+    pid_ = 0;
+  }
+
+  [[nodiscard]] std::string state() const { return root_ + "/state"; }
+  [[nodiscard]] const std::string& root() const { return root_; }
+  [[nodiscard]] Client client() const { return must(Client::open({state(), ""})); }
+
+ private:
+  [[nodiscard]] bool answers() const {
+    auto asking = Client::open({state(), ""});
+    return asking && asking->get("/healthz");
+  }
+
+  std::string root_;
+  std::vector<std::string> options_;
+  pid_t pid_ = 0;
+};
+
+json job(const std::string& command, int gpus, const char* job_class = "batch") {
+  return {{"name", "bench"}, {"command", {"/bin/bash", "-c", command}},
+          {"gpus", gpus},    {"class", job_class},
+          {"grace", "1s"},   {"directory", "/"}};
+}
+
+JobNumber submit(Client& client, const json& spec) {
+  return must(client.post("/v1/jobs", spec)).at("job").get<JobNumber>();
+}
+
+std::string state_of(Client& client, JobNumber number) {
+  return must(client.get(fmt::format("/v1/jobs/{}", number))).at("state");
+}
+
+/// Cancels what holds the machine, so that nothing is left behind.
+void cancel(Client& client, JobNumber number) {
+  must(client.remove(fmt::format("/v1/jobs/{}", number)));
+  while (!is_end_state(state_of(client, number)))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+/// Of a page appended to a file where the journal is.
+double syncs_per_second(const std::string& folder) {
+  const std::string path = folder + "/sync";
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const std::string page(4096, 'x');
+  constexpr int kTimes = 500;
+  const auto begin = Clock::now();
+  for (int i = 0; i < kTimes; ++i)
+    if (write(file, page.data(), page.size()) < 0 || fdatasync(file) != 0) std::abort();
+  const double rate = kTimes / since(begin);
+  close(file);
+  return rate;
+}
+
+void measure_submissions(Table& table) {
+  constexpr int kCallers = 16, kEach = 500;
+  Server server({"--slots", "4"});
+  server.begin();
+  Client first = server.client();
+  const JobNumber holder = submit(first, job("sleep 600", 4));
+  const auto begin = Clock::now();
+  std::vector<std::thread> callers;
+  for (int c = 0; c < kCallers; ++c)
+    callers.emplace_back([&] {
+      Client client = server.client();
+      for (int i = 0; i < kEach; ++i) submit(client, job("true", 4));
+    });
+  for (std::thread& caller : callers) caller.join();
+  const double rate = kCallers * kEach / since(begin);
+  cancel(first, holder);
+  table.add({"durable submissions, 16 callers", rate, "jobs/s", Target{Target::Is::at_least, 2000},
+             kCallers * syncs_per_second(server.root()), ""});
+}
+
+/// When the process wrote its first line, in seconds since the epoch.
+double first_line(const std::string& path) {
+  double at = 0;
+  while (!(std::ifstream(path) >> at)) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  return at;
+}
+
+double wall_clock() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+double p99(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() * 99 / 100];
+}
+
+void measure_starts(Table& table) {
+  constexpr int kWaiting = 10'000, kStarts = 300;
+  Server server({"--slots", "4", "--set", "queue.trial_share=0"});
+  server.begin();
+  Client client = server.client();
+  const JobNumber holder = submit(client, job("sleep 600", 3));
+  for (int i = 0; i < kWaiting; ++i) submit(client, job("true", 4));
+  std::vector<double> starts, direct;
+  for (int i = 0; i < kStarts; ++i) {
+    const std::string file = fmt::format("{}/line{}", server.root(), i);
+    const std::string line = "echo $EPOCHREALTIME > " + file;
+    const double begin = wall_clock();
+    const JobNumber number = submit(client, job(line, 1, "trial"));
+    starts.push_back(1e3 * (first_line(file) - begin));
+    while (!is_end_state(state_of(client, number)))
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    std::filesystem::remove(file);
+    const double again = wall_clock();
+    if (std::system(fmt::format("/bin/bash -c '{}'", line).c_str()) != 0) std::abort();
+    direct.push_back(1e3 * (first_line(file) - again));
+  }
+  cancel(client, holder);
+  const double worst = p99(starts);
+  table.add({"submit to process started, p99", worst, "ms", Target{Target::Is::at_most, 50},
+             p99(direct),
+             fmt::format("p50 {:.1f} ms; {} jobs waiting", starts[starts.size() / 2], kWaiting)});
+}
+
+/// A connection that listens; its descriptor.
+int listen_to_events(const std::string& state) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = state + "/socket";
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const std::string request = "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+      write(fd, request.data(), request.size()) < 0)
+    std::abort();
+  return fd;
+}
+
+/// Seconds until all of them have been sent this text.
+double until_all_have(std::vector<int>& fds, const std::string& text) {
+  const auto begin = Clock::now();
+  std::vector<std::string> seen(fds.size());
+  std::size_t missing = fds.size();
+  std::vector<pollfd> waits;
+  for (const int fd : fds) waits.push_back({fd, POLLIN, 0});
+  while (missing > 0 && since(begin) < 60) {
+    poll(waits.data(), waits.size(), 1000);
+    for (std::size_t i = 0; i < fds.size(); ++i) {
+      if ((waits[i].revents & (POLLIN | POLLHUP)) == 0) continue;
+      std::array<char, 8192> part{};
+      const ssize_t n = read(fds[i], part.data(), part.size());
+      if (n <= 0) std::abort();
+      seen[i].append(part.data(), static_cast<std::size_t>(n));
+      if (seen[i].find(text) == std::string::npos) continue;
+      waits[i].fd = -1;
+      --missing;
+    }
+  }
+  return missing == 0 ? since(begin) : -1;
+}
+
+void measure_streams(Table& table) {
+  constexpr int kStreams = 1000;
+  Server server({"--slots", "4"});
+  server.begin();
+  std::vector<int> fds;
+  for (int i = 0; i < kStreams; ++i) fds.push_back(listen_to_events(server.state()));
+  if (until_all_have(fds, "\r\n\r\n") < 0) std::abort();
+  Client client = server.client();
+  submit(client, job("true", 1));
+  const double taken = until_all_have(fds, "submitted");
+  std::vector<double> answers;
+  for (int i = 0; i < 200; ++i) {
+    const auto begin = Clock::now();
+    must(client.get("/v1/cluster"));
+    answers.push_back(1e3 * since(begin));
+  }
+  for (const int fd : fds) close(fd);
+  table.add(
+      {"event streams held",
+       taken < 0 ? 0.0 : kStreams,
+       "streams",
+       Target{Target::Is::at_least, 1000},
+       {},
+       fmt::format("an event reaches all in {:.0f} ms; another request meanwhile p99 {:.1f} ms",
+                   1e3 * taken, p99(answers))});
+}
+
+void fill_journal(const std::string& state, JobNumber jobs) {
+  std::filesystem::create_directories(state);
+  RealSystem system;
+  const auto journal = must(Journal::open(system, state + "/journal.db"));
+  constexpr JobNumber kAtOnce = 10'000;
+  std::vector<JobRecord> records(kAtOnce);
+  for (JobNumber first = 1; first <= jobs; first += kAtOnce) {
+    JournalChange begun, ended;
+    for (JobNumber i = 0; i < kAtOnce; ++i) {
+      JobRecord& record = records[static_cast<std::size_t>(i)];
+      record.number = first + i;
+      record.owner = {"ada", 1000, 1000, Role::user};
+      record.spec.name = "train";
+      record.spec.command = {"python3", "train.py"};
+      record.spec.environment = {{"PATH", "/usr/bin:/bin"}};
+      record.submitted = system.wall_clock();
+      record.life.state.since = record.submitted;
+      record.life.state.phase = Phase::done;
+      record.runs = 1;
+      begun.submitted.push_back(&record);
+      ended.changed.push_back(&record);
+      ended.events.push_back({record.number, record.submitted, "done", record.number, "ada", "{}"});
+    }
+    if (!journal->commit(begun) || !journal->commit(ended)) std::abort();
+  }
+}
+
+void measure_history(Table& table) {
+  Server empty, full;
+  const double none = median_of(3, [&] {
+    const double taken = empty.begin();
+    empty.end();
+    return taken;
+  });
+  fill_journal(full.state(), 1'000'000);
+  const double taken = median_of(3, [&] {
+    const double start = full.begin();
+    full.end();
+    return start;
+  });
+  table.add({"start with 1M ended jobs", taken, "s", Target{Target::Is::at_most, 2}, none, ""});
+}
+
+}  // namespace
+
+void measure_live(Table& table) {
+  use_all_cores();
+  if (table.wants("live/submissions")) measure_submissions(table);
+  if (table.wants("live/starts")) measure_starts(table);
+  if (table.wants("live/streams")) measure_streams(table);
+  if (table.wants("live/history")) measure_history(table);
+}
+
+}  // namespace trainyard::bench
