@@ -122,10 +122,8 @@ class Scene:
         assert not check or done.returncode == 0, f"{words}: {done.returncode} {done.stderr}"
         return done
 
-    def answer(self, *words, **how):
-        words = list(words)
-        place = words.index("--") if "--" in words else len(words)
-        return json.loads(self.command(*words[:place], "--json", *words[place:], **how).stdout)
+    def answer(self, name, *words, **how):
+        return json.loads(self.command(name, "--json", *words, **how).stdout)
 
     def submit(self, *words, **how):
         return self.answer("submit", *words, **how)["job"]
