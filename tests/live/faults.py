@@ -192,6 +192,28 @@ def test_disk_is_full():
             scene.until(job, "done")
 
 
+def test_no_room_for_new_runs():
+    """SQLite still has room within its own files, so that small jobs are accepted: they wait."""
+    if not IS_ROOT:
+        raise Skip("a file system of its own needs root")
+    with Scene(slots=3, space="40m") as scene:
+        holder = scene.submit("--", "/bin/sh", "-c", "while [ ! -e stop ]; do sleep 0.02; done; exit 5")
+        scene.until(holder, "running")
+        large = {"script": "#!/bin/sh\n#" + "x" * 200_000, "after": [holder], "directory": "/"}
+        for _ in range(25):  # 5 MB: the write-ahead log has been used to its end, and begins anew
+            assert scene.http("POST", "/v1/jobs", large).status == 201
+        fill(scene)
+        job = scene.submit("--", "true")
+        reason = wait_until(lambda: scene.job(job)["reason"], "the start to fail")
+        assert "could not be started" in reason and "No space left" in reason, reason
+        scene.touch("stop")
+        assert scene.until(holder, "failed")["exit_status"] == 5
+        assert scene.job(job)["state"] in ("queued", "starting")
+        (scene.state / "filler").unlink()
+        end = scene.until(job, "done")
+        assert (end["restarts"], end["reason"]) == (0, ""), end
+
+
 def test_supervisor_is_killed():
     with Scene() as scene:
         scene.script("escaping.py", ESCAPING)

@@ -29,10 +29,10 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(str(self.path))
 
 
-def open_stream(state, path):
+def open_stream(state, path, headers=None):
     """An answer that goes on; read from it, and close it."""
     connection = UnixConnection(state / "socket")
-    connection.request("GET", path)
+    connection.request("GET", path, headers=headers or {})
     return connection.getresponse()
 
 
