@@ -19,7 +19,7 @@ import time
 
 from .http import ask
 
-TRAINYARD = os.environ.get("TRAINYARD", "build/trainyard")
+TRAINYARD = os.path.abspath(os.environ.get("TRAINYARD", "build/trainyard"))
 IS_ROOT = os.geteuid() == 0
 PATIENCE = 60  # seconds for anything that is waited for: far more than it takes
 ENDS = ("done", "failed", "cancelled")
