@@ -12,9 +12,13 @@ using nlohmann::json;
 /// A run that ends sooner than this without having been told to was of no use.
 constexpr Duration kQuick = seconds(10);
 constexpr std::uint32_t kMostQuickReturns = 10;
-constexpr Duration kAfterFailedStart = seconds(1);
+constexpr Duration kAfterFailedStart = seconds(1), kAfterFailedStartAtMost = minutes(1);
 constexpr Duration kBetweenCompactions = hours(1);
 constexpr std::size_t kCompactedAtOnce = 1000;
+
+std::string details_of(std::uint32_t run, const std::string& why) {
+  return json{{"run", run}, {"why", why}}.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -36,21 +40,15 @@ void Yardmaster::note(const JobRecord& job, std::string kind, std::string detail
 // ------------------------------------------------------------------------
 
 void Yardmaster::carry_out(const LiveYard::Order& order) {
+  // Jobs end in the yard after they have ended in fact: it is gone, perhaps from jobs_ too.
+  if (order.kind == Order::Kind::stop) return;
   JobRecord& job = jobs_.at(order.job);
-  switch (order.kind) {
-    case Order::Kind::start:
-      return launch(job);
-    case Order::Kind::pause: {
-      ++counters_.paused;
-      note(job, "pausing", json{{"run", job.runs}}.dump());
-      acts_.emplace_back([this, number = job.number] {
-        if (const JobRecord* victim = find(number)) stop_run(*victim);
-      });
-      return;
-    }
-    case Order::Kind::stop:
-      return;  // jobs end in the yard after they have ended in fact
-  }
+  if (order.kind == Order::Kind::start) return launch(job);
+  ++counters_.paused;
+  note(job, "pausing", json{{"run", job.runs}}.dump());
+  acts_.emplace_back([this, number = job.number] {
+    if (const JobRecord* victim = find(number)) stop_run(*victim);
+  });
 }
 
 void Yardmaster::launch(JobRecord& job) {
@@ -68,10 +66,21 @@ void Yardmaster::launch(JobRecord& job) {
     const JobRecord& started = jobs_.at(launch.id.job);
     launch.spec = &started.spec;
     const Expected<void> begun = engine_.start(launch);
-    if (begun) return;
-    no_decision_before_ = now() + kAfterFailedStart;
-    come_back(jobs_.at(launch.id.job), EventKind::lost, begun.error().message);
+    if (!begun) return wait_for_the_machine(jobs_.at(launch.id.job), begun.error().message);
+    after_failed_start_ = {};
   });
+}
+
+/// It could not be started, by no fault of its own (the disk is full): tried again, however long
+/// that lasts, but ever more rarely.
+void Yardmaster::wait_for_the_machine(JobRecord& job, const std::string& why) {
+  after_failed_start_ =
+      std::clamp(after_failed_start_ * 2, kAfterFailedStart, kAfterFailedStartAtMost);
+  no_decision_before_ = now() + after_failed_start_;
+  decide_ = true;
+  job.reason = "could not be started: " + why;
+  (void)yard_.apply(EventKind::lost, job.number, now());
+  note(job, "lost", details_of(job.runs, job.reason));
 }
 
 /// What its user declared, and a last resort for those who ignore it.
@@ -116,6 +125,7 @@ void Yardmaster::hear(const RunReport& report) {
 void Yardmaster::hear_started(JobRecord& job) {
   if (job.is_held() || yard_.phase(job.number) != Phase::starting) return;
   job.has_started = true;
+  if (!job.stopping) job.reason.clear();
   (void)yard_.apply(EventKind::loaded, job.number, now());
   note(job, "running", json{{"run", job.runs}}.dump());
   decide_ = true;
@@ -158,8 +168,7 @@ void Yardmaster::come_back(JobRecord& job, EventKind kind, const std::string& wh
                fmt::format("came back {} times within seconds: {}", job.quick_returns, why));
   (void)yard_.apply(kind, job.number, now());
   if (quick) no_decision_before_ = now() + kAfterFailedStart;
-  note(job, kind == EventKind::lost ? "lost" : "returned",
-       json{{"run", job.runs}, {"why", why}}.dump(-1, ' ', false, json::error_handler_t::replace));
+  note(job, kind == EventKind::lost ? "lost" : "returned", details_of(job.runs, why));
 }
 
 // --- Ends

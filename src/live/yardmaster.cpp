@@ -107,6 +107,7 @@ void Yardmaster::turn(std::vector<Command>& commands) {
   for (std::size_t i = 0; i < commands.size(); ++i) commands[i].done.set_value(answers[i]);
   if (!written) return;
   act();
+  if (!happened_.empty()) write_down();  // what could not be started
   if (now() >= next_compaction_) compact();
 }
 

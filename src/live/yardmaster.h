@@ -118,6 +118,7 @@ class Yardmaster final : public Service {
   void stop_run(const JobRecord& job);
   void carry_out(const LiveYard::Order& order);
   void launch(JobRecord& job);
+  void wait_for_the_machine(JobRecord& job, const std::string& why);
   void end_those_out_of_time();
   void compact();
   [[nodiscard]] LiveEvent event_of(const JobRecord& job, std::string kind, std::string details);
@@ -156,7 +157,8 @@ class Yardmaster final : public Service {
   JobNumber last_number_ = 0;
   std::set<JobNumber> holding_;  // those of jobs_ that hold GPUs
   Time policy_wake_ = Time::never();
-  Time no_decision_before_;  // a start has failed just now
+  Time no_decision_before_;      // a start has failed just now
+  Duration after_failed_start_;  // so long, while they fail
   Time next_compaction_;
   bool decide_ = true;
 

@@ -343,6 +343,43 @@ TEST_F(YardmasterTest, WhatCannotBeStartedIsTriedAgain) {
   EXPECT_EQ(record(job).restarts, 0U);
 }
 
+TEST_F(YardmasterTest, WhatCannotBeStartedForLongIsNotGivenUp) {
+  engine->refuse_starts("no space left on device");
+  const JobNumber job = submit(spec());
+  EXPECT_TRUE(eventually([&] {
+    system.pass(seconds(10));
+    nudge();
+    return record(job).runs >= 20;
+  }));
+  EXPECT_TRUE(becomes(job, "queued"));
+  EXPECT_EQ(record(job).reason, "could not be started: no space left on device");
+  engine->refuse_starts("");
+  EXPECT_TRUE(eventually([&] {
+    system.pass(seconds(10));
+    nudge();
+    return !engine->log().empty();
+  }));
+  engine->report(Kind::started, record(job).run());
+  ASSERT_TRUE(becomes(job, "running"));
+  EXPECT_EQ(record(job).reason, "");
+}
+
+TEST_F(YardmasterTest, AJobMayEndWhileNothingIsDecided) {
+  const JobNumber running = submit(spec(2));
+  run(running);
+  engine->refuse_starts("no space left on device");
+  const JobNumber waits = submit(spec());
+  EXPECT_TRUE(eventually([&] { return record(waits).runs >= 1; }));
+  engine->report(Kind::exited, {running, 1}, 3);
+  ASSERT_TRUE(becomes(running, "failed"));
+  engine->refuse_starts("");
+  EXPECT_TRUE(eventually([&] {
+    system.pass(seconds(1));
+    nudge();
+    return engine->was_told(fmt::format("start {}.{}", waits, record(waits).runs));
+  }));
+}
+
 TEST_F(YardmasterTest, TheClockMayBeSetBack) {
   const JobNumber job = submit(spec());
   run(job);

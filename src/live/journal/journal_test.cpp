@@ -56,7 +56,8 @@ class JournalTest : public testing::Test {
 
 TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   JobRecord job = record(7);
-  job.life.state = {.phase = Phase::reserved, .pauses = 2, .since = Time{9}};
+  job.life.state.phase = Phase::reserved, job.life.state.pauses = 2;
+  job.life.state.since = Time{9};
   job.life.state.first_start = Time{5};
   job.life.state.done = seconds(3), job.life.state.lost = seconds(4);
   job.life.placement = {{MachineId{0}, 2}};
@@ -156,7 +157,7 @@ TEST_F(JournalTest, CompactionForgetsWhatIsOldAndKeepsHistory) {
   for (JobNumber n = 1; n <= 3; ++n) {
     JobRecord job = record(n);
     submit(job);
-    job.life.state = {.phase = Phase::done, .since = Time{n * 1'000'000}};
+    job.life.state.phase = Phase::done, job.life.state.since = Time{n * 1'000'000};
     if (n < 3) update(job);
   }
   std::vector<JobNumber> erased;

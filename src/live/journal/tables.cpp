@@ -7,7 +7,8 @@ namespace trainyard {
 SQLite::Statement& Journal::Tables::statement(const std::string& sql) {
   auto found = statements.find(sql);
   if (found == statements.end()) found = statements.emplace(sql, SQLite::Statement(db, sql)).first;
-  found->second.reset();
+  // Tells once more how it failed the last time, which is known.
+  (void)found->second.tryReset();
   return found->second;
 }
 
