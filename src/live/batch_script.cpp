@@ -294,7 +294,8 @@ Expected<Head> read_head(std::string_view text, std::string_view where) {
   std::size_t number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
-    if (const std::size_t begin = line.find_first_not_of(" \t\r"); begin == line.npos) continue;
+    if (const std::size_t begin = line.find_first_not_of(" \t\r"); begin == std::string_view::npos)
+      continue;
     if (!line.starts_with('#')) break;
     const std::string here = fmt::format("{}:{}", where, number);
     const auto option_line = [&](std::string_view prefix) -> std::optional<std::string_view> {

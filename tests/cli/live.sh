@@ -50,12 +50,14 @@ refuses "no daemon answers" submit -- true
 daemon=$!
 end=$((SECONDS + 30))
 until [ -S "$TRAINYARD_STATE/socket" ]; do
-  kill -0 "$daemon" 2>/dev/null && [ "$SECONDS" -lt "$end" ] || fail "the daemon does not begin"
+  kill -0 "$daemon" 2>/dev/null || fail "the daemon has ended"
+  [ "$SECONDS" -lt "$end" ] || fail "the daemon does not begin"
   sleep 0.1
 done
 
 # --- submit, wait, logs ---
 status=0
+# shellcheck disable=SC2016  # the job expands it
 (cd "$work" && MY_SETTING=42 TRAINYARD_TOKEN=secret yard submit --wait --name greet -- \
   sh -c 'echo "hello $MY_SETTING ${TRAINYARD_TOKEN-unset} $PWD"; exit 3') || status=$?
 [ "$status" = 3 ] || { cat "$work/err" >&2; fail "--wait ended with $status instead of the job's 3"; }
@@ -93,7 +95,7 @@ yard queue
 expect "what runs" "^3 +sleep .* running +3 " "$work/out"
 expect "what waits" "^4 +wide .* queued +4 " "$work/out"
 expect "what is held" "^5 +later .* held " "$work/out"
-yard queue --state-is done --json
+yard queue --state-is "done" --json
 expect "only what is done" '"job":2' "$work/out"
 ! grep -q '"job":3' "$work/out" || fail "a running job among those that are done"
 yard why 4
@@ -106,7 +108,7 @@ yard watch
 expect "one frame without a terminal" "^4 +wide" "$work/out"
 yard cancel 3
 until_state 3 cancelled
-until_state 5 done
+until_state 5 "done"
 
 # --- operators ---
 yard nodes --json
@@ -116,7 +118,7 @@ yard submit -- true
 yard why 6
 expect "a drained machine" "drained" "$work/out"
 yard resume "$machine"
-until_state 6 done
+until_state 6 "done"
 yard policy set las
 yard policy show
 expect "the policy" "^las$" "$work/out"
