@@ -51,6 +51,9 @@ void use_all_cores() {
   setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/// The daemon that runs, which is to end also when the benchmark gives up.
+pid_t end_at_exit = 0;
+
 /// `trainyard serve` on a directory of its own, both gone at the end.
 class Server {
  public:
@@ -83,6 +86,7 @@ class Server {
     if (posix_spawn(&pid_, program.c_str(), &files, nullptr, argv.data(), environ) != 0)
       std::abort();
     posix_spawn_file_actions_destroy(&files);
+    end_at_exit = pid_;
     while (!answers()) {
       if (since(start) > 60 || waitpid(pid_, nullptr, WNOHANG) != 0) {
         std::fprintf(stderr, "trainyard_bench: the daemon does not answer\n");
@@ -96,7 +100,7 @@ class Server {
     if (pid_ <= 0) return;
     kill(pid_, SIGTERM);
     waitpid(pid_, nullptr, 0);
-    pid_ = 0;
+    pid_ = end_at_exit = 0;
   }
 
   [[nodiscard]] std::string state() const { return root_ + "/state"; }
@@ -323,6 +327,9 @@ void measure_history(Table& table) {
 }  // namespace
 
 void measure_live(Table& table) {
+  std::atexit([] {
+    if (end_at_exit > 0) kill(end_at_exit, SIGTERM);
+  });
   use_all_cores();
   if (table.wants("live/submissions")) measure_submissions(table);
   if (table.wants("live/starts")) measure_starts(table);

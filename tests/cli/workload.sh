@@ -120,7 +120,7 @@ completes() {
     echo "${COMPREPLY[*]}"' bash "$@")
   [ "$offered" = "$expected" ] || die "'$*' completes to '$offered', not '$expected'"
 }
-completes workload trainyard w
+completes workload trainyard wo
 completes 'info' trainyard workload i
 completes '--seed' trainyard workload info a.csv --s
 completes 'philly-json philly-csv' trainyard workload info --format ph

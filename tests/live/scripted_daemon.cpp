@@ -10,7 +10,7 @@
 //
 // Jobs write "start JOB RUN", "end JOB RUN" and, if another run of the same job is alive, "OVERLAP"
 // into LEDGER; the script writes "ack JOB" when a submission was acknowledged. `submit` prints how
-// many points there were, `finish` a line "JOB STATE" for every job.
+// many points there were, `finish` a line "JOB STATE PAUSES REASON" for every job.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -167,7 +167,8 @@ void finish(Daemon& daemon) {
   all.limit = 1'000'000;
   const auto page = daemon.service().jobs(kMe, all);
   for (const JobRecord& record : page->jobs)
-    std::cout << record.number << " " << state_name(record.phase()) << " " << record.reason << "\n";
+    std::cout << record.number << " " << state_name(record.phase()) << " "
+              << record.life.state.pauses << " " << record.reason << "\n";
 }
 
 }  // namespace
