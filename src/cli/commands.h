@@ -52,6 +52,8 @@ void add_watch_command(CLI::App& app, Action& chosen);
 void add_drain_command(CLI::App& app, Action& chosen);
 void add_resume_command(CLI::App& app, Action& chosen);
 void add_policy_command(CLI::App& app, Action& chosen);
+void add_whatif_command(CLI::App& app, Action& chosen);
+void add_demo_command(CLI::App& app, Action& chosen);
 void add_token_command(CLI::App& app, Action& chosen);
 
 /// A subcommand whose help ends with examples, given as lines.

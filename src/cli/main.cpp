@@ -84,6 +84,8 @@ void add_live_commands(CLI::App& app, Action& chosen, const std::vector<std::str
   add_drain_command(app, chosen);
   add_resume_command(app, chosen);
   add_policy_command(app, chosen);
+  add_whatif_command(app, chosen);
+  add_demo_command(app, chosen);
   add_token_command(app, chosen);
 }
 

@@ -14,8 +14,6 @@
 #include "live/job_options.h"
 #include "workload/mapped_file.h"
 
-extern char** environ;
-
 namespace trainyard::cli {
 namespace {
 

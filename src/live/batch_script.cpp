@@ -294,7 +294,8 @@ Expected<Head> read_head(std::string_view text, std::string_view where) {
   std::size_t number = 0;
   for (std::string_view line : split(text, '\n')) {
     ++number;
-    if (const std::size_t begin = line.find_first_not_of(" \t\r"); begin == line.npos) continue;
+    if (const std::size_t begin = line.find_first_not_of(" \t\r"); begin == std::string_view::npos)
+      continue;
     if (!line.starts_with('#')) break;
     const std::string here = fmt::format("{}:{}", where, number);
     const auto option_line = [&](std::string_view prefix) -> std::optional<std::string_view> {
@@ -366,8 +367,7 @@ Expected<std::int64_t> parse_sbatch_memory(std::string_view text) {
   }
   const auto number = whole(digits, 100'000'000);
   if (!number) return fail("{} is not an amount of memory, like 64G", trainyard::quoted(text));
-  const std::int64_t mib =
-      unit == 0 ? (*number + 1023) / 1024 : *number << (10 * (unit - 1));
+  const std::int64_t mib = unit == 0 ? (*number + 1023) / 1024 : *number << (10 * (unit - 1));
   if (mib > kMostMemory) return fail("{} is more than any machine has", trainyard::quoted(text));
   return mib;
 }

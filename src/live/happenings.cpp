@@ -110,6 +110,7 @@ void Yardmaster::hear(const RunReport& report) {
   switch (report.kind) {
     case RunReport::Kind::progress:
       job->progress = report.progress;
+      if (!job->is_held()) job->curve.add(report.progress, yard_.ran(job->number, now()));
       yard_.learn(*job, now());
       changed_.insert(job->number);
       return;

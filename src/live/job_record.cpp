@@ -67,6 +67,25 @@ json progress_to_json(const JobProgress& progress) {
   return j;
 }
 
+/// [step, work in microseconds, loss, accuracy], null where it was not told.
+json curve_to_json(const LearningCurve& curve) {
+  json points = json::array();
+  const auto or_null = [](const std::optional<double>& v) { return v ? json(*v) : json(); };
+  for (const LearningCurve::Point& p : curve.points())
+    points.push_back({p.step, p.work.us, or_null(p.loss), or_null(p.accuracy)});
+  return {{"stride", curve.stride()}, {"points", std::move(points)}};
+}
+
+LearningCurve curve_from_json(const json& j) {
+  std::vector<LearningCurve::Point> points;
+  const auto maybe = [](const json& v) {
+    return v.is_null() ? std::optional<double>() : v.get<double>();
+  };
+  for (const json& p : j.at("points"))
+    points.push_back({p.at(0), Duration{p.at(1)}, maybe(p.at(2)), maybe(p.at(3))});
+  return {std::move(points), j.at("stride").get<std::uint32_t>()};
+}
+
 void read_life(const json& j, JobRecord& job) {
   job.life.state = state_from_json(j.at("state"));
   place_from_json(j.at("place"), job.life);
@@ -81,6 +100,7 @@ void read_life(const json& j, JobRecord& job) {
   job.quick_returns = j.at("quick_returns");
   job.reason = j.at("reason");
   if (j.contains("exit_status")) job.exit_status = j.at("exit_status").get<int>();
+  if (j.contains("curve")) job.curve = curve_from_json(j.at("curve"));
   if (j.contains("pause_took")) job.pause_took = Duration{j.at("pause_took")};
   if (j.contains("progress"))
     if (auto progress = parse_progress(j.at("progress").dump())) job.progress = *progress;
@@ -108,6 +128,7 @@ std::string life_to_json(const JobRecord& job) {
   if (job.life.unsaved.us != 0) j["unsaved"] = job.life.unsaved.us;
   for (const JobId other : job.life.yielded_to) j["yielded_to"].push_back(index(other));
   if (job.exit_status) j["exit_status"] = *job.exit_status;
+  if (!job.curve.points().empty()) j["curve"] = curve_to_json(job.curve);
   if (job.pause_took) j["pause_took"] = job.pause_took->us;
   if (job.progress) j["progress"] = progress_to_json(*job.progress);
   return j.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -12,6 +12,7 @@
 #include "live/engine/engine.h"
 #include "live/identity.h"
 #include "live/job_spec.h"
+#include "live/learning_curve.h"
 #include "live/progress.h"
 #include "yard/saved_job.h"
 
@@ -37,6 +38,7 @@ struct JobRecord {
   std::optional<int> exit_status;
   std::string reason;  // why it failed or was cancelled: "exit status 3", "time limit of 1h"
   std::optional<JobProgress> progress;
+  LearningCurve curve;
   std::optional<Duration> pause_took;  // from being told to leave to having left, the last time
 
   [[nodiscard]] Phase phase() const { return life.state.phase; }

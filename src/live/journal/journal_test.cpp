@@ -69,6 +69,7 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   job.exit_status = 143, job.reason = "why \xff not";
   job.progress = JobProgress{5, 10, 0.25, {}, 1.5, {}};
   job.pause_took = seconds(2);
+  job.curve.add(*job.progress, seconds(1));
   submit(job);
   open();
   const auto found = journal->unfinished();
@@ -87,6 +88,7 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ(same.life.yielded_to, job.life.yielded_to);
   EXPECT_EQ(same.progress, job.progress);
   EXPECT_EQ(same.pause_took, job.pause_took);
+  EXPECT_EQ(same.curve, job.curve);
   EXPECT_EQ(same.runs, 3U);
   EXPECT_EQ(same.exit_status, 143);
   EXPECT_TRUE(same.stopping);

@@ -72,7 +72,7 @@ Reply answer_submit(const Call& call) {
 }
 
 Reply answer_jobs(const Call& call) {
-  const auto filter = job_filter(call);
+  const auto filter = job_filter(call.query);
   if (!filter) return invalid(filter.error());
   const auto page = call.service.jobs(call.who, *filter);
   if (!page) return refusal_reply(page.error());
@@ -80,7 +80,7 @@ Reply answer_jobs(const Call& call) {
   json jobs = json::array();
   for (const JobRecord& job : page->jobs) {
     jobs.push_back(to_json(job, names));
-    jobs.back().erase("script");  // may be a megabyte each
+    for (const char* large : {"script", "curve"}) jobs.back().erase(large);
   }
   return as_json({{"jobs", std::move(jobs)}, {"more", page->more}});
 }

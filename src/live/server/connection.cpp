@@ -82,7 +82,7 @@ bool Connection::fill(Clock::time_point deadline) {
 bool Connection::await_request(bool is_first) {
   head_complete_ = false;
   head_bytes_ = line_bytes_ = 0;
-  must_close = false;
+  must_close = answered_ = false;
   if (begin_ == end_ && !fill(Clock::now() + (is_first ? limits_.head : limits_.idle)))
     return false;
   head_deadline_ = Clock::now() + limits_.head;
@@ -131,6 +131,7 @@ bool Connection::read_body(std::size_t size, std::string& body) {
 
 ssize_t Connection::write(const char* from, std::size_t size) {
   std::size_t written = 0;
+  answered_ = true;
   while (written < size) {
     const auto deadline = Clock::now() + limits_.write;
     if (tls_) {

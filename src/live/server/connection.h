@@ -40,13 +40,14 @@ class Connection : public httplib::Stream {
   [[nodiscard]] bool begin();
   /// Whether the first byte of a request has come. The next head begins with it.
   [[nodiscard]] bool await_request(bool is_first);
-  /// After the head: the whole body. Status of the answer when it did not come.
+  /// After the head: the whole body. Else failure() says why not.
   [[nodiscard]] bool read_body(std::size_t size, std::string& body);
-  /// Answers what is still to be answered and gives the client time to read it.
+  /// Ends it so that the client can still read the last answer.
   void finish();
 
   [[nodiscard]] Failure failure() const { return failure_; }
-  [[nodiscard]] bool head_is_complete() const { return head_complete_; }
+  /// Whether anything was written since the last await_request.
+  [[nodiscard]] bool has_answered() const { return answered_; }
   [[nodiscard]] const std::optional<Identity>& peer() const { return peer_; }
   [[nodiscard]] const std::string& address() const { return address_; }
   /// Nobody is there to read any more.
@@ -89,6 +90,7 @@ class Connection : public httplib::Stream {
   std::size_t line_bytes_ = 0;  // of the head's present line
   char previous_ = 0;
   bool head_complete_ = true;
+  bool answered_ = false;
 };
 
 }  // namespace trainyard

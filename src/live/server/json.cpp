@@ -59,6 +59,17 @@ void add_private(const JobSpec& spec, json& value) {
   if (!spec.script.empty()) value["script"] = spec.script;
 }
 
+/// How loss and accuracy went, by step and by work done.
+json curve_of(const LearningCurve& curve) {
+  json points = json::array();
+  for (const LearningCurve::Point& point : curve.points())
+    points.push_back({{"step", point.step},
+                      {"work_s", point.work.seconds()},
+                      {"loss", or_null(point.loss)},
+                      {"accuracy", or_null(point.accuracy)}});
+  return points;
+}
+
 void add_life(const JobRecord& job, json& value) {
   const JobState& state = job.life.state;
   value["started"] = when(state.first_start);
@@ -93,6 +104,7 @@ json to_json(const JobRecord& job, const std::vector<std::string>& machines) {
              {"exit_status", or_null(job.exit_status)},
              {"reason", job.reason},
              {"progress", job.progress ? to_json(*job.progress) : json(nullptr)},
+             {"curve", curve_of(job.curve)},
              {"pause_took_s", job.pause_took ? json(job.pause_took->seconds()) : json(nullptr)},
              {"placement", placement_of(job.life, machines)}};
   add_life(job, value);

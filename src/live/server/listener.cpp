@@ -27,15 +27,33 @@ std::string address_of(const sockaddr_storage& from) {
   return text.data();
 }
 
+/// An answer in full, after which the connection is closed.
+std::string last_words(const Reply& reply) {
+  return fmt::format(
+      "HTTP/1.1 {} Refused\r\nConnection: close\r\nRetry-After: 1\r\n"
+      "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+      reply.status, reply.body.size(), reply.body);
+}
+
 /// Without waiting: the socket is new, so a short text fits into its buffer.
 void refuse(int socket) {
-  const Reply reply = error_reply(503, "unavailable", "too many connections; try again later");
-  const std::string text = fmt::format(
-      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\n"
-      "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
-      reply.body.size(), reply.body);
+  const std::string text =
+      last_words(error_reply(503, "unavailable", "too many connections; try again later"));
   std::ignore = ::send(socket, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   ::shutdown(socket, SHUT_WR);
+}
+
+/// Why no request could be made of what came; `status` is what httplib thinks of it.
+Reply failure_reply(Connection::Failure failure, int status) {
+  switch (failure) {
+    case Connection::Failure::timed_out:
+      return error_reply(408, "timeout", "the head of the request took too long to come");
+    case Connection::Failure::head_too_large:
+      return error_reply(431, "too_large", "the head of the request is too long");
+    default:
+      return status == 414 ? error_reply(414, "too_large", "the request's path is too long")
+                           : error_reply(400, "invalid", "this is not a request in HTTP/1.1");
+  }
 }
 
 }  // namespace
@@ -52,8 +70,8 @@ Listener::Listener(std::vector<Endpoint> endpoints, ListenerLimits limits, Answe
     answer(request, response);
     return HandlerResponse::Handled;
   });
-  set_error_handler(Handler([this](const httplib::Request& request, httplib::Response& response) {
-    if (response.body.empty()) explain_failure(request, response);
+  set_error_handler(Handler([this](const httplib::Request&, httplib::Response& response) {
+    if (response.body.empty()) explain_failure(response);
   }));
   sigset_t all, before;
   sigfillset(&all);
@@ -141,7 +159,10 @@ void Listener::serve(Connection& connection) {
   while (!stopping_ && (!is_first || connection.begin()) && connection.await_request(is_first)) {
     is_first = false;
     bool closed = false;
-    if (!process_request(connection, stopping_, closed, prepare)) break;
+    if (!process_request(connection, stopping_, closed, prepare)) {
+      explain_silence(connection);
+      break;
+    }
     if (closed || connection.must_close || connection.failure() != Connection::Failure::none) break;
   }
   connection.finish();
@@ -178,22 +199,23 @@ void Listener::send(Reply reply, httplib::Response& response) {
 }
 
 /// httplib could not make a request of what came.
-void Listener::explain_failure(const httplib::Request& /*request*/, httplib::Response& response) {
+void Listener::explain_failure(httplib::Response& response) {
   t_connection->must_close = true;
-  const auto reply = [&] {
-    switch (t_connection->failure()) {
-      case Connection::Failure::timed_out:
-        return error_reply(408, "timeout", "the head of the request took too long to come");
-      case Connection::Failure::head_too_large:
-        return error_reply(431, "too_large", "the head of the request is too long");
-      default:
-        return response.status == 414
-                   ? error_reply(414, "too_large", "the request's path is too long")
-                   : error_reply(400, "invalid", "this is not a request in HTTP/1.1");
-    }
-  };
   response.headers.clear();
-  send(reply(), response);
+  send(failure_reply(t_connection->failure(), response.status), response);
+}
+
+/// What breaks off within its first line httplib leaves without an answer.
+void Listener::explain_silence(Connection& connection) {
+  using Failure = Connection::Failure;
+  const Failure failure = connection.failure();
+  if (connection.has_answered() ||
+      (failure != Failure::timed_out && failure != Failure::head_too_large))
+    return;
+  const Reply reply = failure_reply(failure, 0);
+  ++answers_.at(static_cast<std::size_t>(reply.status / 100));
+  const std::string text = last_words(reply);
+  connection.write(text.data(), text.size());
 }
 
 }  // namespace trainyard

@@ -51,7 +51,8 @@ class Listener : private httplib::Server, public ServerStatus {
   void accept_one(const Endpoint& endpoint, Descriptor socket, std::string address);
   void serve(Connection& connection);
   void answer(const httplib::Request& request, httplib::Response& response);
-  void explain_failure(const httplib::Request& request, httplib::Response& response);
+  void explain_failure(httplib::Response& response);
+  void explain_silence(Connection& connection);
   void send(Reply reply, httplib::Response& response);
 
   std::vector<Endpoint> endpoints_;

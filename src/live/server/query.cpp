@@ -30,38 +30,39 @@ Expected<std::int64_t> parse_digits(std::string_view text, std::int64_t low, std
   std::int64_t value = 0;
   const char* last = text.data() + text.size();
   const auto [end, problem] = std::from_chars(text.data(), last, value);
-  if (problem != std::errc{} || end != last || value < low || value > high)
+  if (problem != std::errc{} || end != last || value < low || value > high || text[0] == '-')
     return fail("{} is not a whole number from {} to {}", trainyard::quoted(text), low, high);
   return value;
 }
 
-Expected<std::int64_t> whole_parameter(const Call& call, const std::string& name, std::int64_t low,
-                                       std::int64_t high, std::int64_t otherwise) {
-  const auto found = call.query.find(name);
-  if (found == call.query.end()) return otherwise;
+Expected<std::int64_t> whole_parameter(const Query& query, const std::string& name,
+                                       std::int64_t low, std::int64_t high,
+                                       std::int64_t otherwise) {
+  const auto found = query.find(name);
+  if (found == query.end()) return otherwise;
   auto value = parse_digits(found->second, low, high);
   if (!value) return fail_at(name, value.error());
   return value;
 }
 
-Expected<bool> switch_parameter(const Call& call, const std::string& name) {
-  const auto found = call.query.find(name);
-  if (found == call.query.end()) return false;
+Expected<bool> switch_parameter(const Query& query, const std::string& name) {
+  const auto found = query.find(name);
+  if (found == query.end()) return false;
   const std::string& text = found->second;
   if (text.empty() || text == "true" || text == "1") return true;
   if (text == "false" || text == "0") return false;
   return fail("{}: {} is neither true nor false", name, trainyard::quoted(text));
 }
 
-Expected<JobFilter> job_filter(const Call& call) {
+Expected<JobFilter> job_filter(const Query& query) {
   JobFilter filter;
-  const auto before = whole_parameter(call, "before", 0, std::numeric_limits<JobNumber>::max(), 0);
-  const auto limit = whole_parameter(call, "limit", 1, 1000, 100);
+  const auto before = whole_parameter(query, "before", 0, std::numeric_limits<JobNumber>::max(), 0);
+  const auto limit = whole_parameter(query, "limit", 1, 1000, 100);
   for (const auto* number : {&before, &limit})
     if (!*number) return tl::make_unexpected(number->error());
   filter.before = *before;
   filter.limit = static_cast<std::size_t>(*limit);
-  for (const auto& [name, value] : call.query) {
+  for (const auto& [name, value] : query) {
     if (name == "user") filter.user = value;
     if (name == "name") filter.name = value;
     if (name == "state") {

@@ -12,10 +12,12 @@ using In = Parameter::In;
 const Parameter kJob{"job", In::path, "integer", "the job's number"};
 const Parameter kMachine{"machine", In::path, "string", "the machine's name"};
 
-std::vector<Route> make_routes() {
-  const std::string_view json = "application/json", text = "text/plain; charset=utf-8";
+constexpr std::string_view kJson = "application/json";
+
+std::vector<Route> job_routes() {
+  const std::string_view text = "text/plain; charset=utf-8";
   return {
-      {"POST", "/v1/jobs", Role::user, "Submits a job", {}, "JobSpec", json, answer_submit},
+      {"POST", "/v1/jobs", Role::user, "Submits a job", {}, "JobSpec", kJson, answer_submit},
       {"GET",
        "/v1/jobs",
        Role::viewer,
@@ -29,10 +31,10 @@ std::vector<Route> make_routes() {
         {"before", In::query, "integer", "only smaller numbers: for the next page"},
         {"limit", In::query, "integer", "so many at most, 1 to 1000; 100 if not given"}},
        "",
-       json,
+       kJson,
        answer_jobs},
-      {"GET", "/v1/jobs/{job}", Role::viewer, "One job", {kJob}, "", json, answer_job},
-      {"DELETE", "/v1/jobs/{job}", Role::user, "Cancels a job", {kJob}, "", json, answer_cancel},
+      {"GET", "/v1/jobs/{job}", Role::viewer, "One job", {kJob}, "", kJson, answer_job},
+      {"DELETE", "/v1/jobs/{job}", Role::user, "Cancels a job", {kJob}, "", kJson, answer_cancel},
       {"GET",
        "/v1/jobs/{job}/logs",
        Role::user,
@@ -45,14 +47,19 @@ std::vector<Route> make_routes() {
        "",
        text,
        answer_logs},
-      {"GET", "/v1/jobs/{job}/why", Role::viewer, "Why a job waits", {kJob}, "", json, answer_why},
+      {"GET", "/v1/jobs/{job}/why", Role::viewer, "Why a job waits", {kJob}, "", kJson, answer_why},
+  };
+}
+
+std::vector<Route> other_routes() {
+  return {
       {"GET",
        "/v1/cluster",
        Role::viewer,
        "Machines, and who holds their GPUs",
        {},
        "",
-       json,
+       kJson,
        answer_cluster},
       {"POST",
        "/v1/machines/{machine}/drain",
@@ -60,7 +67,7 @@ std::vector<Route> make_routes() {
        "Starts nothing new on a machine",
        {kMachine},
        "",
-       json,
+       kJson,
        answer_drain},
       {"POST",
        "/v1/machines/{machine}/resume",
@@ -68,16 +75,16 @@ std::vector<Route> make_routes() {
        "Uses a machine again",
        {kMachine},
        "",
-       json,
+       kJson,
        answer_resume},
-      {"GET", "/v1/policy", Role::viewer, "The policy that decides", {}, "", json, answer_policy},
+      {"GET", "/v1/policy", Role::viewer, "The policy that decides", {}, "", kJson, answer_policy},
       {"PUT",
        "/v1/policy",
        Role::operator_,
        "Sets the policy",
        {},
        "Policy",
-       json,
+       kJson,
        answer_set_policy},
       {"GET",
        "/v1/history",
@@ -109,9 +116,9 @@ std::vector<Route> make_routes() {
        "Whether the daemon accepts jobs",
        {},
        "",
-       json,
+       kJson,
        answer_health},
-      {"GET", "/v1/openapi.json", std::nullopt, "This description", {}, "", json, answer_openapi},
+      {"GET", "/v1/openapi.json", std::nullopt, "This description", {}, "", kJson, answer_openapi},
   };
 }
 
@@ -144,7 +151,12 @@ bool matches(std::string_view pattern, const std::vector<std::string_view>& part
 }  // namespace
 
 std::span<const Route> routes() {
-  static const std::vector<Route> all = make_routes();
+  static const std::vector<Route> all = [] {
+    std::vector<Route> both = job_routes();
+    const std::vector<Route> others = other_routes();
+    both.insert(both.end(), others.begin(), others.end());
+    return both;
+  }();
   return all;
 }
 

@@ -25,12 +25,13 @@ Expected<LogRequest> log_request(const Call& call) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const auto job = parse_digits(call.words.at(0), 1, kMost);
   if (!job) return fail_at("job", job.error());
-  const auto worker = whole_parameter(call, "worker", 0, 1 << 20, 0);
-  const auto run = whole_parameter(call, "run", 0, std::numeric_limits<std::uint32_t>::max(), 0);
-  const auto offset = whole_parameter(call, "offset", 0, kMost, 0);
+  const auto worker = whole_parameter(call.query, "worker", 0, 1 << 20, 0);
+  const auto run =
+      whole_parameter(call.query, "run", 0, std::numeric_limits<std::uint32_t>::max(), 0);
+  const auto offset = whole_parameter(call.query, "offset", 0, kMost, 0);
   for (const auto* number : {&worker, &run, &offset})
     if (!*number) return tl::make_unexpected(number->error());
-  const auto follow = switch_parameter(call, "follow");
+  const auto follow = switch_parameter(call.query, "follow");
   if (!follow) return tl::make_unexpected(follow.error());
   return LogRequest{*job, static_cast<std::int32_t>(*worker), static_cast<std::uint32_t>(*run),
                     static_cast<std::uint64_t>(*offset), *follow};

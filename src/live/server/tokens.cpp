@@ -183,11 +183,13 @@ Expected<void> TokenCheck::reload() {
     version = fmt::format("{} {} {} {}", facts.st_ino, facts.st_size, facts.st_mtim.tv_sec,
                           facts.st_mtim.tv_nsec);
   if (version == version_) return {};
+  tokens_.clear();  // what cannot be trusted any more lets nobody in
+  version_.clear();
   auto tokens = file_.list();
-  // What cannot be trusted any more lets nobody in.
-  tokens_ = tokens ? *std::move(tokens) : std::vector<Token>{};
-  version_ = tokens ? version : "";
-  return tokens ? Expected<void>{} : tl::make_unexpected(tokens.error());
+  if (!tokens) return tl::make_unexpected(tokens.error());
+  tokens_ = *std::move(tokens);
+  version_ = std::move(version);
+  return {};
 }
 
 std::optional<TokenCheck::Bearer> TokenCheck::find(std::string_view token) {

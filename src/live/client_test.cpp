@@ -1,0 +1,52 @@
+#include "live/client.h"
+
+#include <gmock/gmock.h>
+
+#include "live/server/testing.h"
+
+namespace trainyard {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(ServerTest, TheClientFindsTheDaemonOrSaysWhatToDo) {
+  const ClientOptions here{folder.path, ""};
+  auto early = Client::open(here);
+  ASSERT_TRUE(early);
+  EXPECT_THAT(early->get("/v1/cluster").error().message, HasSubstr(folder.path + "/socket ("));
+  EXPECT_THAT(Client::open({folder.path + "/none", ""}).error().message,
+              HasSubstr("start one: trainyard serve"));
+  start();
+  auto client = Client::open(here);
+  ASSERT_TRUE(client);
+  EXPECT_EQ(client->get("/v1/cluster")->at("running"), 1);
+  EXPECT_EQ(client->get("/v1/jobs/9").error().message, "there is no such job");
+  EXPECT_EQ(
+      client->stream("/v1/jobs/9/logs", [](std::string_view) { return true; }).error().message,
+      "there is no such job");
+}
+
+TEST(Client, UrlsThatWouldShowTheTokenAreRefused) {
+  ::setenv("TRAINYARD_TOKEN", "x", 1);
+  const auto problem = [](const char* url) {
+    const auto client = Client::open({"", url});
+    return client ? "" : client.error().message;
+  };
+  EXPECT_THAT(problem("http://example.org:80"), HasSubstr("use https"));
+  for (const char* url : {"example.org", "https://example.org", "ftp://x:1", "https://x:0",
+                          "https://:1", "https://x:99999", "https://x:1/path"})
+    EXPECT_THAT(problem(url), HasSubstr("is not https://HOST:PORT")) << url;
+  ::unsetenv("TRAINYARD_TOKEN");
+  EXPECT_THAT(problem("https://x:1"), HasSubstr("TRAINYARD_TOKEN"));
+}
+
+TEST(Client, TheStateFolderIsFoundByTheEnvironment) {
+  ::setenv("TRAINYARD_STATE", "/srv/yard", 1);
+  EXPECT_EQ(*default_state_directory(), "/srv/yard");
+  ::unsetenv("TRAINYARD_STATE");
+  const bool is_root = ::geteuid() == 0;
+  EXPECT_EQ(*default_state_directory() == "/var/lib/trainyard", is_root);
+}
+
+}  // namespace
+}  // namespace trainyard

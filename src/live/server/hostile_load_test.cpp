@@ -1,0 +1,131 @@
+// Callers who are slow, who are many, or who ask too often; and a thousand who only listen.
+#include <gmock/gmock.h>
+
+#include "live/server/rate_limit.h"
+#include "live/server/testing.h"
+
+namespace trainyard {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kJob = R"({"command": ["true"]})";
+
+/// Sends a byte now and then until the server has had enough. True if it ended within the deadline.
+bool trickle(RawClient& client, std::string_view bytes) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);
+  for (std::size_t i = 0; std::chrono::steady_clock::now() < deadline; ++i) {
+    if (!client.send(bytes.substr(i % bytes.size(), 1))) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+TEST_F(ServerTest, AHeadThatTricklesInIsCutOff) {
+  ServerOptions options;
+  options.limits.each.head = std::chrono::milliseconds(300);
+  start(options);
+  RawClient slow = connect();
+  slow.send("GET /healthz HTTP/1.1\r\nX: ");
+  EXPECT_TRUE(trickle(slow, "a"));
+  EXPECT_EQ(slow.answer().status, 408);
+  RawClient silent = connect();
+  EXPECT_TRUE(silent.read_to_end()) << "who says nothing is not waited for";
+}
+
+TEST_F(ServerTest, ABodyThatTricklesInIsCutOff) {
+  ServerOptions options;
+  options.limits.each.body = std::chrono::milliseconds(300);
+  start(options);
+  RawClient slow = connect();
+  slow.send("POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+  EXPECT_TRUE(trickle(slow, " "));
+  EXPECT_EQ(slow.answer().status, 408);
+  EXPECT_EQ(service.size(), 0U);
+}
+
+TEST_F(ServerTest, ManyWhoAreSlowKeepNobodyElseWaiting) {
+  ServerOptions options;
+  start(options);
+  std::vector<RawClient> slow;
+  for (int i = 0; i < 200; ++i) {
+    slow.push_back(connect());
+    ASSERT_TRUE(slow.back().send("GET /healthz HTTP/1.1\r\nX: "));
+  }
+  EXPECT_EQ(ask("POST", "/v1/jobs", kJob).status, 201);
+}
+
+TEST_F(ServerTest, AConnectionTooManyIsTurnedAwayAtOnce) {
+  ServerOptions options;
+  options.daemon_uid = ::geteuid();
+  options.limits.connections = 4;
+  options.limits.reserved = 0;
+  start(options);
+  std::vector<RawClient> open;
+  for (int i = 0; i < 4; ++i) {
+    open.push_back(connect());
+    ASSERT_EQ(open.back().ask("GET", "/healthz").status, 200);
+  }
+  RawClient late = connect();
+  const RawAnswer answer = late.answer();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(answer.head, HasSubstr("Retry-After: 1"));
+  EXPECT_EQ(open[0].ask("GET", "/healthz").status, 200);
+  open.clear();
+  // Their threads notice it in their own time.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  int status = 503;
+  while (status != 200 && std::chrono::steady_clock::now() < deadline)
+    status = ask("GET", "/healthz").status;
+  EXPECT_EQ(status, 200);
+}
+
+TEST_F(ServerTest, WhoAsksTooOftenIsToldWhenToComeBack) {
+  ServerOptions options;
+  options.burst = 5;
+  options.per_second = 0.01;
+  start(options);
+  RawClient client = connect();
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(client.ask("GET", "/healthz").status, 200);
+  const RawAnswer answer = client.ask("GET", "/healthz");
+  EXPECT_EQ(answer.status, 429);
+  EXPECT_THAT(answer.head, HasSubstr("Retry-After: "));
+  EXPECT_EQ(ask("GET", "/healthz").status, 429) << "also on another connection";
+}
+
+TEST(RateLimit, RefillsSteadilyAndCountsEachCallerApart) {
+  RateLimit limit(2, 1);
+  const Time now{1'000'000};
+  EXPECT_EQ(limit.take("a", now).us, 0);
+  EXPECT_EQ(limit.take("a", now).us, 0);
+  EXPECT_NEAR(limit.take("a", now).seconds(), 1, 0.01);
+  EXPECT_EQ(limit.take("b", now).us, 0);
+  EXPECT_EQ(limit.take("a", now + seconds(1)).us, 0);
+  EXPECT_GT(limit.take("a", now + seconds(1)).us, 0);
+  for (int i = 0; i < 3; ++i) {
+    const Duration wait = limit.take("a", now + hours(1));
+    EXPECT_EQ(wait.us > 0, i == 2) << "never more than the burst";
+  }
+}
+
+TEST(RateLimit, KeepsABoundedNumberOfCallers) {
+  RateLimit limit(1, 1e-9);
+  for (int i = 0; i < 20'000; ++i)
+    ASSERT_EQ(limit.take("caller " + std::to_string(i), Time{1}).us, 0);
+}
+
+TEST_F(ServerTest, AThousandListenersAreHeldWhileRequestsAreAnswered) {
+  start();
+  std::vector<RawClient> listeners;
+  for (int i = 0; i < 1000; ++i) {
+    listeners.push_back(connect());
+    ASSERT_TRUE(listeners.back().send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n")) << i;
+  }
+  for (RawClient& listener : listeners) ASSERT_TRUE(listener.read_until(": events follow"));
+  ASSERT_EQ(ask("POST", "/v1/jobs", kJob).status, 201);
+  for (RawClient& listener : listeners) ASSERT_TRUE(listener.read_until("event: submitted"));
+  EXPECT_EQ(ask("GET", "/v1/jobs/1").status, 200);
+}
+
+}  // namespace
+}  // namespace trainyard

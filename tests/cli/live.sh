@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# The commands that talk to the daemon, against a real one with a state folder of its own.
+set -euo pipefail
+: "${TRAINYARD:?the program to test}"
+work=$(mktemp -d)
+chmod 0711 "$work"
+export TRAINYARD_STATE=$work/state
+daemon=
+trap '[ -z "$daemon" ] || { kill "$daemon" 2>/dev/null; wait "$daemon" 2>/dev/null; } || true; rm -rf "$work"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  [ ! -s "$work/serve" ] || cat "$work/serve" >&2
+  exit 1
+}
+
+# expect WHAT PATTERN FILE: the file has a line that matches.
+expect() {
+  grep -qE -- "$2" "$3" || { cat "$3" >&2; fail "$1: nothing matches '$2'"; }
+}
+
+# yard ARGS...: the program, bounded in time; its output in $work/out and $work/err.
+yard() { timeout 60 "$TRAINYARD" "$@" >"$work/out" 2>"$work/err"; }
+
+# refuses PATTERN ARGS...: status 2 and a message that matches.
+refuses() {
+  local pattern=$1 status=0
+  shift
+  yard "$@" || status=$?
+  [ "$status" = 2 ] || fail "'$*' ended with status $status instead of 2"
+  expect "'$*'" "$pattern" "$work/err"
+}
+
+# until_state JOB STATE: within 30 s.
+until_state() {
+  local end=$((SECONDS + 30))
+  until yard show "$1" --json && grep -q "\"state\":\"$2\"" "$work/out"; do
+    [ "$SECONDS" -lt "$end" ] || { cat "$work/out" >&2; fail "job $1 is not $2"; }
+    sleep 0.1
+  done
+}
+
+api() { curl -sS --max-time 20 --unix-socket "$TRAINYARD_STATE/socket" "$@"; }
+
+# --- without a daemon ---
+refuses "no daemon answers at $TRAINYARD_STATE/socket .*start one: trainyard serve" queue
+refuses "no daemon answers" submit -- true
+
+"$TRAINYARD" serve --slots 4 >"$work/serve" 2>&1 &
+daemon=$!
+end=$((SECONDS + 30))
+until [ -S "$TRAINYARD_STATE/socket" ]; do
+  kill -0 "$daemon" 2>/dev/null || fail "the daemon has ended"
+  [ "$SECONDS" -lt "$end" ] || fail "the daemon does not begin"
+  sleep 0.1
+done
+
+# --- submit, wait, logs ---
+status=0
+# shellcheck disable=SC2016  # the job expands it
+(cd "$work" && MY_SETTING=42 TRAINYARD_TOKEN=secret yard submit --wait --name greet -- \
+  sh -c 'echo "hello $MY_SETTING ${TRAINYARD_TOKEN-unset} $PWD"; exit 3') || status=$?
+[ "$status" = 3 ] || { cat "$work/err" >&2; fail "--wait ended with $status instead of the job's 3"; }
+expect "the end of it" "^job 1 is failed: exit status 3" "$work/out"
+expect "what to type next" "^Next: trainyard logs 1" "$work/err"
+yard logs 1
+expect "the environment and folder go along, the token does not" "^hello 42 unset $work$" "$work/out"
+yard logs 1 --json
+expect "logs in JSON" '"text":"hello 42' "$work/out"
+
+cat >"$work/train.sh" <<'SCRIPT'
+#!/bin/sh
+#SBATCH --job-name=resnet --ntasks=2 --gpus-per-task=1
+#SBATCH --partition=gpu --time=1:00:00
+#TRAINYARD --class trial
+echo "rank $RANK of $WORLD_SIZE: $*"
+SCRIPT
+yard submit --wait --time 30m "$work/train.sh" --lr "0.1 x"
+expect "an option of sbatch that means nothing" "train.sh:3: '--partition' means nothing" "$work/err"
+yard logs -f 2 --worker 1
+expect "the arguments of the script" "^rank 1 of 2: --lr 0.1 x$" "$work/out"
+yard show 2 --json
+expect "the script's lines" '"name":"resnet"' "$work/out"
+expect "the script's lines" '"workers":2' "$work/out"
+expect "our own lines" '"class":"trial"' "$work/out"
+expect "the command line goes before" '"time_s":1800' "$work/out"
+
+# --- queue, why, nodes, watch, cancel ---
+yard submit --gpus 3 --json -- sleep 300
+expect "submit in JSON" '^\{"job":3,"warnings":\[\]\}$' "$work/out"
+yard submit --gpus 4 --name wide -- true
+yard submit --after 4 --name later -- true
+until_state 3 running
+yard queue
+expect "what runs" "^3 +sleep .* running +3 " "$work/out"
+expect "what waits" "^4 +wide .* queued +4 " "$work/out"
+expect "what is held" "^5 +later .* held " "$work/out"
+yard queue --state-is "done" --json
+expect "only what is done" '"job":2' "$work/out"
+! grep -q '"job":3' "$work/out" || fail "a running job among those that are done"
+yard why 4
+expect "why it waits" "^resources: needs 4 GPUs" "$work/out"
+yard why 5
+expect "why it is held" "^dependency: " "$work/out"
+yard nodes
+expect "who holds what" " 3 3 3 \.$" "$work/out"
+yard watch
+expect "one frame without a terminal" "^4 +wide" "$work/out"
+yard cancel 3
+until_state 3 cancelled
+until_state 5 "done"
+
+# --- operators ---
+yard nodes --json
+machine=$(sed -E 's/.*"name":"([^"]*)".*/\1/' "$work/out")
+yard drain "$machine"
+yard submit -- true
+yard why 6
+expect "a drained machine" "drained" "$work/out"
+yard resume "$machine"
+until_state 6 "done"
+yard policy set las
+yard policy show
+expect "the policy" "^las$" "$work/out"
+refuses "did you mean 'las'" policy set laz
+refuses "no such machine|there is no" drain nowhere
+
+# --- what is wrong is said before anything is sent ---
+refuses "unknown option '--gpsu', did you mean '--gpus'" submit --gpsu 2 "$work/train.sh"
+refuses "cannot be opened.*trainyard submit -- COMMAND" submit no-such-script
+refuses "what\? Give a script" submit
+refuses "gpus: '0' is not a whole number from 1 to 64" submit --gpus 0 -- true
+refuses "time: '1x' is not a duration" submit --time 1x -- true
+refuses "first line does not name its interpreter" submit "$work/serve"
+refuses "there is no job 99" show 99
+refuses "there is no job 99" logs 99
+
+# --- quotes in what is looked for are only quotes ---
+injection="x' OR '1'='1"
+yard queue --all --name "$injection" --json
+expect "nothing has that name" '"jobs":\[\]' "$work/out"
+yard queue --all --user "root'; DROP TABLE jobs; --" --json
+expect "nothing is that user's" '"jobs":\[\]' "$work/out"
+yard submit --wait --name "$injection" -- true
+yard queue --all --name "$injection" --json
+expect "found by its name" "\"name\":\"x' OR '1'='1\"" "$work/out"
+[ "$(grep -o '"job":' "$work/out" | wc -l)" = 1 ] || fail "others were found by it too"
+
+# --- other users see nothing of it, and cannot make themselves somebody else ---
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+  other() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups timeout 20 curl -sS --max-time 10 \
+      --unix-socket "$TRAINYARD_STATE/socket" "$@"
+  }
+  other -o /dev/null -w '%{http_code}' http://x/v1/jobs/1 >"$work/code"
+  [ "$(cat "$work/code")" = 404 ] || fail "another's job is shown"
+  other -o /dev/null -w '%{http_code}' -H 'X-Remote-User: root' -X DELETE http://x/v1/jobs/1 >"$work/code"
+  [ "$(cat "$work/code")" = 404 ] || fail "another's job can be cancelled"
+  other -o /dev/null -w '%{http_code}' -X POST "http://x/v1/machines/$machine/drain" >"$work/code"
+  [ "$(cat "$work/code")" = 403 ] || fail "a user drains a machine"
+  other http://x/v1/jobs >"$work/out"
+  expect "an empty queue of their own" '"jobs":\[\]' "$work/out"
+  for secret in journal.db tokens.json runs/1.1/run.json; do
+    ! setpriv --reuid 65534 --regid 65534 --clear-groups cat "$TRAINYARD_STATE/$secret" \
+      >"$work/out" 2>/dev/null || fail "$secret can be read by others"
+  done
+fi
+
+# --- tokens ---
+yard token add ci --role viewer
+expect "a token" '^ty_[0-9a-f]{64}$' "$work/out"
+token=$(cat "$work/out")
+yard token list
+expect "its name" '^ci +viewer' "$work/out"
+! grep -rqF "$token" "$TRAINYARD_STATE" || fail "the token itself is kept"
+yard token remove ci
+refuses "there is no token 'ci'" token remove ci
+
+# --- the API itself ---
+api http://x/healthz | grep -q '"accepting":true' || fail "/healthz"
+api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 7$' || fail "/metrics"
+api http://x/v1/history >"$work/out"
+expect "the history is a workload" "^id,|,submit," "$work/out"
+timeout 60 "$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||
+  { cat "$work/err" >&2; fail "the history cannot be read back"; }
+echo "the commands that talk to the daemon do what they say"
