@@ -39,7 +39,8 @@ def test_runs_as_its_user():
     with Scene() as scene:
         scene.script("who.py", WHO)
         for uid in (EVE, BOB):
-            job = submit(scene, uid, ["/bin/sh", "-c", "./who.py; touch $TRAINYARD_CHECKPOINT_DIR/mine by.$(id -u)"])
+            job = submit(scene, uid, ["/bin/sh", "-c",
+                                      "./who.py; touch $TRAINYARD_CHECKPOINT_DIR/mine by.$(id -u)"])
             scene.until(job, "done")
             ids = (uid, uid, uid)
             assert scene.logs(job) == f"{ids} {ids} [{uid}] never root\n", scene.logs(job)
@@ -86,9 +87,11 @@ def test_others_do_not_exist():
         assert scene.http("GET", f"/v1/jobs?user={BOB}", uid=EVE).json()["jobs"] == []
         assert b"bobs" not in scene.http("GET", "/v1/history", uid=EVE).body
         assert b"bobs" not in events_up_to_own(scene, EVE)
-        reply = scene.http("POST", "/v1/jobs", {"command": ["true"], "directory": "/", "after": [job]}, uid=EVE)
+        waits = {"command": ["true"], "directory": "/", "after": [job]}
+        reply = scene.http("POST", "/v1/jobs", waits, uid=EVE)
         assert reply.status == 400 and "no job" in reply.message(), reply
-        for method, path, body in (("POST", "/v1/machines/any/drain", None), ("PUT", "/v1/policy", {"policy": "fifo"})):
+        for method, path, body in (("POST", "/v1/machines/any/drain", None),
+                                   ("PUT", "/v1/policy", {"policy": "fifo"})):
             assert scene.http(method, path, body, uid=EVE).status == 403, path
         assert scene.job(job)["state"] == "running" and not scene.job(job)["stopping"]
         assert scene.http("DELETE", f"/v1/jobs/{job}", uid=BOB).status == 200
@@ -116,8 +119,9 @@ def test_state_directory_is_closed():
     needs_root()
     with Scene() as scene:
         scene.command("token", "add", "one")
-        hold = "touch $TRAINYARD_CHECKPOINT_DIR/weights; echo words; while [ ! -e leave ]; do sleep 0.02; done"
-        job = submit(scene, BOB, [], script=f"#!/bin/sh\n{hold}\n", environment={"PATH": "/usr/bin:/bin"})
+        script = ("#!/bin/sh\ntouch $TRAINYARD_CHECKPOINT_DIR/weights; echo words\n"
+                  "while [ ! -e leave ]; do sleep 0.02; done\n")
+        job = submit(scene, BOB, [], script=script, environment={"PATH": "/usr/bin:/bin"})
         scene.until(job, "running")
         wait_until(lambda: scene.logs(job) == "words\n", "its output")
         run = f"runs/{job}.1"

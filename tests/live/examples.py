@@ -83,7 +83,8 @@ def test_two_workers():
             job = scene.submit(*words, variables=VARIABLES)
             if is_paused:
                 wait_until(lambda: ((scene.job(job)["progress"] or {}).get("step") or 0) >= 1, "progress")
-                scene.until(scene.submit("--class", "trial", "--gpus", 1, "--time", "1m", "--", "true"), "done")
+                trial = scene.submit("--class", "trial", "--time", "1m", "--", "true")
+                scene.until(trial, "done")
             end = scene.until(job, "done")
             assert (end["runs"], end["pauses"]) == ((2, 1) if is_paused else (1, 0)), end
             assert "finished" not in scene.logs(job, "--worker", 1)

@@ -51,6 +51,11 @@ class Watched:
     def is_gone(self):
         return bool(select.select([self.descriptor], [], [], 0)[0])
 
+    def kill(self):
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.descriptor, signal.SIGKILL)
+        os.close(self.descriptor)
+
 
 class Scene:
     def __init__(self, slots=2, settings=("yard.min_run=0",), space=None):
@@ -60,6 +65,7 @@ class Scene:
         self.root.chmod(0o755)
         self.state, self.work = self.root / "state", self.root / "work"
         self.daemon = None
+        self.watched = []
 
     # --- The daemon ------------------------------------------------------------------------------
 
@@ -187,6 +193,11 @@ class Scene:
     def until_nothing_is_left(self, limit=PATIENCE):
         wait_until(lambda: not self.processes(), lambda: f"no process: {self.processes()} are left", limit)
 
+    def watch(self, pid):
+        """One that may have shed all that would tell that it is the scene's."""
+        self.watched.append(Watched(int(pid)))
+        return self.watched[-1]
+
     def supervisor(self, number, run=1):
         found = self.processes(f"{self.state}/runs/{number}.{run}\0")
         assert len(found) == 1, f"supervisors of job {number}: {found}"
@@ -210,6 +221,8 @@ class Scene:
                     if is_late or pid not in supervisors:
                         os.kill(pid, signal.SIGKILL)
             time.sleep(0.02)
+        for process in self.watched:
+            process.kill()
         if self.daemon is not None:
             self.daemon.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
