@@ -11,7 +11,7 @@ namespace trainyard {
 
 /// Each may do what those before it may.
 enum class Role : std::uint8_t {
-  viewer,    // sees the cluster, the queue and the events, and no job's output
+  viewer,    // sees the cluster and the policy
   user,      // submits jobs, and handles those that are theirs
   operator_  // handles every job, machines and the policy
 };
