@@ -21,7 +21,7 @@ from .http import ask
 
 TRAINYARD = os.path.abspath(os.environ.get("TRAINYARD", "build/trainyard"))
 IS_ROOT = os.geteuid() == 0
-PATIENCE = 60  # seconds for anything that is waited for: far more than it takes
+PATIENCE = 120  # seconds for anything that is waited for: far more than it takes
 ENDS = ("done", "failed", "cancelled")
 
 
