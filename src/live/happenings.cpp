@@ -158,7 +158,7 @@ void Yardmaster::hear_end(JobRecord& job, const RunReport& report) {
       report.why.empty() ? fmt::format("exit status {}", report.exit_status) : report.why);
 }
 
-/// Back to the queue without having been told to; not for ever, and not as fast as it can.
+/// Back to the queue without having been told to, but not for ever.
 void Yardmaster::come_back(JobRecord& job, EventKind kind, const std::string& why) {
   const bool quick = now() - job.life.state.since < kQuick;
   job.quick_returns = quick ? job.quick_returns + 1 : 0;
@@ -167,7 +167,7 @@ void Yardmaster::come_back(JobRecord& job, EventKind kind, const std::string& wh
     return end(job, EventKind::crashed,
                fmt::format("came back {} times within seconds: {}", job.quick_returns, why));
   (void)yard_.apply(kind, job.number, now());
-  if (quick) no_decision_before_ = now() + kAfterFailedStart;
+  if (quick && kind == EventKind::lost) no_decision_before_ = now() + kAfterFailedStart;
   note(job, kind == EventKind::lost ? "lost" : "returned", details_of(job.runs, why));
 }
 

@@ -127,6 +127,8 @@ std::vector<Answer<void>> Yardmaster::take_in(std::vector<Command>& commands) {
     for (Answer<void>& answer : answers)
       if (answer) answer = tl::make_unexpected(unavailable(done.error()));
     ++counters_.journal_failures;
+    counters_.accepting = false;
+    last_failure_ = done.error().message;
     return answers;
   }
   ++counters_.journal_commits;
@@ -166,6 +168,8 @@ bool Yardmaster::write_down() {
   JournalChange change;
   for (const JobNumber number : changed_) change.changed.push_back(&jobs_.at(number));
   change.events = happened_;
+  if (!counters_.accepting)  // also when there is nothing else to write: whether it can be
+    change.settings.emplace_back("recovered", std::to_string(now().us));
   if (change.empty()) return true;
   const auto begin = std::chrono::steady_clock::now();
   const Expected<void> done = journal_.commit(change);

@@ -319,6 +319,7 @@ TEST_F(YardmasterTest, AFullDiskRefusesNewWorkAndLosesNothing) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, Refusal::Kind::unavailable);
   EXPECT_THAT(refused.error().message, testing::HasSubstr("disk is full"));
+  EXPECT_FALSE(master->counters().accepting);
   engine->report(Kind::exited, {running, 1}, 0);  // a fact that cannot be written down yet
   ASSERT_TRUE(eventually([&] { return !master->counters().accepting; }));
   EXPECT_EQ(state(running), "running") << "as the journal has it";

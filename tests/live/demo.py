@@ -1,0 +1,34 @@
+"""What a newcomer sees: the demo on the running daemon, and its jobs under other policies."""
+import json
+import re
+
+from scene import Scene, run_tests
+
+
+def test_demo_and_whatif():
+    with Scene(slots=2, settings=["yard.min_run=5s"]) as scene:
+        text = scene.command("demo").stdout
+        when = {what: float(at) for at, what in re.findall(r"([0-9.]+) s  (.*)", text)}
+        trials = [at for what, at in when.items() if re.fullmatch(r"trial job \d+ is done", what)]
+        batches = [at for what, at in when.items() if re.fullmatch(r"batch job \d+ is done", what)]
+        assert len(trials) == 3 and len(batches) == 2, text
+        assert max(trials) < min(batches), f"trial jobs did not overtake:\n{text}"
+        assert re.search(r"batch job \d+ has left", text) and re.search(r"batch job \d+ is back", text), text
+        paused = [job for job in (1, 2) if scene.job(job)["runs"] == 2]
+        assert paused, text
+        for job in paused:
+            before, after = (scene.logs(job, "--run", run) for run in (1, 2))
+            saved = re.search(r"saved after step (\d+)", before).group(1)
+            assert f"goes on after step {saved}\n" in after and "all 50 steps are done" in after, (before, after)
+
+        outcomes = json.loads(scene.command("whatif", "--policy", "fifo", "--json").stdout)["outcomes"]
+        recorded, now, fifo = outcomes
+        assert recorded["jobs"] == now["jobs"] == fifo["jobs"] == 5, outcomes
+        # The simulator, given what was recorded, tells the same story.
+        assert now["pauses"] == recorded["pauses"], outcomes
+        assert abs(now["mean_jct_s"] - recorded["mean_jct_s"]) < 0.2 * recorded["mean_jct_s"], outcomes
+        assert fifo["pauses"] == 0 and fifo["trial_mean_jct_s"] > 2 * now["trial_mean_jct_s"], outcomes
+
+
+if __name__ == "__main__":
+    run_tests(globals(), limit=200)
