@@ -138,12 +138,7 @@ Verdict Yard::return_to_queue(JobId job) {
   JobState& state = states_[index(job)];
   if (state.phase == Phase::draining) return drain(job);
   if (!holds_gpus(state.phase)) return Verdict::wrong_phase;
-  if (state.phase == Phase::running) {
-    const Duration done = work_now(job);
-    book_run(job, done, done);
-  } else {
-    state.lost += now_ - state.since;
-  }
+  book_work_so_far(job);
   release(job);
   enter(job, Phase::queued);
   return Verdict::ok;
@@ -155,12 +150,7 @@ Verdict Yard::end_early(JobId job, Phase end) {
   if (state.phase == Phase::reserved) void_reservation(job);
   if (holds_gpus(state.phase)) {
     orders_.push_back({Order::Kind::stop, job});
-    if (state.phase == Phase::running) {
-      const Duration done = work_now(job);
-      book_run(job, done, done);
-    } else {
-      state.lost += now_ - state.since;
-    }
+    book_work_so_far(job);
     release(job);
   }
   --unfinished_;
@@ -352,6 +342,17 @@ void Yard::book_run(JobId job, Duration done, Duration kept) {
   state.done += kept;
   state.slowed += slowed;
   state.lost += elapsed - kept - slowed;
+}
+
+/// It leaves now: what it did counts, loading or saving was in vain.
+void Yard::book_work_so_far(JobId job) {
+  JobState& state = states_[index(job)];
+  if (state.phase != Phase::running) {
+    state.lost += now_ - state.since;
+    return;
+  }
+  const Duration done = work_now(job);
+  book_run(job, done, done);
 }
 
 // --- Rooms -------------------------------------------------------------------------------------

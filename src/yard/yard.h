@@ -181,6 +181,7 @@ class Yard {
   [[nodiscard]] Duration work_now(JobId job) const;
   [[nodiscard]] Duration saved_now(JobId job) const;
   void book_run(JobId job, Duration done, Duration kept);
+  void book_work_so_far(JobId job);
   Run& open_run(JobId job, const Placement& placement);
   void close_run(JobId job);
   void take(Run& run, std::size_t share, const Resources& amount);
