@@ -14,6 +14,7 @@ namespace trainyard {
 ///   absent -> queued -> [reserved ->] starting -> running -> done | failed
 ///                ^                                   |
 ///                +---------- draining <--------------+         and cancelled from anywhere
+/// A job that holds GPUs can also return to the queue by itself, or be lost and go back there.
 /// reserved: its room is being made; it holds what was free of it. starting: it loads. draining: it
 /// has been told to leave and saves. The last three before `done` hold the job's GPUs.
 enum class Phase : std::uint8_t {

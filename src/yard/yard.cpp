@@ -135,9 +135,7 @@ Verdict Yard::drain(JobId job) {
 }
 
 Verdict Yard::return_to_queue(JobId job) {
-  JobState& state = states_[index(job)];
-  if (state.phase == Phase::draining) return drain(job);
-  if (!holds_gpus(state.phase)) return Verdict::wrong_phase;
+  if (!holds_gpus(state(job).phase)) return Verdict::wrong_phase;
   book_work_so_far(job);
   release(job);
   enter(job, Phase::queued);

@@ -63,6 +63,40 @@ TEST(YardLife, ACrashEndsAJobThatHoldsGpusOnly) {
   EXPECT_EQ(h.hear(EventKind::crashed, running), Verdict::wrong_phase);
 }
 
+TEST(YardLife, OneThatReturnsByItselfKeepsItsWork) {
+  HandYard scene("1x8xV100");
+  const JobId job = scene.running(gang(1, 4), 0);
+  scene.at(minutes(10));
+  scene.tell(EventKind::returned, job);
+  EXPECT_EQ(scene.phase(job), Phase::queued);
+  EXPECT_EQ(scene.yard.state(job).done, minutes(10));
+  EXPECT_EQ(scene.free_gpus(0), 8);
+  EXPECT_EQ(scene.hear(EventKind::returned, job), Verdict::wrong_phase);
+}
+
+TEST(YardLife, OneThatIsLostGoesBackToItsCheckpoint) {
+  HandYard scene("1x8xV100");
+  Job saves = gang(1, 4);
+  saves.checkpoint_interval = minutes(4);
+  const JobId job = scene.running(saves, 0);
+  scene.at(minutes(10));
+  scene.tell(EventKind::lost, job);
+  EXPECT_EQ(scene.phase(job), Phase::queued);
+  EXPECT_EQ(scene.yard.state(job).done, minutes(8));
+  EXPECT_EQ(scene.yard.state(job).lost, minutes(2));
+  EXPECT_EQ(scene.orders(), "start 0") << "there is nothing to stop";
+  EXPECT_EQ(scene.hear(EventKind::lost, job), Verdict::wrong_phase);
+}
+
+TEST(YardLife, WhoLeavesByItselfWhileMakingRoomHasMadeIt) {
+  HandYard scene("1x8xV100");
+  const JobId victim = scene.running(gang(1, 8), 0);
+  const JobId waiter = scene.submit(gang(1, 4));
+  ASSERT_EQ(scene.make_room(waiter, on(0, 1), {victim}), Verdict::ok);
+  scene.tell(EventKind::returned, victim);
+  EXPECT_EQ(scene.phase(waiter), Phase::starting);
+}
+
 TEST(YardLife, ACrashWhileLoadingLosesTheLoad) {
   HandYard h("1x8xV100");
   const JobId job = h.submit(costly(gang(1), {}, {}, minutes(9)));
