@@ -44,11 +44,7 @@ class Demo {
 
   Expected<void> run(std::int64_t gpus) {
     begin_ = std::chrono::steady_clock::now();
-    const std::int64_t batch_jobs = std::min(kMostBatchJobs, gpus);
-    for (std::int64_t i = 0; i < batch_jobs; ++i) {
-      const std::int64_t part = gpus / batch_jobs + (i < gpus % batch_jobs ? 1 : 0);
-      if (auto ok = submit("batch", part, kBatch); !ok) return ok;
-    }
+    gpus_ = gpus;
     return listener_.stream("/v1/events", [&](std::string_view part) { return take(part); })
         .and_then([&] { return problem_.message.empty() ? Expected<void>() : failed(); });
   }
@@ -83,6 +79,7 @@ class Demo {
 
   /// Events come as text in parts. False ends the stream.
   bool take(std::string_view part) {
+    if (batch_.empty()) submit_batch();  // now that nothing of it can be missed
     text_ += part;
     for (std::size_t end = 0; (end = text_.find('\n')) != std::string::npos;) {
       const std::string line = text_.substr(0, end);
@@ -95,8 +92,15 @@ class Demo {
     return problem_.message.empty() && !open_.empty();
   }
 
+  void submit_batch() {
+    const std::int64_t jobs = std::min(kMostBatchJobs, gpus_);
+    for (std::int64_t i = 0; i < jobs && problem_.message.empty(); ++i)
+      if (auto ok = submit("batch", gpus_ / jobs + (i < gpus_ % jobs ? 1 : 0), kBatch); !ok)
+        problem_ = ok.error();
+  }
+
   [[nodiscard]] bool ready_for_trials() const {
-    return running_batch_ == static_cast<std::int64_t>(batch_.size());
+    return !batch_.empty() && running_batch_ == static_cast<std::int64_t>(batch_.size());
   }
 
   void submit_trials() {
@@ -138,7 +142,7 @@ class Demo {
   std::chrono::steady_clock::time_point begin_;
   std::map<std::int64_t, Watched> open_;
   std::vector<std::int64_t> batch_;
-  std::int64_t running_batch_ = 0;
+  std::int64_t gpus_ = 0, running_batch_ = 0;
   bool trials_came_ = false;
   std::string text_;
   Error problem_;

@@ -38,7 +38,7 @@ std::string describe_limits(const CgroupPlaces& places) {
 }
 
 /// What a person at another terminal needs to know.
-std::string greeting(const ServeOptions& options, const Daemon& daemon, const HttpServer& server) {
+std::string greeting(const ServeOptions& options, Daemon& daemon, const HttpServer& server) {
   const std::string& state = daemon.state().path();
   const auto usual = default_state_directory();
   const bool is_usual = usual && *usual == state;
@@ -46,7 +46,7 @@ std::string greeting(const ServeOptions& options, const Daemon& daemon, const Ht
       "trainyard: {} on {}; policy {}; {}\n"
       "trainyard: listening on {}\n",
       describe_slots(daemon.engine().cluster(), options.slots > 0),
-      daemon.engine().cluster().machines.front().name, options.policy,
+      daemon.engine().cluster().machines.front().name, daemon.service().policy({})->policy,
       describe_limits(daemon.engine().cgroups()), daemon.state().socket());
   if (server.tcp_port() > 0)
     text += fmt::format("trainyard: and on TCP port {}, with tokens (trainyard token add)\n",

@@ -51,7 +51,14 @@ void Yardmaster::carry_out(const LiveYard::Order& order) {
   });
 }
 
+Verdict Yardmaster::tell(EventKind kind, JobRecord& job) {
+  const Verdict verdict = yard_.apply(kind, job.number, now());
+  update_records();
+  return verdict;
+}
+
 void Yardmaster::launch(JobRecord& job) {
+  if (job.stopping) return end(job, EventKind::cancelled, job.reason);
   if (job.has_started) ++job.restarts;
   job.has_started = false;
   ++job.runs;
@@ -78,8 +85,9 @@ void Yardmaster::wait_for_the_machine(JobRecord& job, const std::string& why) {
       std::clamp(after_failed_start_ * 2, kAfterFailedStart, kAfterFailedStartAtMost);
   no_decision_before_ = now() + after_failed_start_;
   decide_ = true;
+  if (job.stopping) return end(job, EventKind::cancelled, job.reason);
   job.reason = "could not be started: " + why;
-  (void)yard_.apply(EventKind::lost, job.number, now());
+  (void)tell(EventKind::lost, job);
   note(job, "lost", details_of(job.runs, job.reason));
 }
 
@@ -90,8 +98,9 @@ void Yardmaster::stop_run(const JobRecord& job) {
 
 /// It was told to end, and that is on disk.
 void Yardmaster::stop_for_good(JobRecord& job) {
-  if (job.is_held()) return end(job, EventKind::cancelled, job.reason);
-  if (!holds_gpus(yard_.phase(job.number))) return end(job, EventKind::cancelled, job.reason);
+  if (job.has_ended()) return;
+  if (!holds_gpus(job.phase()) && !job.left_behind)
+    return end(job, EventKind::cancelled, job.reason);
   acts_.emplace_back([this, number = job.number] {
     if (const JobRecord* stopped = find(number)) stop_run(*stopped);
   });
@@ -102,7 +111,7 @@ void Yardmaster::stop_for_good(JobRecord& job) {
 
 void Yardmaster::hear(const RunReport& report) {
   JobRecord* job = find(report.id.job);
-  if (job == nullptr || job->runs != report.id.run) {
+  if (job == nullptr || job->runs != report.id.run || job->has_ended()) {
     if (report.kind != RunReport::Kind::progress && report.kind != RunReport::Kind::started)
       engine_.forget(report.id);
     return;
@@ -123,39 +132,59 @@ void Yardmaster::hear(const RunReport& report) {
 }
 
 void Yardmaster::hear_started(JobRecord& job) {
-  if (job.is_held() || yard_.phase(job.number) != Phase::starting) return;
+  if (job.phase() != Phase::starting) return;
   job.has_started = true;
   if (!job.stopping) job.reason.clear();
-  (void)yard_.apply(EventKind::loaded, job.number, now());
+  (void)tell(EventKind::loaded, job);
   note(job, "running", json{{"run", job.runs}}.dump());
   decide_ = true;
 }
 
 /// Paused or finished is told from what was intended, never from the exit status.
 void Yardmaster::hear_end(JobRecord& job, const RunReport& report) {
-  if (report.kind == RunReport::Kind::exited) job.exit_status = report.exit_status;
-  // What ran on when the daemon came back to another machine: now it may start again.
-  if (job.is_held()) return job.stopping ? stop_for_good(job) : release(job);
-  const Phase phase = yard_.phase(job.number);
-  if (!holds_gpus(phase)) return;
-  if (report.kind == RunReport::Kind::exited && phase == Phase::starting) hear_started(job);
+  const bool exited = report.kind == RunReport::Kind::exited;
+  if (exited) job.exit_status = report.exit_status;
+  if (job.left_behind) return hear_end_left_behind(job, report);
+  if (!holds_gpus(job.phase())) return;
+  if (exited) hear_started(job);
   if (job.stopping)
     return end(job, job.out_of_time ? EventKind::crashed : EventKind::cancelled, job.reason);
   if (report.kind == RunReport::Kind::refused) return end(job, EventKind::crashed, report.why);
   if (report.kind == RunReport::Kind::lost) return come_back(job, EventKind::lost, report.why);
-  if (phase == Phase::draining) {
-    job.pause_took = now() - job.life.state.since;
-    job.quick_returns = 0;
-    (void)yard_.apply(EventKind::drained, job.number, now());
-    yard_.learn(job, now());
-    note(job, "paused", json{{"run", job.runs}, {"exit_status", report.exit_status}}.dump());
-    decide_ = true;
-    return;
-  }
+  if (job.phase() == Phase::draining) return hear_left(job, report.exit_status);
   if (report.asked_requeue) return come_back(job, EventKind::returned, "asked to run again");
+  // It may have ended while nobody was there to see it.
+  const Time ended = std::clamp(report.at, job.life.state.since, now());
+  yard_.set_work(job.number, ended);
+  end_by_itself(job, report);
+  job.life.state.since = ended;
+}
+
+/// It was told to leave, and has.
+void Yardmaster::hear_left(JobRecord& job, int exit_status) {
+  job.pause_took = now() - job.life.state.since;
+  job.quick_returns = 0;
+  (void)tell(EventKind::drained, job);
+  yard_.learn(job, now());
+  note(job, "paused", json{{"run", job.runs}, {"exit_status", exit_status}}.dump());
+  decide_ = true;
+}
+
+void Yardmaster::end_by_itself(JobRecord& job, const RunReport& report) {
   if (report.exit_status == 0) return end(job, EventKind::finished, "");
   end(job, EventKind::crashed,
       report.why.empty() ? fmt::format("exit status {}", report.exit_status) : report.why);
+}
+
+/// What ran on when the daemon came back to another machine. If it ended before anybody told it to,
+/// it has ended; else it may start again now.
+void Yardmaster::hear_end_left_behind(JobRecord& job, const RunReport& report) {
+  job.left_behind = false;
+  changed_.insert(job.number);
+  if (job.stopping) return stop_for_good(job);
+  const bool by_itself = report.kind == RunReport::Kind::exited && !job.was_leaving &&
+                         !report.asked_requeue && report.at < wall_at_start_;
+  by_itself ? end_by_itself(job, report) : release(job);
 }
 
 /// Back to the queue without having been told to, but not for ever.
@@ -166,7 +195,7 @@ void Yardmaster::come_back(JobRecord& job, EventKind kind, const std::string& wh
   if (job.quick_returns > kMostQuickReturns)
     return end(job, EventKind::crashed,
                fmt::format("came back {} times within seconds: {}", job.quick_returns, why));
-  (void)yard_.apply(kind, job.number, now());
+  (void)tell(kind, job);
   if (quick && kind == EventKind::lost) no_decision_before_ = now() + kAfterFailedStart;
   note(job, kind == EventKind::lost ? "lost" : "returned", details_of(job.runs, why));
 }
@@ -175,13 +204,15 @@ void Yardmaster::come_back(JobRecord& job, EventKind kind, const std::string& wh
 // ------------------------------------------------------------------------------------------
 
 void Yardmaster::end(JobRecord& job, EventKind kind, const std::string& reason) {
+  if (job.has_ended()) return;
   job.reason = reason;
-  if (job.is_held()) {
-    job.life.state.phase = Phase::cancelled;
+  if (job.is_held()) {  // the yard does not know it
+    job.life.state.phase = kind == EventKind::finished  ? Phase::done
+                           : kind == EventKind::crashed ? Phase::failed
+                                                        : Phase::cancelled;
     job.life.state.since = now();
   } else {
-    if (kind == EventKind::finished) job.reason.clear();
-    (void)yard_.apply(kind, job.number, now());
+    (void)tell(kind, job);
   }
   const bool done = kind == EventKind::finished;
   const char* name = done ? "done" : kind == EventKind::crashed ? "failed" : "cancelled";
@@ -213,12 +244,14 @@ void Yardmaster::settle_dependents(JobNumber ended, bool done) {
   }
 }
 
-/// Nothing but the policy keeps it from starting any more.
+/// Nothing but the policy keeps it from starting any more, if it fits this machine at all.
 void Yardmaster::release(JobRecord& job) {
+  if (!yard_.misfit(job.spec).empty()) return;
   job.eligible = now();
   if (const Verdict verdict = yard_.submit(job, now()); verdict != Verdict::ok)
     throw std::logic_error(
         fmt::format("job {} cannot be queued: {}", job.number, describe(verdict)));
+  update_records();
   note(job, "queued");
   decide_ = true;
 }
@@ -268,60 +301,77 @@ Expected<void> Yardmaster::recover() {
 Expected<void> Yardmaster::take_up_jobs() {
   const auto spec = parse(policy_);
   if (!spec) return tl::make_unexpected(spec.error());
-  std::vector<RunId> left_behind;
-  if (auto begun = yard_.begin(*spec, records(), closed_, now()); !begun) {
+  hold_what_does_not_fit();
+  if (!yard_.begin(*spec, records(), closed_, now())) {
     // The machine is not what it was. What still runs on it has to end before it may start again.
-    for (auto& [number, job] : jobs_)
-      if (holds_gpus(job.phase())) left_behind.push_back(job.run());
     leave_the_machine();
+    hold_what_does_not_fit();
     if (auto again = yard_.begin(*spec, records(), closed_, now()); !again) return again;
   }
   wall_at_start_ = std::max(wall_at_start_, yard_.yard().now());
-  for (auto& [number, job] : jobs_) {
-    if (holds_gpus(job.phase())) {
-      holding_.insert(number);
-      if (auto ok = engine_.adopt(job.run()); !ok) return ok;
-      if (job.phase() == Phase::draining || job.stopping) stop_run(job);
-    } else if (job.stopping) {
-      stop_for_good(job);
-    } else if (job.is_held() && std::ranges::find(left_behind, job.run()) == left_behind.end()) {
-      find_dependencies(job);
-    }
-  }
-  for (const RunId& id : left_behind) {
-    if (auto ok = engine_.adopt(id); !ok) return ok;
-    stop_run(jobs_.at(id.job));
-  }
+  update_records();
+  for (auto& [number, job] : jobs_)
+    if (auto ok = take_up(job); !ok) return ok;
+  // After all dependencies are known: the end of one may be the end of others.
+  for (auto& [number, job] : jobs_)
+    if (job.stopping && !holds_gpus(job.phase()) && !job.left_behind) stop_for_good(job);
   return {};
 }
 
-/// All that hold GPUs, or have room reserved, are held until their runs have ended.
+Expected<void> Yardmaster::take_up(JobRecord& job) {
+  if (holds_gpus(job.phase()) || job.left_behind) {
+    if (holds_gpus(job.phase())) holding_.insert(job.number);
+    if (auto ok = engine_.adopt(job.run()); !ok) return ok;
+    if (job.phase() == Phase::draining || job.stopping || job.left_behind) stop_run(job);
+    return {};
+  }
+  return job.is_held() ? find_dependencies(job) : Expected<void>();
+}
+
+/// All that hold GPUs are held until their runs have ended; reserved rooms are given up.
 void Yardmaster::leave_the_machine() {
   for (auto& [number, job] : jobs_) {
     const JobState was = job.life.state;
-    const bool had_run = holds_gpus(was.phase);
-    if (!had_run && was.phase != Phase::reserved) continue;
+    if (!holds_gpus(was.phase) && was.phase != Phase::reserved) continue;
+    job.left_behind = holds_gpus(was.phase);
+    job.was_leaving = was.phase == Phase::draining;
     job.life = {};
     job.life.state = was;
-    job.life.state.phase = had_run ? Phase::absent : Phase::queued;
+    job.life.state.phase = job.left_behind ? Phase::absent : Phase::queued;
     changed_.insert(number);
   }
 }
 
-void Yardmaster::find_dependencies(JobRecord& job) {
-  for (const JobNumber other : job.spec.after) {
-    if (jobs_.contains(other)) {
-      dependents_.emplace(other, job.number);
-      continue;
-    }
-    const auto ended = journal_.find(other);
-    if (ended && *ended && (*ended)->phase() == Phase::done) continue;
-    return end(job, EventKind::cancelled,
-               fmt::format("job {}, which it waits for, is not done", other));
+/// On a smaller machine they would keep others from starting. A larger one takes them up again.
+void Yardmaster::hold_what_does_not_fit() {
+  for (auto& [number, job] : jobs_) {
+    if (job.phase() != Phase::queued || yard_.misfit(job.spec).empty()) continue;
+    job.life.state.phase = Phase::absent;
+    changed_.insert(number);
   }
-  const bool waits =
-      std::ranges::any_of(job.spec.after, [&](JobNumber other) { return jobs_.contains(other); });
+}
+
+Expected<void> Yardmaster::find_dependencies(JobRecord& job) {
+  bool waits = false;
+  for (const JobNumber other : job.spec.after) {
+    Phase phase = Phase::absent;
+    if (const JobRecord* known = find(other)) {
+      phase = known->phase();
+    } else {
+      const auto ended = journal_.find(other);
+      if (!ended) return tl::make_unexpected(ended.error());
+      phase = *ended ? (*ended)->phase() : Phase::cancelled;
+    }
+    if (phase == Phase::done) continue;
+    if (trainyard::has_ended(phase)) {
+      end(job, EventKind::cancelled, fmt::format("job {}, which it waits for, is not done", other));
+      return {};
+    }
+    dependents_.emplace(other, job.number);
+    waits = true;
+  }
   if (!waits) release(job);
+  return {};
 }
 
 std::vector<const JobRecord*> Yardmaster::records() const {

@@ -96,6 +96,7 @@ void read_life(const json& j, JobRecord& job) {
   job.eligible = Time{j.at("eligible")};
   job.runs = j.at("runs"), job.restarts = j.at("restarts");
   job.has_started = j.at("has_started");
+  job.left_behind = j.at("left_behind"), job.was_leaving = j.at("was_leaving");
   job.stopping = j.at("stopping"), job.out_of_time = j.at("out_of_time");
   job.quick_returns = j.at("quick_returns");
   job.reason = j.at("reason");
@@ -119,6 +120,8 @@ std::string life_to_json(const JobRecord& job) {
          {"runs", job.runs},
          {"restarts", job.restarts},
          {"has_started", job.has_started},
+         {"left_behind", job.left_behind},
+         {"was_leaving", job.was_leaving},
          {"stopping", job.stopping},
          {"out_of_time", job.out_of_time},
          {"quick_returns", job.quick_returns},

@@ -32,6 +32,8 @@ struct JobRecord {
   std::uint32_t runs = 0;           // how often it was to be started: its last run's number
   std::uint32_t restarts = 0;       // how often it has come back after having run
   bool has_started = false;         // its present run
+  bool left_behind = false;         // held until its last run has ended: the machine is another now
+  bool was_leaving = false;         // ... which it had been told to
   bool stopping = false;            // it has been told to end for good: `reason` says why
   bool out_of_time = false;         // ... and that is why
   std::uint32_t quick_returns = 0;  // how often in a row it came back to the queue at once

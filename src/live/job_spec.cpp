@@ -139,7 +139,7 @@ Expected<void> read_after(const json& value, JobSpec& spec) {
   for (const json& number : value) {
     const auto job = read_whole(number, 1, INT64_MAX);
     if (!job) return tl::make_unexpected(job.error());
-    spec.after.push_back(*job);
+    if (std::ranges::find(spec.after, *job) == spec.after.end()) spec.after.push_back(*job);
   }
   return {};
 }

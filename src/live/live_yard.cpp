@@ -78,9 +78,10 @@ Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   job.workers = job.min_workers = job.max_workers = spec.workers;
   job.user = UserId{workload_.users.add(record.owner.user)};
   job.job_class = spec.job_class;
-  if (!spec.model.empty()) {
+  if (!spec.model.empty() && workload_.models.size() < index(kNoModel)) {
     job.model = ModelId{static_cast<std::uint16_t>(workload_.models.add(spec.model))};
-    if (const auto known = measured_.find(spec.model); known != measured_.end())
+    if (const auto known = measured_.find({record.owner.user, spec.model});
+        known != measured_.end())
       job.save = known->second.save, job.load = known->second.load;
   }
   return job;
@@ -95,19 +96,21 @@ void LiveYard::add(const JobRecord& record, Time eligible) {
 }
 
 Verdict LiveYard::submit(const JobRecord& record, Time now) {
+  if (ids_.contains(record.number)) return Verdict::wrong_phase;
   add(record, now);
   return yard_->apply(Event::of(now, EventKind::submitted, id(record.number)));
 }
 
 Verdict LiveYard::apply(EventKind kind, JobNumber number, Time now) {
-  const JobId job = id(number);
-  // How much work a job has is known when it is done.
-  if (kind == EventKind::finished) workload_.jobs[index(job)].duration = ran(number, now);
-  return yard_->apply(Event::of(now, kind, job));
+  return yard_->apply(Event::of(now, kind, id(number)));
 }
 
 Verdict LiveYard::apply(EventKind kind, MachineId machine, Time now) {
   return yard_->apply(Event::of(now, kind, machine));
+}
+
+void LiveYard::set_work(JobNumber number, Time ended) {
+  workload_.jobs[index(id(number))].duration = ran(number, ended);
 }
 
 Duration LiveYard::ran(JobNumber number, Time now) const {
@@ -127,7 +130,7 @@ void LiveYard::learn(const JobRecord& record, Time now) {
   if (progress.save_s) job.save = in_seconds(*progress.save_s);
   if (progress.load_s) job.load = in_seconds(*progress.load_s);
   if (!record.spec.model.empty() && (progress.save_s || progress.load_s))
-    measured_[record.spec.model] = {job.save, job.load};
+    measured_[{record.owner.user, record.spec.model}] = {job.save, job.load};
   if (progress.total > 0 && progress.step > 0 && progress.step <= progress.total) {
     const Duration so_far = ran(record.number, now);
     const double whole =

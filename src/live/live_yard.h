@@ -19,7 +19,7 @@
 
 namespace trainyard {
 
-/// What a pause of jobs with this model costs, as they measured it themselves.
+/// What a pause of a user's jobs with one model costs, as they measured it themselves.
 struct MeasuredPause {
   Duration save, load;
 };
@@ -46,6 +46,8 @@ class LiveYard : private YardListener {
   [[nodiscard]] Resources demand(const JobSpec& spec) const;
   [[nodiscard]] Verdict apply(EventKind kind, JobNumber job, Time now);
   [[nodiscard]] Verdict apply(EventKind kind, MachineId machine, Time now);
+  /// How much work it had is known: what it did until then, which may be earlier than now.
+  void set_work(JobNumber job, Time ended);
   /// What is known better now of a job that runs.
   void learn(const JobRecord& job, Time now);
 
@@ -57,7 +59,6 @@ class LiveYard : private YardListener {
   void take_changed(const std::function<void(JobNumber, const SavedJob&)>& visit);
 
   [[nodiscard]] WaitReason explain(JobNumber job) const { return policy_->explain(id(job)); }
-  [[nodiscard]] Phase phase(JobNumber job) const { return yard_->state(id(job)).phase; }
   /// Since the job began to run, of work that counts.
   [[nodiscard]] Duration ran(JobNumber job, Time now) const;
   [[nodiscard]] std::vector<WorkerPlace> places(JobNumber job) const;
@@ -82,7 +83,7 @@ class LiveYard : private YardListener {
   std::set<JobNumber> changed_;
   /// Who leaves, and for whom: they change with each other.
   std::map<JobId, JobId> leaves_for_;
-  std::map<std::string, MeasuredPause> measured_;  // by model
+  std::map<std::pair<std::string, std::string>, MeasuredPause> measured_;  // by user and model
   std::uint64_t refused_ = 0;
 };
 

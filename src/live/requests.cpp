@@ -74,7 +74,7 @@ Answer<Submitted> Yardmaster::submit(const Identity& who, JobSpec spec) {
   command.take_effect = [this, job] {
     ++counters_.submitted;
     JobRecord& record = jobs_.emplace(job->number, *job).first->second;
-    find_dependencies(record);
+    (void)find_dependencies(record);  // unreadable now: it is held until the next start
   };
   if (auto done = ask(std::move(command)); !done) return tl::make_unexpected(done.error());
   submitted.number = job->number;
@@ -92,7 +92,7 @@ Answer<void> Yardmaster::cancel(const Identity& who, JobNumber number) {
     }
     if (!may_handle(who, found->second))
       return refuse(Refusal::Kind::not_found, "there is no job {} of yours", number);
-    if (found->second.stopping) return {};
+    if (found->second.stopping || found->second.has_ended()) return {};
     *job = found->second;
     job->stopping = true;
     job->reason = fmt::format("cancelled by {}", who.user);
@@ -102,7 +102,7 @@ Answer<void> Yardmaster::cancel(const Identity& who, JobNumber number) {
   };
   command.take_effect = [this, number, job] {
     JobRecord* known = find(number);
-    if (known == nullptr || known->stopping || job->number == 0) return;
+    if (known == nullptr || known->has_ended() || known->stopping || job->number == 0) return;
     known->stopping = true;
     known->reason = job->reason;
     stop_for_good(*known);
@@ -137,6 +137,7 @@ Answer<void> Yardmaster::open_or_close(const Identity& who, const std::string& n
     if (open == !closed_.contains(machine)) return;
     open ? void(closed_.erase(machine)) : void(closed_.insert(machine));
     (void)yard_.apply(open ? EventKind::machine_up : EventKind::machine_closed, machine, now());
+    update_records();
     decide_ = true;
   };
   return ask(std::move(command));
@@ -156,9 +157,10 @@ Answer<void> Yardmaster::set_policy(const Identity& who, const PolicyView& polic
   };
   command.take_effect = [this, policy, spec = *spec] {
     policy_ = policy;
-    update_records();
+    take_orders();  // of the yard that ends now
     if (auto ok = yard_.begin(spec, records(), closed_, now()); !ok)
       throw std::logic_error(ok.error().message);
+    update_records();
     decide_ = true;
   };
   return ask(std::move(command));

@@ -36,6 +36,7 @@ using Answer = tl::expected<T, Refusal>;
 
 struct JobFilter {
   std::optional<std::string> user, name;
+  std::optional<uid_t> uid;         // beside the name, which may have been another's before
   std::vector<std::string> states;  // names of JobPhase; empty: all
   std::optional<JobClass> job_class;
   JobNumber before = 0;  // only smaller numbers; 0: from the newest on. Pages go backwards.

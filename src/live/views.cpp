@@ -53,11 +53,34 @@ Answer<JobPage> Yardmaster::jobs(const Identity& who, const JobFilter& asked) {
   if (who.role != Role::operator_) {
     if (filter.user && *filter.user != who.user) return JobPage{};
     filter.user = who.user;
+    filter.uid = who.uid;
   }
   auto page = journal_.find(filter);
   if (!page) return unreadable(page.error());
   for (JobRecord& job : page->jobs) job.spec.environment.clear();
   return std::move(*page);
+}
+
+WhyAnswer Yardmaster::why_held(const JobRecord& job) const {
+  if (job.left_behind)
+    return {"held",
+            "held",
+            {"old-run", "its last run has to end on what was this machine", 0, {}},
+            "nothing: it is queued again then"};
+  std::string others;
+  for (const JobNumber other : job.spec.after)
+    if (const auto known = jobs_.find(other); known != jobs_.end() && !known->second.has_ended())
+      others += fmt::format("{}job {}", others.empty() ? "" : ", ", other);
+  if (others.empty())
+    return {"held",
+            "held",
+            {"misfit", "cannot run on this machine now: " + yard_.misfit(job.spec), 0, {}},
+            "cancel it, or wait for a start of the daemon on a larger machine"};
+  return {"held",
+          "dependency",
+          {"dependency", fmt::format("starts after {} is done", others), 0, {}},
+          "trainyard show NUMBER tells how far the other is; cancel this one and submit it without "
+          "--after to start now"};
 }
 
 Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber number) {
@@ -68,18 +91,8 @@ Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber number) {
   if (known == jobs_.end() || known->second.has_ended())
     return WhyAnswer{std::string(state_name(record->phase())), "", {}, ""};
   const JobRecord& job = known->second;
-  if (job.is_held()) {
-    std::string waits_for;
-    for (const JobNumber other : job.spec.after)
-      if (jobs_.contains(other))
-        waits_for += fmt::format("{}job {}", waits_for.empty() ? "" : ", ", other);
-    return WhyAnswer{"held",
-                     "dependency",
-                     {"dependency", fmt::format("starts after {} is done", waits_for), 0, {}},
-                     "trainyard show NUMBER tells how far the other is; cancel and submit without "
-                     "--after to start now"};
-  }
-  const Phase phase = yard_.phase(number);
+  if (job.is_held()) return why_held(job);
+  const Phase phase = job.phase();
   WhyAnswer answer{std::string(state_name(phase)), "", {}, ""};
   if (phase != Phase::queued && phase != Phase::reserved) return answer;
   answer.reason = yard_.explain(number);
@@ -162,8 +175,8 @@ Answer<PolicyView> Yardmaster::policy(const Identity& /*who*/) {
 
 Answer<std::string> Yardmaster::history(const Identity& who) {
   Workload workload;
-  std::optional<std::string> user;
-  if (who.role != Role::operator_) user = who.user;
+  JobFilter of;
+  if (who.role != Role::operator_) of.user = who.user, of.uid = who.uid;
   const auto add = [&](const JobRecord& record) {
     if (record.phase() != Phase::done || record.life.state.done.us <= 0) return;
     Job job;
@@ -183,7 +196,7 @@ Answer<std::string> Yardmaster::history(const Identity& who) {
     workload.jobs.push_back(job);
     workload.names.push_back(std::to_string(record.number));
   };
-  if (auto read = journal_.each_ended(user, add); !read) return unreadable(read.error());
+  if (auto read = journal_.each_ended(of, add); !read) return unreadable(read.error());
   const Time first = workload.jobs.empty() ? Time{} : workload.jobs.front().submit;
   for (Job& job : workload.jobs) job.submit = Time{} + (job.submit - first);
   std::ostringstream out;

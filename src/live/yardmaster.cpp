@@ -49,7 +49,10 @@ Expected<std::unique_ptr<Yardmaster>> Yardmaster::start(System& system, Journal&
 }
 
 Yardmaster::~Yardmaster() {
-  ending_ = true;
+  {
+    const std::lock_guard lock(asked_mutex_);
+    ending_ = true;
+  }
   const std::uint64_t one = 1;
   (void)!::write(wake_, &one, sizeof one);
   {
@@ -57,6 +60,7 @@ Yardmaster::~Yardmaster() {
     events_come_.notify_all();
   }
   if (loop_.joinable()) loop_.join();
+  const std::lock_guard lock(asked_mutex_);
   for (Command& command : asked_)
     command.done.set_value(
         tl::make_unexpected(Refusal{Refusal::Kind::unavailable, "the daemon is ending"}));
@@ -103,6 +107,7 @@ void Yardmaster::turn(std::vector<Command>& commands) {
   end_those_out_of_time();
   if (counters_.accepting && (decide_ || now() >= policy_wake_) && now() >= no_decision_before_)
     decide();
+  take_orders();
   const bool written = write_down();
   for (std::size_t i = 0; i < commands.size(); ++i) commands[i].done.set_value(answers[i]);
   if (!written) return;
@@ -145,6 +150,11 @@ void Yardmaster::decide() {
   add_seconds(counters_.decision_seconds, begin);
   ++counters_.decisions;
   counters_.refused_plans = yard_.refused();
+  update_records();
+}
+
+/// The policy's, and the yard's own: who gets the room that was made for it starts without asking.
+void Yardmaster::take_orders() {
   for (const LiveYard::Order& order : yard_.take_orders()) carry_out(order);
 }
 
@@ -164,7 +174,6 @@ void Yardmaster::update_records() {
 
 /// True when all that happened and all that is intended is on disk.
 bool Yardmaster::write_down() {
-  update_records();
   JournalChange change;
   for (const JobNumber number : changed_) change.changed.push_back(&jobs_.at(number));
   change.events = happened_;
@@ -255,22 +264,23 @@ std::vector<LiveEvent> Yardmaster::events(const Identity& who, std::int64_t afte
       found.push_back(event);
   };
   std::unique_lock lock(events_mutex_);
-  do {
-    if (published_ <= after) continue;
-    const bool is_recent = !recent_.empty() && recent_.front().sequence <= after + 1;
-    if (is_recent) {
-      const std::size_t skip = static_cast<std::size_t>(after + 1 - recent_.front().sequence);
+  while (found.empty() && !ending_) {
+    if (published_ <= after) {
+      if (events_come_.wait_until(lock, until) == std::cv_status::timeout) break;
+      continue;
+    }
+    if (!recent_.empty() && recent_.front().sequence <= after + 1) {
+      const auto skip = static_cast<std::size_t>(after + 1 - recent_.front().sequence);
       for (std::size_t i = skip; i < recent_.size() && found.size() < kAtOnce; ++i)
         take(recent_[i]);
-    } else {
-      lock.unlock();
-      const auto older = journal_.events(after, kAtOnce);
-      lock.lock();
-      if (!older || older->empty()) return found;
-      for (const LiveEvent& event : *older) take(event);
+      continue;
     }
-    if (!found.empty()) return found;
-  } while (!ending_ && events_come_.wait_until(lock, until) != std::cv_status::timeout);
+    lock.unlock();
+    const auto older = journal_.events(after, kAtOnce);
+    lock.lock();
+    if (!older || older->empty()) break;
+    for (const LiveEvent& event : *older) take(event);
+  }
   return found;
 }
 

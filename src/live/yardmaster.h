@@ -93,6 +93,7 @@ class Yardmaster final : public Service {
   void turn(std::vector<Command>& commands);
   std::vector<Answer<void>> take_in(std::vector<Command>& commands);
   void update_records();
+  void take_orders();
   bool write_down();
   void act();
   void decide();
@@ -105,11 +106,17 @@ class Yardmaster final : public Service {
   // ------------------------------------------------------
   Expected<void> recover();
   Expected<void> take_up_jobs();
+  Expected<void> take_up(JobRecord& job);
   void leave_the_machine();
-  void find_dependencies(JobRecord& job);
+  void hold_what_does_not_fit();
+  Expected<void> find_dependencies(JobRecord& job);
   void hear(const RunReport& report);
   void hear_started(JobRecord& job);
   void hear_end(JobRecord& job, const RunReport& report);
+  void hear_end_left_behind(JobRecord& job, const RunReport& report);
+  void hear_left(JobRecord& job, int exit_status);
+  void end_by_itself(JobRecord& job, const RunReport& report);
+  Verdict tell(EventKind kind, JobRecord& job);
   void end(JobRecord& job, EventKind kind, const std::string& reason);
   void come_back(JobRecord& job, EventKind kind, const std::string& why);
   void settle_dependents(JobNumber ended, bool done);
@@ -133,6 +140,7 @@ class Yardmaster final : public Service {
   [[nodiscard]] Answer<void> check_dependencies(const Identity& who, const JobSpec& spec) const;
   [[nodiscard]] Answer<JobRecord> visible(const Identity& who, JobNumber job) const;
   Answer<void> open_or_close(const Identity& who, const std::string& machine, bool open);
+  [[nodiscard]] WhyAnswer why_held(const JobRecord& job) const;
   [[nodiscard]] MachineView view(MachineId machine) const;
 
   System& system_;
@@ -151,7 +159,9 @@ class Yardmaster final : public Service {
   mutable std::mutex state_mutex_;
   LiveYard yard_;
   PolicyView policy_;
-  std::map<JobNumber, JobRecord> jobs_;             // that have not ended
+  /// Those that have not ended, or whose end is not on disk yet. They agree with the yard after
+  /// every change of it.
+  std::map<JobNumber, JobRecord> jobs_;
   std::multimap<JobNumber, JobNumber> dependents_;  // who waits for it
   std::set<MachineId> closed_;
   JobNumber last_number_ = 0;

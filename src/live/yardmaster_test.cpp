@@ -2,79 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "live/testing.h"
+#include "live/yardmaster_fixture.h"
 
 namespace trainyard {
 namespace {
-
-using Kind = RunReport::Kind;
-
-Identity person(const std::string& name, uid_t uid, Role role = Role::user) {
-  return {name, uid, uid, role};
-}
-
-const Identity kAda = person("ada", 1001), kBob = person("bob", 1002);
-const Identity kOperator = person("root", 0, Role::operator_);
-
-JobSpec spec(std::int32_t gpus = 1, JobClass job_class = JobClass::batch) {
-  JobSpec made;
-  made.command = {"train"};
-  made.per_worker.gpus = gpus;
-  made.job_class = job_class;
-  return made;
-}
-
-/// A daemon without network and processes, that can be ended and begun again.
-class YardmasterTest : public testing::Test {
- protected:
-  YardmasterTest() { begin(); }
-
-  void begin(const std::string& cluster = "1x4xV100") {
-    master.reset();
-    engine = std::make_unique<HandEngine>(cluster);
-    journal.reset();
-    auto opened = Journal::open(system, directory.path() + "/journal.db");
-    ASSERT_TRUE(opened) << opened.error().message;
-    journal = std::move(*opened);
-    YardmasterOptions options;
-    options.policy = {"fitgpp", {"yard.min_run=0"}};
-    auto started = Yardmaster::start(system, *journal, *engine, options);
-    ASSERT_TRUE(started) << started.error().message;
-    master = std::move(*started);
-  }
-
-  JobNumber submit(const JobSpec& job, const Identity& who = kAda) {
-    const auto done = master->submit(who, job);
-    EXPECT_TRUE(done) << done.error().message;
-    return done ? done->number : 0;
-  }
-
-  std::string state(JobNumber job) {
-    const auto record = master->job(kOperator, job);
-    return record ? std::string(state_name(record->phase())) : record.error().message;
-  }
-  JobRecord record(JobNumber job) { return *master->job(kOperator, job); }
-  bool becomes(JobNumber job, const std::string& wanted) {
-    return eventually([&] { return state(job) == wanted; });
-  }
-  bool told(const std::string& line) {
-    return eventually([&] { return engine->was_told(line); });
-  }
-  /// Something happens, so that the daemon looks at the clock that the test has moved.
-  void nudge() { (void)master->cancel(kOperator, 1'000'000); }
-  /// Has the job running.
-  void run(JobNumber job, std::uint32_t number = 1) {
-    ASSERT_TRUE(told(fmt::format("start {}.{}", job, number)));
-    engine->report(Kind::started, {job, number});
-    ASSERT_TRUE(becomes(job, "running"));
-  }
-
-  TemporaryDirectory directory;
-  HandSystem system;
-  std::unique_ptr<HandEngine> engine;
-  std::unique_ptr<Journal> journal;
-  std::unique_ptr<Yardmaster> master;
-};
 
 TEST_F(YardmasterTest, AJobIsStartedRunsAndIsDone) {
   const JobNumber job = submit(spec(2));
@@ -271,131 +202,6 @@ TEST_F(YardmasterTest, ThePolicyCanBeChangedUnderRunningJobs) {
   EXPECT_EQ(master->policy(kAda)->policy, "sjf");
 }
 
-TEST_F(YardmasterTest, ARestartTakesUpWhatWas) {
-  const JobNumber batch = submit(spec(4));
-  run(batch);
-  const JobNumber trial = submit(spec(4, JobClass::trial));
-  ASSERT_TRUE(told("stop 1.1"));
-  begin();
-  EXPECT_TRUE(engine->was_told("adopt 1.1"));
-  EXPECT_TRUE(engine->was_told("stop 1.1")) << "the pause goes on";
-  EXPECT_EQ(state(batch), "draining");
-  EXPECT_EQ(state(trial), "reserved");
-  engine->report(Kind::exited, {batch, 1}, 143);
-  EXPECT_TRUE(told("start 2.1"));
-  EXPECT_TRUE(becomes(batch, "queued"));
-  EXPECT_EQ(submit(spec()), 3) << "numbers go on";
-}
-
-TEST_F(YardmasterTest, WhatWasNeverStartedIsStartedAfterARestart) {
-  const JobNumber job = submit(spec());
-  ASSERT_TRUE(told("start 1.1"));
-  begin();
-  ASSERT_TRUE(engine->was_told("adopt 1.1"));
-  EXPECT_FALSE(engine->was_told("start 1.1"));
-  engine->report(Kind::lost, {job, 1});
-  system.pass(seconds(2));
-  nudge();
-  run(job, 2);
-  EXPECT_EQ(engine->launch({job, 2}).restarts, 0U) << "it has not run before";
-}
-
-TEST_F(YardmasterTest, OnASmallerMachineJobsWaitUntilTheirOldRunsHaveEnded) {
-  const JobNumber job = submit(spec(1)), large = submit(spec(3));
-  run(job);
-  run(large);
-  begin("1x2xV100");
-  EXPECT_TRUE(engine->was_told("stop 1.1"));
-  EXPECT_FALSE(engine->was_told("start 1.2"));
-  engine->report(Kind::exited, {job, 1}, 143);
-  EXPECT_TRUE(told("start 1.2"));
-}
-
-TEST_F(YardmasterTest, AFullDiskRefusesNewWorkAndLosesNothing) {
-  const JobNumber running = submit(spec(4));
-  run(running);
-  system.fail_at("journal.commit", "database or disk is full");
-  const auto refused = master->submit(kAda, spec());
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, Refusal::Kind::unavailable);
-  EXPECT_THAT(refused.error().message, testing::HasSubstr("disk is full"));
-  EXPECT_FALSE(master->counters().accepting);
-  engine->report(Kind::exited, {running, 1}, 0);  // a fact that cannot be written down yet
-  ASSERT_TRUE(eventually([&] { return !master->counters().accepting; }));
-  EXPECT_EQ(state(running), "running") << "as the journal has it";
-  EXPECT_FALSE(engine->was_told("forget 1.1"));
-  system.heal();
-  EXPECT_TRUE(becomes(running, "done"));
-  EXPECT_TRUE(told("forget 1.1"));
-  EXPECT_TRUE(master->counters().accepting);
-  EXPECT_EQ(submit(spec()), 2) << "the refused one took no number";
-}
-
-TEST_F(YardmasterTest, WhatCannotBeStartedIsTriedAgain) {
-  engine->refuse_starts("no space left on device");
-  const JobNumber job = submit(spec());
-  EXPECT_TRUE(eventually([&] { return record(job).runs >= 1; }));
-  engine->refuse_starts("");
-  EXPECT_TRUE(eventually([&] {
-    system.pass(seconds(1));
-    nudge();
-    return !engine->log().empty();
-  }));
-  EXPECT_EQ(record(job).restarts, 0U);
-}
-
-TEST_F(YardmasterTest, WhatCannotBeStartedForLongIsNotGivenUp) {
-  engine->refuse_starts("no space left on device");
-  const JobNumber job = submit(spec());
-  EXPECT_TRUE(eventually([&] {
-    system.pass(seconds(10));
-    nudge();
-    return record(job).runs >= 20;
-  }));
-  EXPECT_TRUE(becomes(job, "queued"));
-  EXPECT_EQ(record(job).reason, "could not be started: no space left on device");
-  engine->refuse_starts("");
-  EXPECT_TRUE(eventually([&] {
-    system.pass(seconds(10));
-    nudge();
-    return !engine->log().empty();
-  }));
-  engine->report(Kind::started, record(job).run());
-  ASSERT_TRUE(becomes(job, "running"));
-  EXPECT_EQ(record(job).reason, "");
-}
-
-TEST_F(YardmasterTest, AJobMayEndWhileNothingIsDecided) {
-  const JobNumber running = submit(spec(2));
-  run(running);
-  engine->refuse_starts("no space left on device");
-  const JobNumber waits = submit(spec());
-  EXPECT_TRUE(eventually([&] { return record(waits).runs >= 1; }));
-  engine->report(Kind::exited, {running, 1}, 3);
-  ASSERT_TRUE(becomes(running, "failed"));
-  engine->refuse_starts("");
-  EXPECT_TRUE(eventually([&] {
-    system.pass(seconds(1));
-    nudge();
-    return engine->was_told(fmt::format("start {}.{}", waits, record(waits).runs));
-  }));
-}
-
-TEST_F(YardmasterTest, TheClockMayBeSetBack) {
-  const JobNumber job = submit(spec());
-  run(job);
-  system.set_wall_clock_by(Duration{-hours(5).us});
-  engine->report(Kind::exited, {job, 1}, 0);
-  EXPECT_TRUE(becomes(job, "done"));
-  begin();
-  const JobNumber next = submit(spec());
-  run(next);
-  engine->report(Kind::exited, {next, 1}, 0);
-  ASSERT_TRUE(becomes(next, "done"));
-  EXPECT_GE(record(next).submitted, record(job).submitted);
-  EXPECT_GE(record(next).life.state.done.us, 0);
-}
-
 TEST_F(YardmasterTest, ProgressIsKeptAndImprovesTheEstimate) {
   JobSpec named = spec();
   named.model = "ResNet50";
@@ -443,6 +249,47 @@ TEST_F(YardmasterTest, HistoryIsAWorkload) {
   EXPECT_THAT(csv, testing::HasSubstr("id,user,"));
   EXPECT_THAT(csv, testing::HasSubstr("1,ada,"));
   EXPECT_EQ(master->history(kBob)->find("ada"), std::string::npos);
+}
+
+TEST_F(YardmasterTest, OneDependencyNamedTwiceIsOne) {
+  const JobNumber first = submit(spec());
+  JobSpec later = spec();
+  later.after = {first, first};
+  const JobNumber second = submit(later);
+  run(first);
+  engine->report(Kind::exited, {first, 1}, 0);
+  run(second);
+  engine->report(Kind::exited, {second, 1}, 0);
+  ASSERT_TRUE(becomes(second, "done"));
+  EXPECT_FALSE(engine->was_told("start 2.2"));
+}
+
+TEST_F(YardmasterTest, WhatIsAskedForTogetherDoesNotCollide) {
+  for (int round = 0; round < 50; ++round) {
+    const JobNumber first = submit(spec(4));
+    JobSpec later = spec();
+    later.after = {first};
+    const JobNumber second = submit(later);
+    std::thread one([&] { (void)master->cancel(kAda, first); });
+    std::thread two([&] { (void)master->cancel(kAda, second); });
+    const auto third = master->submit(kAda, later);
+    one.join();
+    two.join();
+    if (engine->was_told(fmt::format("start {}.1", first)))
+      engine->report(Kind::exited, {first, 1}, 0);
+    EXPECT_TRUE(becomes(first, "cancelled"));
+    EXPECT_TRUE(becomes(second, "cancelled"));
+    EXPECT_TRUE(!third || becomes(third->number, "cancelled")) << "held for ever";
+  }
+}
+
+TEST_F(YardmasterTest, OthersEventsDoNotKeepOneFromItsOwn) {
+  for (int i = 0; i < 300; ++i) submit(spec(4), kBob);
+  const JobNumber job = submit(spec(4), kAda);
+  begin();
+  const auto events = master->events(kAda, 0, {});
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.front().job, job);
 }
 
 }  // namespace

@@ -33,8 +33,12 @@ auto attempt(const char* what, Work work) -> decltype(work()) {
 
 }  // namespace
 
-Journal::Journal(System& system, std::unique_ptr<Tables> writing, std::unique_ptr<Tables> reading)
-    : system_(system), writing_(std::move(writing)), reading_(std::move(reading)) {}
+Journal::Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
+                 std::unique_ptr<Tables> reading)
+    : system_(system),
+      path_(std::move(path)),
+      writing_(std::move(writing)),
+      reading_(std::move(reading)) {}
 
 Journal::~Journal() = default;
 
@@ -50,7 +54,8 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
     if (version == 0) writing->create();
     auto reading = std::make_unique<Tables>(path, SQLite::OPEN_READONLY);
     reading->db.setBusyTimeout(1000);
-    return std::unique_ptr<Journal>(new Journal(system, std::move(writing), std::move(reading)));
+    return std::unique_ptr<Journal>(
+        new Journal(system, path, std::move(writing), std::move(reading)));
   });
 }
 
@@ -108,6 +113,7 @@ Expected<JobPage> Journal::find(const JobFilter& filter) const {
       texts.push_back(text);
     };
     if (filter.user) require("user = ?", *filter.user);
+    if (filter.uid) where += fmt::format(" AND uid = {}", *filter.uid);
     if (filter.name) require("name = ?", *filter.name);
     if (filter.job_class) require("class = ?", std::string(name(*filter.job_class)));
     if (!filter.states.empty()) {
@@ -133,14 +139,14 @@ Expected<JobPage> Journal::find(const JobFilter& filter) const {
   });
 }
 
-Expected<void> Journal::each_ended(const std::optional<std::string>& user,
+Expected<void> Journal::each_ended(const JobFilter& of,
                                    const std::function<void(const JobRecord&)>& visit) const {
-  const std::lock_guard lock(reading_mutex_);
   return attempt("read", [&]() -> Expected<void> {
-    SQLite::Statement rows(reading_->db, Tables::select_jobs() +
-                                             "WHERE ended IS NOT NULL AND (?1 IS NULL OR user = ?1)"
-                                             " ORDER BY job.number");
-    if (user) rows.bind(1, *user);
+    Tables own(path_, SQLite::OPEN_READONLY);
+    std::string where = "WHERE ended IS NOT NULL AND (?1 IS NULL OR user = ?1)";
+    if (of.uid) where += fmt::format(" AND uid = {}", *of.uid);
+    SQLite::Statement rows(own.db, Tables::select_jobs() + where + " ORDER BY job.number");
+    if (of.user) rows.bind(1, *of.user);
     while (rows.executeStep()) {
       const auto job = Tables::read_job(rows);
       if (!job) return tl::make_unexpected(job.error());
@@ -199,10 +205,12 @@ Expected<std::size_t> Journal::compact(Time ended_before, std::size_t limit,
   if (auto ok = system_.before("journal.compact"); !ok) return tl::make_unexpected(ok.error());
   auto done = attempt("compacted", [&]() -> Expected<std::size_t> {
     std::vector<JobRecord> old;
-    SQLite::Statement rows(writing_->db,
-                           Tables::select_jobs() +
-                               "WHERE ended < ? AND EXISTS (SELECT 1 FROM event WHERE event.job = "
-                               "job.number) ORDER BY ended LIMIT ?");
+    SQLite::Statement rows(
+        writing_->db,
+        Tables::select_jobs() +
+            "WHERE ended >= coalesce((SELECT value FROM setting WHERE key = 'compacted'), 0) + 0 "
+            "AND ended < ? AND EXISTS (SELECT 1 FROM event WHERE event.job = job.number) "
+            "ORDER BY ended LIMIT ?");
     rows.bind(1, ended_before.us);
     rows.bind(2, static_cast<std::int64_t>(limit));
     while (rows.executeStep()) {
@@ -211,10 +219,12 @@ Expected<std::size_t> Journal::compact(Time ended_before, std::size_t limit,
       old.push_back(std::move(*job));
     }
     rows.reset();
+    if (old.empty()) return 0U;
+    for (const JobRecord& job : old) erased(job);  // first: what is stripped is not found again
     SQLite::Transaction transaction(writing_->db);
     for (JobRecord& job : old) writing_->strip(job);
+    writing_->set("compacted", std::to_string(old.back().life.state.since.us));
     transaction.commit();
-    for (const JobRecord& job : old) erased(job);
     return old.size();
   });
   if (done) system_.after("journal.compact");

@@ -50,8 +50,8 @@ class Journal {
   [[nodiscard]] Expected<std::vector<JobRecord>> unfinished() const;
   [[nodiscard]] Expected<std::optional<JobRecord>> find(JobNumber number) const;
   [[nodiscard]] Expected<JobPage> find(const JobFilter& filter) const;
-  /// Every job that has run and ended, by number.
-  Expected<void> each_ended(const std::optional<std::string>& user,
+  /// Every job that has ended, by number, of the filter's user. Takes long, and holds up nobody.
+  Expected<void> each_ended(const JobFilter& of,
                             const std::function<void(const JobRecord&)>& visit) const;
   /// At most `limit`, in order.
   [[nodiscard]] Expected<std::vector<LiveEvent>> events(std::int64_t after,
@@ -69,10 +69,12 @@ class Journal {
 
  private:
   struct Tables;
-  Journal(System& system, std::unique_ptr<Tables> writing, std::unique_ptr<Tables> reading);
+  Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
+          std::unique_ptr<Tables> reading);
   [[nodiscard]] std::int64_t number_of(const std::string& query) const;
 
   System& system_;
+  std::string path_;
   std::unique_ptr<Tables> writing_;
   mutable std::mutex reading_mutex_;
   std::unique_ptr<Tables> reading_;
