@@ -70,9 +70,15 @@ void Yardmaster::launch(JobRecord& job) {
     for (const std::int32_t gpu : worker.gpus) gpus.push_back(gpu);
   note(job, "starting", json{{"run", job.runs}, {"gpus", gpus}}.dump());
   acts_.emplace_back([this, launch = std::move(launch)]() mutable {
-    const JobRecord& started = jobs_.at(launch.id.job);
-    launch.spec = &started.spec;
-    const Expected<void> begun = engine_.start(launch);
+    JobSpec whole = jobs_.at(launch.id.job).spec;
+    Expected<void> begun;
+    if (auto payload = journal_.payload(launch.id.job)) {
+      put_payload(whole, std::move(*payload));
+      launch.spec = &whole;
+      begun = engine_.start(launch);
+    } else {
+      begun = tl::make_unexpected(payload.error());
+    }
     if (!begun) return wait_for_the_machine(jobs_.at(launch.id.job), begun.error().message);
     after_failed_start_ = {};
   });
@@ -91,9 +97,13 @@ void Yardmaster::wait_for_the_machine(JobRecord& job, const std::string& why) {
   note(job, "lost", details_of(job.runs, job.reason));
 }
 
-/// What its user declared, and a last resort for those who ignore it.
+/// What its user declared, and a last resort for those who ignore it. Who has used up its time, or
+/// is ended by an operator, gets no more grace than they are used to.
 void Yardmaster::stop_run(const JobRecord& job) {
-  (void)engine_.stop({job.run(), job.spec.signal, job.spec.grace, options_.kill_wait});
+  constexpr Duration kForcedGrace = seconds(30);
+  const bool forced = job.stopping && job.forced;
+  const Duration grace = forced ? std::min(job.spec.grace, kForcedGrace) : job.spec.grace;
+  (void)engine_.stop({job.run(), job.spec.signal, grace, options_.kill_wait});
 }
 
 /// It was told to end, and that is on disk.
@@ -236,11 +246,9 @@ void Yardmaster::settle_dependents(JobNumber ended, bool done) {
     if (!done) {
       end(*job, EventKind::cancelled,
           fmt::format("job {}, which it waits for, is not done", ended));
-      continue;
+    } else if (--job->waits_for == 0) {
+      release(*job);
     }
-    const bool waits_on = std::ranges::any_of(
-        dependents_, [&](const auto& dependent) { return dependent.second == number; });
-    if (!waits_on) release(*job);
   }
 }
 
@@ -260,7 +268,7 @@ void Yardmaster::end_those_out_of_time() {
   for (const JobNumber number : holding_) {
     JobRecord& job = jobs_.at(number);
     if (job.spec.time.us == 0 || job.stopping || yard_.ran(number, now()) < job.spec.time) continue;
-    job.stopping = job.out_of_time = true;
+    job.stopping = job.forced = job.out_of_time = true;
     job.reason = fmt::format("time limit of {}", format(job.spec.time));
     note(job, "stopping", json{{"reason", job.reason}}.dump());
     stop_for_good(job);
@@ -281,7 +289,10 @@ void Yardmaster::compact() {
 Expected<void> Yardmaster::recover() {
   auto jobs = journal_.unfinished();
   if (!jobs) return tl::make_unexpected(jobs.error());
-  for (JobRecord& job : *jobs) jobs_.emplace(job.number, std::move(job));
+  for (JobRecord& job : *jobs) {
+    ++unfinished_of_[job.owner.uid];
+    jobs_.emplace(job.number, std::move(job));
+  }
   last_number_ = journal_.last_number();
   last_sequence_ = published_ = journal_.last_event();
   next_compaction_ = now() + seconds(10);
@@ -352,8 +363,9 @@ void Yardmaster::hold_what_does_not_fit() {
 }
 
 Expected<void> Yardmaster::find_dependencies(JobRecord& job) {
-  bool waits = false;
-  for (const JobNumber other : job.spec.after) {
+  job.waits_for = 0;
+  const std::set<JobNumber> others(job.spec.after.begin(), job.spec.after.end());
+  for (const JobNumber other : others) {
     Phase phase = Phase::absent;
     if (const JobRecord* known = find(other)) {
       phase = known->phase();
@@ -368,9 +380,9 @@ Expected<void> Yardmaster::find_dependencies(JobRecord& job) {
       return {};
     }
     dependents_.emplace(other, job.number);
-    waits = true;
+    ++job.waits_for;
   }
-  if (!waits) release(job);
+  if (job.waits_for == 0) release(job);
   return {};
 }
 

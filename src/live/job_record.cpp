@@ -98,6 +98,7 @@ void read_life(const json& j, JobRecord& job) {
   job.has_started = j.at("has_started");
   job.left_behind = j.at("left_behind"), job.was_leaving = j.at("was_leaving");
   job.stopping = j.at("stopping"), job.out_of_time = j.at("out_of_time");
+  job.forced = j.at("forced");
   job.quick_returns = j.at("quick_returns");
   job.reason = j.at("reason");
   if (j.contains("exit_status")) job.exit_status = j.at("exit_status").get<int>();
@@ -108,6 +109,17 @@ void read_life(const json& j, JobRecord& job) {
 }
 
 }  // namespace
+
+JobPayload take_payload(JobSpec& spec) {
+  JobPayload payload{std::exchange(spec.script, {}), std::exchange(spec.environment, {})};
+  if (!payload.script.empty()) spec.script = "#!";
+  return payload;
+}
+
+void put_payload(JobSpec& spec, JobPayload payload) {
+  spec.script = std::move(payload.script);
+  spec.environment = std::move(payload.environment);
+}
 
 std::string_view state_name(Phase phase) {
   return phase == Phase::absent ? "held" : name(phase);
@@ -124,6 +136,7 @@ std::string life_to_json(const JobRecord& job) {
          {"was_leaving", job.was_leaving},
          {"stopping", job.stopping},
          {"out_of_time", job.out_of_time},
+         {"forced", job.forced},
          {"quick_returns", job.quick_returns},
          {"reason", job.reason},
          {"yielded_to", json::array()}};

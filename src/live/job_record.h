@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ struct JobRecord {
   bool was_leaving = false;         // ... which it had been told to
   bool stopping = false;            // it has been told to end for good: `reason` says why
   bool out_of_time = false;         // ... and that is why
+  bool forced = false;              // ... and not by its owner: its grace is cut short
+  std::size_t waits_for = 0;        // jobs of spec.after that have not ended; not kept
   std::uint32_t quick_returns = 0;  // how often in a row it came back to the queue at once
   std::optional<int> exit_status;
   std::string reason;  // why it failed or was cancelled: "exit status 3", "time limit of 1h"
@@ -48,6 +51,17 @@ struct JobRecord {
   [[nodiscard]] bool is_held() const { return phase() == Phase::absent; }
   [[nodiscard]] bool has_ended() const { return trainyard::has_ended(phase()); }
 };
+
+/// The large parts of what was submitted, which only a start needs: apart from the record, so that
+/// lists, and the memory of waiting jobs, stay small.
+struct JobPayload {
+  std::string script;
+  std::map<std::string, std::string> environment;
+};
+
+/// Moves them out of a specification; in the script's place remains that there is one.
+JobPayload take_payload(JobSpec& spec);
+void put_payload(JobSpec& spec, JobPayload payload);
 
 /// "held", "queued", "reserved", "starting", "running", "draining", "done", "failed", "cancelled".
 std::string_view state_name(Phase phase);

@@ -10,6 +10,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMostUnfinished = 100'000;  // of one user
+
 template <class... Args>
 tl::unexpected<Refusal> refuse(Refusal::Kind kind, fmt::format_string<Args...> format,
                                Args&&... args) {
@@ -33,6 +35,10 @@ Answer<void> Yardmaster::check(const Identity& who, const JobSpec& spec) const {
   if (options_.only_uid && who.uid != *options_.only_uid)
     return refuse(Refusal::Kind::forbidden,
                   "this daemon is not root's and runs jobs of its own user only");
+  if (const auto open = unfinished_of_.find(who.uid);
+      open != unfinished_of_.end() && open->second >= kMostUnfinished)
+    return refuse(Refusal::Kind::conflict,
+                  "you have {} jobs that have not ended, which is the most", kMostUnfinished);
   if (const std::string why = yard_.misfit(spec); !why.empty())
     return refuse(Refusal::Kind::invalid, "this job could never run here: it {}", why);
   return check_dependencies(who, spec);
@@ -62,9 +68,10 @@ Answer<Submitted> Yardmaster::submit(const Identity& who, JobSpec spec) {
   Submitted submitted;
   submitted.warnings = warnings(job->spec);
   Command command;
-  command.stage = [this, job](JournalChange& change) -> Answer<void> {
+  auto number = std::make_shared<JobNumber>(0);
+  command.stage = [this, job, number](JournalChange& change) -> Answer<void> {
     if (auto ok = check(job->owner, job->spec); !ok) return ok;
-    job->number = ++last_number_;
+    job->number = *number = ++last_number_;
     if (job->spec.name.empty()) job->spec.name = fmt::format("job-{}", job->number);
     job->submitted = job->life.state.since = now();
     change.submitted.push_back(job.get());
@@ -73,11 +80,13 @@ Answer<Submitted> Yardmaster::submit(const Identity& who, JobSpec spec) {
   };
   command.take_effect = [this, job] {
     ++counters_.submitted;
-    JobRecord& record = jobs_.emplace(job->number, *job).first->second;
+    (void)take_payload(job->spec);
+    JobRecord& record = jobs_.emplace(job->number, std::move(*job)).first->second;
+    ++unfinished_of_[record.owner.uid];
     (void)find_dependencies(record);  // unreadable now: it is held until the next start
   };
   if (auto done = ask(std::move(command)); !done) return tl::make_unexpected(done.error());
-  submitted.number = job->number;
+  submitted.number = *number;
   return submitted;
 }
 
@@ -96,6 +105,7 @@ Answer<void> Yardmaster::cancel(const Identity& who, JobNumber number) {
     *job = found->second;
     job->stopping = true;
     job->reason = fmt::format("cancelled by {}", who.user);
+    job->forced = who.uid != job->owner.uid;
     change.changed.push_back(job.get());
     change.events.push_back(event_of(*job, "cancelling", json{{"by", who.user}}.dump()));
     return {};
@@ -105,6 +115,7 @@ Answer<void> Yardmaster::cancel(const Identity& who, JobNumber number) {
     if (known == nullptr || known->has_ended() || known->stopping || job->number == 0) return;
     known->stopping = true;
     known->reason = job->reason;
+    known->forced = job->forced;
     stop_for_good(*known);
   };
   return ask(std::move(command));

@@ -206,7 +206,7 @@ TEST_F(YardmasterTest, WhatEndedWhileNobodyWatchedHasItsTime) {
   ASSERT_TRUE(eventually([&] { return record(job).has_ended(); }));
   // Either order of report and time limit is possible here, but never both.
   std::string ends;
-  for (const LiveEvent& event : master->events(kAda, 0, {}))
+  for (const LiveEvent& event : master->events(kAda, 0, {}).events)
     if (event.kind == "done" || event.kind == "failed" || event.kind == "cancelled")
       ends += event.kind + " ";
   EXPECT_TRUE(ends == "done " || ends == "failed ") << ends;

@@ -126,8 +126,11 @@ class Service {
 
   /// Events after this number that may be shown to `who`, 256 at most; waits up to `patience` for
   /// the first. What happened longer ago than is kept is left out.
-  virtual std::vector<LiveEvent> events(const Identity& who, std::int64_t after,
-                                        Duration patience) = 0;
+  struct EventPage {
+    std::vector<LiveEvent> events;
+    std::int64_t reached = 0;  // whether or not it was shown: where to go on
+  };
+  virtual EventPage events(const Identity& who, std::int64_t after, Duration patience) = 0;
   [[nodiscard]] virtual std::int64_t last_event() const = 0;
   [[nodiscard]] virtual Counters counters() const = 0;
 };

@@ -133,6 +133,7 @@ class HandEngine : public Engine {
   void report(RunReport::Kind kind, RunId id, int exit_status = 0) {
     RunReport made;
     made.kind = kind, made.id = id, made.exit_status = exit_status;
+    made.at = Time::never();  // just now, whatever the test's clock says
     report(std::move(made));
   }
   /// "start 1.1", "stop 1.1" ... in the order in which they were told.

@@ -40,12 +40,16 @@ Answer<JobRecord> Yardmaster::visible(const Identity& who, JobNumber number) con
   JobRecord& job = **found;
   if (who.role != Role::operator_ && (who.user != job.owner.user || who.uid != job.owner.uid))
     return not_found(number);
-  job.spec.environment.clear();
   return std::move(job);
 }
 
 Answer<JobRecord> Yardmaster::job(const Identity& who, JobNumber number) {
-  return visible(who, number);
+  auto job = visible(who, number);
+  if (!job) return job;
+  auto payload = journal_.payload(number);
+  if (!payload) return unreadable(payload.error());
+  job->spec.script = std::move(payload->script);
+  return job;
 }
 
 Answer<JobPage> Yardmaster::jobs(const Identity& who, const JobFilter& asked) {
@@ -57,7 +61,6 @@ Answer<JobPage> Yardmaster::jobs(const Identity& who, const JobFilter& asked) {
   }
   auto page = journal_.find(filter);
   if (!page) return unreadable(page.error());
-  for (JobRecord& job : page->jobs) job.spec.environment.clear();
   return std::move(*page);
 }
 

@@ -192,7 +192,11 @@ bool Yardmaster::write_down() {
   ++counters_.journal_commits;
   changed_.clear();
   publish(std::exchange(happened_, {}));
-  for (const JobNumber number : std::exchange(over_, {})) jobs_.erase(number);
+  for (const JobNumber number : std::exchange(over_, {})) {
+    const auto job = jobs_.find(number);
+    --unfinished_of_[job->second.owner.uid];
+    jobs_.erase(job);
+  }
   return true;
 }
 
@@ -253,8 +257,7 @@ std::int64_t Yardmaster::last_event() const {
   return published_;
 }
 
-std::vector<LiveEvent> Yardmaster::events(const Identity& who, std::int64_t after,
-                                          Duration patience) {
+Service::EventPage Yardmaster::events(const Identity& who, std::int64_t after, Duration patience) {
   constexpr std::size_t kAtOnce = 256;
   const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(patience.us);
   std::vector<LiveEvent> found;
@@ -281,7 +284,7 @@ std::vector<LiveEvent> Yardmaster::events(const Identity& who, std::int64_t afte
     if (!older || older->empty()) break;
     for (const LiveEvent& event : *older) take(event);
   }
-  return found;
+  return {std::move(found), after};
 }
 
 }  // namespace trainyard

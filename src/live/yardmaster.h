@@ -68,8 +68,7 @@ class Yardmaster final : public Service {
   Answer<ClusterView> cluster(const Identity& who) override;
   Answer<PolicyView> policy(const Identity& who) override;
   Answer<std::string> history(const Identity& who) override;
-  std::vector<LiveEvent> events(const Identity& who, std::int64_t after,
-                                Duration patience) override;
+  EventPage events(const Identity& who, std::int64_t after, Duration patience) override;
   [[nodiscard]] std::int64_t last_event() const override;
   [[nodiscard]] Counters counters() const override;
 
@@ -163,6 +162,7 @@ class Yardmaster final : public Service {
   /// every change of it.
   std::map<JobNumber, JobRecord> jobs_;
   std::multimap<JobNumber, JobNumber> dependents_;  // who waits for it
+  std::map<uid_t, std::size_t> unfinished_of_;      // jobs, by user
   std::set<MachineId> closed_;
   JobNumber last_number_ = 0;
   std::set<JobNumber> holding_;  // those of jobs_ that hold GPUs

@@ -148,8 +148,8 @@ TEST_F(YardmasterTest, AUserHandlesAndSeesWhatIsTheirs) {
   of_ada.user = "ada";
   EXPECT_TRUE(master->jobs(kBob, of_ada)->jobs.empty());
   EXPECT_EQ(master->jobs(kOperator, of_ada)->jobs.size(), 1U);
-  EXPECT_TRUE(master->events(kBob, 0, {}).empty());
-  EXPECT_FALSE(master->events(kAda, 0, {}).empty());
+  EXPECT_TRUE(master->events(kBob, 0, {}).events.empty());
+  EXPECT_FALSE(master->events(kAda, 0, {}).events.empty());
   // The name alone does not do: it is the kernel's number that counts.
   EXPECT_EQ(master->cancel(person("ada", 1002), job).error().kind, Refusal::Kind::not_found);
   JobSpec after = spec();
@@ -229,14 +229,14 @@ TEST_F(YardmasterTest, EventsComeInOrderAndAreKept) {
   ASSERT_TRUE(becomes(job, "done"));
   const auto kinds = [&] {
     std::string text;
-    for (const LiveEvent& event : master->events(kAda, 0, {})) text += event.kind + " ";
+    for (const LiveEvent& event : master->events(kAda, 0, {}).events) text += event.kind + " ";
     return text;
   };
   EXPECT_EQ(kinds(), "submitted queued starting running done ");
   begin();
   EXPECT_EQ(kinds(), "submitted queued starting running done ");
-  EXPECT_EQ(master->events(kAda, 4, {}).size(), 1U);
-  EXPECT_TRUE(master->events(kAda, 5, {}).empty());
+  EXPECT_EQ(master->events(kAda, 4, {}).events.size(), 1U);
+  EXPECT_TRUE(master->events(kAda, 5, {}).events.empty());
 }
 
 TEST_F(YardmasterTest, HistoryIsAWorkload) {
@@ -287,7 +287,7 @@ TEST_F(YardmasterTest, OthersEventsDoNotKeepOneFromItsOwn) {
   for (int i = 0; i < 300; ++i) submit(spec(4), kBob);
   const JobNumber job = submit(spec(4), kAda);
   begin();
-  const auto events = master->events(kAda, 0, {});
+  const auto events = master->events(kAda, 0, {}).events;
   ASSERT_FALSE(events.empty());
   EXPECT_EQ(events.front().job, job);
 }

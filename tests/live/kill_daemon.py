@@ -48,12 +48,15 @@ class Scene:
             twice = [line for line, n in counts.items() if n > 1]
             assert not twice, f"{context}: {twice}"
         ends = collections.Counter(int(line.split()[1]) for line in lines if line.startswith("end "))
+        gone = {int(line.split()[1]) for line in lines if line.startswith("cancel ")}
+        waits = {int(line.split()[1]): int(line.split()[2]) for line in lines if line.startswith("after ")}
         for job, state in states.items():
             phase, pauses = state.split()[:2]
             if phase == "done":  # one that ends while it is asked to leave counts as paused, and runs again
                 assert 1 <= ends[job] <= 1 + int(pauses), f"{context}: job {job} ended {ends[job]} times: {state}"
             else:
-                assert phase == "cancelled", f"{context}: job {job} is {state}"
+                asked_for = job in gone or waits.get(job) in gone or job not in acknowledged
+                assert phase == "cancelled" and asked_for, f"{context}: job {job} is {state}"
         return len(states)
 
     def remove(self):

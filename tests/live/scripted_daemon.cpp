@@ -9,8 +9,9 @@
 //   has ended
 //
 // Jobs write "start JOB RUN", "end JOB RUN" and, if another run of the same job is alive, "OVERLAP"
-// into LEDGER; the script writes "ack JOB" when a submission was acknowledged. `submit` prints how
-// many points there were, `finish` a line "JOB STATE PAUSES REASON" for every job.
+// into LEDGER; the script writes "ack JOB" when a submission was acknowledged, "after JOB OTHER",
+// and "cancel JOB" before it asks for that. `submit` prints how many points there were, `finish` a
+// line "JOB STATE PAUSES REASON" for every job.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -94,6 +95,18 @@ JobNumber submit(Daemon& daemon, const JobSpec& spec) {
   return done->number;
 }
 
+/// Waits for that one. If that one is cancelled just now, it may be refused.
+void submit_after(Daemon& daemon, JobSpec spec, JobNumber other) {
+  spec.after = {other};
+  const auto done = daemon.service().submit(kMe, spec);
+  if (done) write_line(fmt::format("ack {0}\nafter {0} {1}", done->number, other));
+}
+
+void cancel(Daemon& daemon, JobNumber number) {
+  write_line(fmt::format("cancel {}", number));
+  (void)daemon.service().cancel(kMe, number);
+}
+
 std::string state_of(Daemon& daemon, JobNumber number) {
   const auto record = daemon.service().job(kMe, number);
   return record ? std::string(state_name(record->phase())) : "unknown";
@@ -120,15 +133,14 @@ void run_script(Daemon& daemon) {
     const JobNumber batch = submit(daemon, job(kPausable, 2));
     wait_until([&] { return state_of(daemon, batch) == "running"; });
     const JobNumber trial = submit(daemon, job("true", 2, JobClass::trial));
-    JobSpec later = job("true", 1);
-    later.after = {trial};
-    submit(daemon, later);
+    submit_after(daemon, job("true", 1), trial);
     JobSpec pair = job("true", 1);
     pair.workers = 2;
     pair.command[2] = "test $RANK = 1 || { " + pair.command[2] + "; }";
     submit(daemon, pair);
     const JobNumber unwanted = submit(daemon, job("sleep 5", 1));
-    (void)service.cancel(kMe, unwanted);
+    submit_after(daemon, job("true", 1), unwanted);
+    cancel(daemon, unwanted);
     (void)service.drain(kMe, machine);
     const JobNumber patient = submit(daemon, job("true", 1));
     (void)service.resume(kMe, machine);
@@ -150,7 +162,8 @@ void flood(Daemon& daemon, std::uint64_t seed) {
         const JobNumber number =
             trial ? submit(daemon, job("true", gpus, JobClass::trial))
                   : submit(daemon, job(random.below(4) > 0 ? "sleep 0.01" : kPausable, gpus));
-        if (random.below(5) == 0) (void)daemon.service().cancel(kMe, number);
+        if (random.below(4) == 0) submit_after(daemon, job("true", 1), number);
+        if (random.below(5) == 0) cancel(daemon, number);
       }
     });
   for (std::thread& caller : callers) caller.join();

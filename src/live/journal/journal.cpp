@@ -103,6 +103,19 @@ Expected<std::optional<JobRecord>> Journal::find(JobNumber number) const {
   });
 }
 
+Expected<JobPayload> Journal::payload(JobNumber number) const {
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<JobPayload> {
+    SQLite::Statement& row = reading_->statement("SELECT payload FROM payload WHERE number = ?");
+    row.bind(1, number);
+    if (!row.executeStep()) return JobPayload{};
+    const nlohmann::json j = nlohmann::json::parse(row.getColumn(0).getString(), nullptr, false);
+    row.reset();
+    if (j.is_discarded()) return fail("job {}: its script and environment cannot be read", number);
+    return JobPayload{j.at("script"), j.at("environment")};
+  });
+}
+
 Expected<JobPage> Journal::find(const JobFilter& filter) const {
   const std::lock_guard lock(reading_mutex_);
   return attempt("read", [&]() -> Expected<JobPage> {
@@ -222,7 +235,7 @@ Expected<std::size_t> Journal::compact(Time ended_before, std::size_t limit,
     if (old.empty()) return 0U;
     for (const JobRecord& job : old) erased(job);  // first: what is stripped is not found again
     SQLite::Transaction transaction(writing_->db);
-    for (JobRecord& job : old) writing_->strip(job);
+    for (const JobRecord& job : old) writing_->strip(job);
     writing_->set("compacted", std::to_string(old.back().life.state.since.us));
     transaction.commit();
     return old.size();

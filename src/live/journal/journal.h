@@ -50,6 +50,8 @@ class Journal {
   [[nodiscard]] Expected<std::vector<JobRecord>> unfinished() const;
   [[nodiscard]] Expected<std::optional<JobRecord>> find(JobNumber number) const;
   [[nodiscard]] Expected<JobPage> find(const JobFilter& filter) const;
+  /// Empty when it is no longer kept. Records are found without it.
+  [[nodiscard]] Expected<JobPayload> payload(JobNumber number) const;
   /// Every job that has ended, by number, of the filter's user. Takes long, and holds up nobody.
   Expected<void> each_ended(const JobFilter& of,
                             const std::function<void(const JobRecord&)>& visit) const;
@@ -62,8 +64,8 @@ class Journal {
   [[nodiscard]] Time last_time() const;
   [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
 
-  /// Forgets of jobs that ended before then: their events, and the environment and script they were
-  /// submitted with. `limit` jobs at most; how many there were. `erased` is told each.
+  /// Forgets of jobs that ended before then: their events and their payload. `limit` jobs at most;
+  /// how many there were. `erased` is told each.
   Expected<std::size_t> compact(Time ended_before, std::size_t limit,
                                 const std::function<void(const JobRecord&)>& erased);
 

@@ -56,6 +56,7 @@ class JournalTest : public testing::Test {
 
 TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   JobRecord job = record(7);
+  job.spec.script = "#!/bin/sh\necho it\n";
   job.life.state.phase = Phase::reserved, job.life.state.pauses = 2;
   job.life.state.since = Time{9};
   job.life.state.first_start = Time{5};
@@ -76,7 +77,11 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   ASSERT_TRUE(found) << found.error().message;
   ASSERT_EQ(found->size(), 1U);
   const JobRecord& same = found->front();
-  EXPECT_EQ(same.spec, job.spec);
+  EXPECT_TRUE(same.spec.environment.empty()) << "it is kept apart";
+  EXPECT_EQ(same.spec.script, "#!");
+  JobSpec whole = same.spec;
+  put_payload(whole, *journal->payload(7));
+  EXPECT_EQ(whole, job.spec);
   EXPECT_EQ(same.owner.user, "ada");
   EXPECT_EQ(same.owner.uid, 1001U);
   EXPECT_EQ(same.owner.gid, 1002U);
@@ -165,8 +170,8 @@ TEST_F(JournalTest, CompactionForgetsWhatIsOldAndKeepsHistory) {
                                      [&](const JobRecord& job) { erased.push_back(job.number); });
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(erased, std::vector<JobNumber>{1});
-  EXPECT_TRUE((*journal->find(1))->spec.environment.empty());
-  EXPECT_FALSE((*journal->find(2))->spec.environment.empty());
+  EXPECT_TRUE(journal->payload(1)->environment.empty());
+  EXPECT_FALSE(journal->payload(2)->environment.empty());
   EXPECT_EQ(journal->events(0, 100)->size(), 2U);
   EXPECT_EQ(journal->last_event(), 3);
   std::size_t ended = 0;

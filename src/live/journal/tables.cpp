@@ -26,6 +26,7 @@ void Journal::Tables::create() {
     CREATE INDEX job_name ON job (name, number);
     CREATE INDEX job_state ON job (state, number);
     CREATE TABLE spec (number INTEGER PRIMARY KEY, spec TEXT NOT NULL);
+    CREATE TABLE payload (number INTEGER PRIMARY KEY, payload TEXT NOT NULL);
     CREATE TABLE event (
       sequence INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL,
       job INTEGER NOT NULL, user TEXT NOT NULL, details TEXT NOT NULL);
@@ -48,10 +49,17 @@ void Journal::Tables::insert(const JobRecord& job) {
   row.bind(8, job.submitted.us);
   row.bind(9, life_to_json(job));
   row.exec();
+  JobSpec small = job.spec;
+  const JobPayload payload = take_payload(small);
   SQLite::Statement& spec = statement("INSERT INTO spec VALUES (?, ?)");
   spec.bind(1, job.number);
-  spec.bind(2, to_json(job.spec).dump());
+  spec.bind(2, to_json(small).dump());
   spec.exec();
+  SQLite::Statement& large = statement("INSERT INTO payload VALUES (?, ?)");
+  large.bind(1, job.number);
+  large.bind(
+      2, nlohmann::json{{"script", payload.script}, {"environment", payload.environment}}.dump());
+  large.exec();
 }
 
 void Journal::Tables::update(const JobRecord& job) {
@@ -79,18 +87,14 @@ void Journal::Tables::insert(const LiveEvent& event) {
   row.exec();
 }
 
-void Journal::Tables::strip(JobRecord& job) {
+void Journal::Tables::strip(const JobRecord& job) {
   SQLite::Statement& events =
       statement("DELETE FROM event WHERE job = ? AND sequence < (SELECT max(sequence) FROM event)");
   events.bind(1, job.number);
   events.exec();
-  job.spec.environment.clear();
-  job.spec.script.clear();
-  if (job.spec.command.empty()) job.spec.command = {"(script)"};
-  SQLite::Statement& spec = statement("UPDATE spec SET spec = ? WHERE number = ?");
-  spec.bind(1, to_json(job.spec).dump());
-  spec.bind(2, job.number);
-  spec.exec();
+  SQLite::Statement& payload = statement("DELETE FROM payload WHERE number = ?");
+  payload.bind(1, job.number);
+  payload.exec();
 }
 
 void Journal::Tables::set(const std::string& key, const std::string& value) {

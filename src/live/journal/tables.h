@@ -1,7 +1,8 @@
 // The tables of the journal, and a connection to them with its prepared statements.
 //
 //   job      a row for each job; `ended` is null until it has, `life` changes with every phase
-//   spec     what was submitted, apart, so that lists need not read it
+//   spec     what was submitted, but for
+//   payload  script and environment, which only a start needs
 //   event    what happened, in order
 //   setting  the policy, and what operators said of machines
 #pragma once
@@ -28,12 +29,13 @@ struct Journal::Tables {
   SQLite::Statement& statement(const std::string& sql);
 
   void create();
+  /// Its payload goes into a table of its own.
   void insert(const JobRecord& job);
   void update(const JobRecord& job);
   void insert(const LiveEvent& event);
   /// Of a job that ended long ago: its events go (but the last of all, whose number is taken), and
-  /// what it was submitted with is reduced to what history needs.
-  void strip(JobRecord& job);
+  /// its payload.
+  void strip(const JobRecord& job);
   void set(const std::string& key, const std::string& value);
 
   /// From a row of `select_jobs`.

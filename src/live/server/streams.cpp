@@ -74,14 +74,13 @@ class EventStream {
       part = ": events follow\n\n";  // so that the client knows at once that it is connected
       return true;
     }
-    const auto events = service_.events(who_, after_, seconds(1));
-    for (const LiveEvent& event : events) {
-      after_ = event.sequence;
+    const auto page = service_.events(who_, after_, seconds(1));
+    after_ = page.reached;
+    for (const LiveEvent& event : page.events)
       part += fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.sequence, event.kind,
                           dump(to_json(event)));
-    }
     const auto now = std::chrono::steady_clock::now();
-    if (!events.empty()) {
+    if (!page.events.empty()) {
       last_ = now;
     } else if (now - last_ >= std::chrono::microseconds(kHeartbeat.us)) {
       part = ": still here\n\n";

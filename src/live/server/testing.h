@@ -102,13 +102,13 @@ class FakeService : public Service {
   Answer<std::string> history(const Identity& /*who*/) override {
     return std::string("id,submit,duration\n");
   }
-  std::vector<LiveEvent> events(const Identity& /*who*/, std::int64_t after,
-                                Duration patience) override {
+  EventPage events(const Identity& /*who*/, std::int64_t after, Duration patience) override {
     std::unique_lock lock(mutex_);
     happened_.wait_for(lock, std::chrono::microseconds(patience.us),
                        [&] { return static_cast<std::int64_t>(events_.size()) > after; });
-    if (static_cast<std::int64_t>(events_.size()) <= after) return {};
-    return {events_.begin() + after, events_.end()};
+    const auto all = static_cast<std::int64_t>(events_.size());
+    if (all <= after) return {{}, after};
+    return {{events_.begin() + after, events_.end()}, all};
   }
   [[nodiscard]] std::int64_t last_event() const override {
     const std::lock_guard lock(mutex_);
