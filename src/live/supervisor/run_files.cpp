@@ -17,7 +17,7 @@ constexpr std::size_t kStartedBytes = 32;
 
 /// Made with blanks, which JSON allows behind what is written over them later.
 Expected<Descriptor> reserve(const std::string& path, std::size_t bytes, int flags) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644));
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600));
   if (!file) return fail("{}: cannot be made: {}", path, std::strerror(errno));
   if (!write_all(file.get(), std::string(bytes, ' ')))
     return fail("{}: cannot be written: {}", path, std::strerror(errno));
@@ -29,7 +29,7 @@ Expected<Descriptor> reserve(const std::string& path, std::size_t bytes, int fla
 Expected<BegunRun> begin_run(const std::string& directory) {
   const std::string path = directory + "/lock";
   BegunRun begun;
-  begun.lock = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  begun.lock = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   struct flock all {};
   all.l_type = F_WRLCK;
   if (!begun.lock || ::fcntl(begun.lock.get(), F_SETLK, &all) != 0)

@@ -1,12 +1,14 @@
-// What passes between the engine and a run's supervisor, as files in the run's directory:
+// What passes between the engine and a run's supervisor, as files in the run's directory. Only the
+// daemon's user may open them (0600): who could open the lock could take it, and pass for the
+// supervisor.
 //
-//   run.json   what to run; written before the supervisor is started (0600: it holds the user's
-//              environment)
+//   run.json   what to run, with the user's environment; written before the supervisor is started
 //   started    made by whoever comes first: the supervisor before it starts a worker, or a daemon
 //              that finds it missing after a restart and thereby makes sure that no worker ever
 //              starts. Blank until all workers run, then the time.
 //   lock       held by the supervisor as long as it lives (fcntl: the kernel tells whose it is)
-//   stop       the job is asked to leave, and how; the job's own processes may look for it
+//   stop       the job is asked to leave, and how; the job's own processes may look whether
+//              it exists
 //   exit.json  how it ended, when nothing of it is left
 //   out.W.N    what worker W wrote, see log_segments.h
 //   job/       the job's own: report.json, requeue

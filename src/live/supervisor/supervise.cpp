@@ -83,9 +83,19 @@ RunEnd Supervisor::run(Descriptor started) {
 }
 
 Expected<void> Supervisor::start_workers() {
+  const StartPatience patience{.is_stopped = [this] {
+    on_signal();
+    return stop_.has_begun();
+  }};
   for (std::size_t rank = 0; rank < plan_.gpus.size(); ++rank) {
     const auto number = static_cast<std::int32_t>(rank);
-    auto process = start_worker(plan_, number, cgroup_);
+    auto process = start_worker(plan_, number, cgroup_, patience);
+    if (!process && stop_.has_begun()) {
+      // That it did not begin is no fault of the job, which may be run again.
+      status_ = 128 + SIGKILL;
+      why_ = process.error().message;
+      return {};
+    }
     if (!process) return tl::make_unexpected(process.error());
     workers_.push_back({.pid = process->pid,
                         .output = std::move(process->output),

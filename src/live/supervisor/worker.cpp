@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/close_range.h>
+#include <linux/keyctl.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 
@@ -21,6 +24,7 @@ namespace trainyard {
 namespace {
 
 constexpr int kPipeBytes = 1 << 20;
+constexpr int kLookAgainMs = 50;
 
 /// How far a process on its way to the user's program came, and what stopped it.
 struct Failure {
@@ -45,8 +49,16 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+/// An empty one: that of the daemon holds root's keys. Where the calls do not exist, or are
+/// forbidden as in containers, the job cannot get at them either.
+bool leave_session_keyring() {
+  return ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0 || errno == ENOSYS ||
+         errno == EPERM;
+}
+
 bool become_user(const RunPlan& plan) {
   if (::geteuid() != 0) return ::getuid() == plan.uid;
+  if (!leave_session_keyring()) return false;
   if (::setgroups(plan.groups.size(), plan.groups.data()) != 0) return false;
   if (::setresgid(plan.gid, plan.gid, plan.gid) != 0) return false;
   if (::setresuid(plan.uid, plan.uid, plan.uid) != 0) return false;
@@ -166,10 +178,26 @@ Expected<Pipe> output_pipe(const RunPlan& plan) {
   return pipe;
 }
 
+/// Until it has failed, or runs its program and so has closed the pipe. It may do neither: it is
+/// the user's process by now, to be halted like any other.
+Expected<void> wait_for_outcome(int failures, const RunPlan& plan, const StartPatience& patience) {
+  using std::chrono::steady_clock;
+  const auto deadline = steady_clock::now() + std::chrono::microseconds(patience.limit.us);
+  pollfd outcome{.fd = failures, .events = POLLIN, .revents = 0};
+  while (::poll(&outcome, 1, kLookAgainMs) <= 0) {
+    if (patience.is_stopped()) return fail("a worker was stopped before it began");
+    if (steady_clock::now() >= deadline)
+      return fail(
+          "a worker did not begin within {}: is its directory {} on a file system that hangs?",
+          format(patience.limit), quoted(plan.directory));
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
-                                     const RunCgroup& cgroup) {
+                                     const RunCgroup& cgroup, const StartPatience& patience) {
   auto output = output_pipe(plan), failures = make_pipe();
   if (!output) return tl::make_unexpected(output.error());
   if (!failures) return tl::make_unexpected(failures.error());
@@ -191,6 +219,10 @@ Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
     ::_exit(127);
   }
   failures->write.reset();
+  if (auto ok = wait_for_outcome(failures->read.get(), plan, patience); !ok) {
+    ::kill(pid, SIGKILL);
+    return tl::make_unexpected(ok.error());
+  }
   Failure failure;
   ssize_t got = 0;
   do got = ::read(failures->read.get(), &failure, sizeof failure);

@@ -5,8 +5,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 
 #include "base/error.h"
+#include "base/time.h"
 #include "live/supervisor/cgroup.h"
 #include "live/supervisor/files.h"
 #include "live/supervisor/run_plan.h"
@@ -18,9 +20,15 @@ struct WorkerProcess {
   Descriptor output;  // what it writes, to be read; does not block
 };
 
+/// How long a process may take to become the user's program.
+struct StartPatience {
+  Duration limit = seconds(30);
+  std::function<bool()> is_stopped;  // asked meanwhile: whether it is to begin no more
+};
+
 /// Returns when the program runs, or says why it does not. The process dies with the one that
-/// starts it.
+/// starts it. One that took too long is killed, and left to be reaped: that may take long too.
 Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
-                                     const RunCgroup& cgroup);
+                                     const RunCgroup& cgroup, const StartPatience& patience);
 
 }  // namespace trainyard

@@ -80,10 +80,11 @@ TEST_P(LocalEngineAdopt, ASupervisorThatComesLateStartsNothing) {
   // The daemon died between making the directory and starting the supervisor, or the machine is so
   // slow that the supervisor has not begun when the next daemon looks.
   const JobSpec spec = shell("echo started > " + root_ + "/evidence");
-  const auto plan = plan_run(launch({5, 1}, spec),
+  Trash trash(state_ + "/trash");
+  const auto plan = plan_run(launch({5, 1}, spec), account_of(ourselves()).value(),
                              {.state = state_, .host = "here", .cgroups = {}, .cgroup = {}});
   ASSERT_TRUE(plan);
-  ASSERT_TRUE(make_run_directory(*plan, ""));
+  ASSERT_TRUE(make_run_directory(*plan, "", trash));
   adopt({5, 1});
   EXPECT_EQ(wait_for_end({5, 1}).kind, Kind::lost);
   for (const char* when : {"before", "after"}) {
@@ -99,9 +100,10 @@ TEST_P(LocalEngineAdopt, ASupervisorThatComesLateStartsNothing) {
 
 TEST_P(LocalEngineAdopt, OfManySupervisorsOneStartsTheRun) {
   const JobSpec spec = shell("echo once >> " + root_ + "/evidence; sleep 0.2");
-  const auto plan = plan_run(launch({5, 1}, spec),
+  Trash trash(state_ + "/trash");
+  const auto plan = plan_run(launch({5, 1}, spec), account_of(ourselves()).value(),
                              {.state = state_, .host = "here", .cgroups = {}, .cgroup = {}});
-  ASSERT_TRUE(plan && make_run_directory(*plan, ""));
+  ASSERT_TRUE(plan && make_run_directory(*plan, "", trash));
   std::vector<Descriptor> all;
   for (int i = 0; i < 8; ++i) {
     auto one = spawn_supervisor(supervisor_program(), directory({5, 1}));

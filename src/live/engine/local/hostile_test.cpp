@@ -1,8 +1,12 @@
 // Jobs that print without end, fill the disk, take more than their part, or look where they should
 // not.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <linux/keyctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <csignal>
 #include <fstream>
@@ -136,22 +140,88 @@ TEST_F(LocalEngineHostile, NobodySeesWhatIsAnothers) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can run as somebody else";
   JobSpec secret;
   secret.script =
-      "#!/bin/sh\necho secret; echo secret > $TRAINYARD_CHECKPOINT_DIR/model; sleep 1000\n";
+      "#!/bin/sh\ntrap : USR1; echo secret; echo secret > $TRAINYARD_CHECKPOINT_DIR/model; "
+      "while :; do sleep 0.1; done\n";
   secret.environment = {{"TOKEN", "secret"}};
   start({1, 1}, secret);
   ASSERT_TRUE(printed({1, 1}, "secret"));
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(state_ + "/checkpoints/1/model"); }));
+  // It does not leave when asked, so that all its files are there.
+  stop({1, 1}, SIGUSR1, seconds(1000));
+  for (const char* name : {"/lock", "/started", "/exit.part", "/stop"})
+    ASSERT_TRUE(std::filesystem::exists(directory({1, 1}) + name)) << name;
   JobSpec spy =
       shell("cd " + state_ +
             "; for f in runs/1.1/run.json runs/1.1/script runs/1.1/out.0.0 runs/1.1/job "
+            "runs/1.1/lock runs/1.1/started runs/1.1/exit.part runs/1.1/stop "
             "checkpoints/1 checkpoints/1/model runs/1.1 runs checkpoints . trash; do "
             "cat $f >/dev/null 2>&1 && echo read $f; ls $f >/dev/null 2>&1 && "
             "[ -d $f ] && echo listed $f; touch $f/x 2>/dev/null && echo made in $f; done; "
-            "ls -l runs/1.1/script; exit 0");
+            "ls -l runs/1.1/script; [ -e runs/1.1/stop ] && echo asked to leave; exit 0");
   EXPECT_EQ(run_as(nobody(), {2, 1}, spy).exit_status, 0);
   const std::string text = output({2, 1});
   EXPECT_THAT(text, HasSubstr("-r-x------")) << "or the spy saw nothing at all";
+  EXPECT_THAT(text, HasSubstr("asked to leave")) << "a job's library looks whether the file exists";
   for (const char* word : {"read", "listed", "made"}) EXPECT_THAT(text, Not(HasSubstr(word)));
+}
+
+TEST_F(LocalEngineHostile, RootsKeysAreNotHandedOn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can run as somebody else";
+  // What the supervisor, and so its workers, would inherit. A process sees in /proc/keys what it
+  // holds.
+  const std::string name = "trainyard-test-" + std::to_string(::getpid());
+  if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, name.c_str()) < 0)
+    GTEST_SKIP() << "there are no keyrings here: " << std::strerror(errno);
+  ASSERT_THAT(read_small_file("/proc/keys").value_or(""), HasSubstr(name));
+  EXPECT_EQ(run_as(nobody(), {1, 1}, shell("cat /proc/keys; echo all")).exit_status, 0);
+  EXPECT_THAT(output({1, 1}), testing::EndsWith("all\n"));
+  EXPECT_THAT(output({1, 1}), HasSubstr("_ses")) << "its own, or it saw nothing at all";
+  EXPECT_THAT(output({1, 1}), Not(HasSubstr(name)));
+}
+
+TEST_F(LocalEngineHostile, ALockForReadingIsNoSupervisors) {
+  const std::string run = root_ + "/run";
+  std::filesystem::create_directory(run);
+  ASSERT_TRUE(create_file(run + "/lock", "", 0600));
+  for (const int type : {F_RDLCK, F_WRLCK}) {
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t holder = ::fork();
+    ASSERT_GE(holder, 0);
+    if (holder == 0) {
+      struct flock all {};
+      all.l_type = static_cast<short>(type);
+      const int file = ::open((run + "/lock").c_str(), O_RDWR);
+      const char ok = ::fcntl(file, F_SETLK, &all) == 0 ? 'y' : 'n';
+      std::ignore = ::write(ready[1], &ok, 1);
+      for (;;) ::pause();
+    }
+    char ok = 0;
+    EXPECT_EQ(::read(ready[0], &ok, 1), 1);
+    EXPECT_EQ(ok, 'y');
+    const auto found = supervisor_of(run);
+    EXPECT_TRUE(found);
+    EXPECT_EQ(found && *found, type == F_WRLCK);
+    ::kill(holder, SIGKILL);
+    ::waitpid(holder, nullptr, 0);
+    ::close(ready[0]), ::close(ready[1]);
+  }
+}
+
+TEST_F(LocalEngineHostile, ANumberThatIsAnothersNowRunsNothing) {
+  const Identity us = ourselves();
+  const JobSpec spec = shell("true");
+  Launch order = launch({1, 1}, spec);
+  order.owner.user = "somebody-who-left";
+  if (us.user == std::to_string(us.uid)) GTEST_SKIP() << "we have no account here";
+  begin(order);
+  const RunReport end = wait_for_end({1, 1});
+  EXPECT_EQ(end.kind, Kind::refused) << "it would be the same the next time";
+  EXPECT_EQ(end.why, fmt::format("user somebody-who-left ({}): this number is now that of user {}: "
+                                 "submit the job again",
+                                 us.uid, us.user));
+  EXPECT_FALSE(std::filesystem::exists(directory({1, 1})));
+  engine_->forget({1, 1});
 }
 
 TEST_F(LocalEngineHostile, OnlyRootRunsOthersJobs) {

@@ -1,8 +1,6 @@
 #include "live/engine/local/launch.h"
 
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,35 +17,6 @@
 
 namespace trainyard {
 namespace {
-
-std::vector<gid_t> groups_of(const std::string& user, gid_t group) {
-  std::vector<gid_t> groups(64);
-  auto count = static_cast<int>(groups.size());
-  if (::getgrouplist(user.c_str(), group, groups.data(), &count) < 0) {
-    groups.resize(static_cast<std::size_t>(count));
-    if (::getgrouplist(user.c_str(), group, groups.data(), &count) < 0) return {group};
-  }
-  groups.resize(static_cast<std::size_t>(count));
-  return groups;
-}
-
-/// A number without an account has its own group only.
-void add_account(const Identity& owner, RunPlan& plan) {
-  plan.uid = owner.uid;
-  plan.gid = owner.gid;
-  plan.user = owner.user;
-  plan.groups = {owner.gid};
-  plan.home = "/";
-  plan.shell = "/bin/sh";
-  passwd account{};
-  passwd* found = nullptr;
-  std::array<char, 16384> texts;
-  if (::getpwuid_r(owner.uid, &account, texts.data(), texts.size(), &found) != 0 || !found) return;
-  plan.user = account.pw_name;
-  plan.home = account.pw_dir;
-  if (account.pw_shell[0] != '\0') plan.shell = account.pw_shell;
-  plan.groups = groups_of(plan.user, owner.gid);
-}
 
 /// Whatever the umask is, and whose it is to be.
 Expected<void> make_directory(const std::string& path, mode_t mode, uid_t user, gid_t group) {
@@ -107,7 +76,7 @@ struct SpawnSettings {
 
 }  // namespace
 
-Expected<RunPlan> plan_run(const Launch& launch, const LaunchSite& site) {
+Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const LaunchSite& site) {
   if (::geteuid() != 0 && launch.owner.uid != ::geteuid())
     return fail("user {} ({}): the daemon runs as user {} and can run that user's jobs only",
                 launch.owner.user, launch.owner.uid, ::geteuid());
@@ -119,7 +88,12 @@ Expected<RunPlan> plan_run(const Launch& launch, const LaunchSite& site) {
   plan.name = spec.name;
   plan.state = site.state;
   plan.host = site.host;
-  add_account(launch.owner, plan);
+  plan.uid = account.uid;
+  plan.gid = account.gid;
+  plan.groups = account.groups;
+  plan.user = account.user;
+  plan.home = account.home;
+  plan.shell = account.shell;
   plan.command = spec.command;
   plan.has_script = !spec.script.empty();
   plan.directory = spec.directory;
@@ -136,18 +110,15 @@ Expected<RunPlan> plan_run(const Launch& launch, const LaunchSite& site) {
   return plan;
 }
 
-Expected<void> make_run_directory(const RunPlan& plan, const std::string& script) {
+Expected<void> make_run_directory(const RunPlan& plan, const std::string& script, Trash& trash) {
   const std::string directory = run_directory(plan.state, plan.job, plan.run);
   struct stat about {};
   if (::lstat(directory.c_str(), &about) == 0)
     return fail("run {} of job {} was begun before: {} exists", plan.run, plan.job, directory);
   if (auto ok = make_directory(directory, 0711, ::geteuid(), ::getegid()); !ok) return ok;
   auto ok = fill_run_directory(directory, plan, script);
-  if (!ok) {
-    // Nobody but us has been there.
-    std::error_code none;
-    std::filesystem::remove_all(directory, none);
-  }
+  // Its user may have been in job/ already.
+  if (!ok) trash.put(directory);
   return ok;
 }
 

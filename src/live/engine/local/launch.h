@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "live/engine/engine.h"
+#include "live/engine/local/account.h"
+#include "live/engine/local/trash.h"
 #include "live/supervisor/files.h"
 #include "live/supervisor/run_plan.h"
 
@@ -19,11 +21,11 @@ struct LaunchSite {
 };
 
 /// Refuses who cannot be run as: only root may start processes of others.
-Expected<RunPlan> plan_run(const Launch& launch, const LaunchSite& site);
+Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const LaunchSite& site);
 
 /// The run's directory with run.json and the script, and the job's with its checkpoints. Fails if
-/// the run's exists: a run is begun once. Leaves nothing behind when it fails.
-Expected<void> make_run_directory(const RunPlan& plan, const std::string& script);
+/// the run's exists: a run is begun once. What was made of it when it fails is thrown away.
+Expected<void> make_run_directory(const RunPlan& plan, const std::string& script, Trash& trash);
 
 /// In a session of its own, with no environment, no descriptors and nothing else of ours; our
 /// child. Returns its pidfd.

@@ -110,9 +110,14 @@ std::string LocalEngine::directory_of(RunId id) const {
 
 Expected<void> LocalEngine::start(const Launch& launch) {
   if (auto ok = system_.before("engine.start"); !ok) return ok;
-  const auto plan = plan_run(launch, site_);
+  const auto account = account_of(launch.owner);
+  if (!account) {
+    report_refused(launch.id, account.error().message);
+    return {};
+  }
+  const auto plan = plan_run(launch, *account, site_);
   if (!plan) return tl::make_unexpected(plan.error());
-  if (auto ok = make_run_directory(*plan, launch.spec->script); !ok) return ok;
+  if (auto ok = make_run_directory(*plan, launch.spec->script, trash_); !ok) return ok;
   Run run = make_run(launch.id, plan->uid);
   watch(run);
   auto process = spawn_supervisor(supervisor_, run.directory);
@@ -135,7 +140,7 @@ Expected<void> LocalEngine::stop(const Stop& stop) {
                         .grace = stop.grace,
                         .kill_wait = stop.kill_wait};
   // If the disk is full the supervisor does what the job declared.
-  std::ignore = replace_file(run->second.directory + "/stop", to_json(order), 0644);
+  std::ignore = replace_file(run->second.directory + "/stop", to_json(order), 0600);
   ::syscall(SYS_pidfd_send_signal, run->second.process.get(), SIGUSR1, nullptr, 0);
   system_.after("engine.stop");
   return {};
@@ -147,7 +152,7 @@ Expected<void> LocalEngine::adopt(RunId id) {
   // One that was never begun gets its directory now, so that it never can be.
   ::mkdir(directory.c_str(), 0711);
   const Descriptor fence(
-      ::open((directory + "/started").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+      ::open((directory + "/started").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (fence) {
     report_lost(id, "it had not been started when the daemon ended");
   } else if (errno == EEXIST) {
@@ -335,6 +340,15 @@ void LocalEngine::report_lost(RunId id, std::string why) {
   say({.kind = RunReport::Kind::lost,
        .id = id,
        .at = system_.wall_clock(),
+       .why = std::move(why),
+       .progress = {}});
+}
+
+void LocalEngine::report_refused(RunId id, std::string why) {
+  say({.kind = RunReport::Kind::refused,
+       .id = id,
+       .at = system_.wall_clock(),
+       .exit_status = 127,
        .why = std::move(why),
        .progress = {}});
 }

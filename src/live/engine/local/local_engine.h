@@ -87,6 +87,7 @@ class LocalEngine : public Engine {
   bool clear_rest(const Run& run);
   void report_end(const Run& run, const RunEnd& end);
   void report_lost(RunId id, std::string why);
+  void report_refused(RunId id, std::string why);
   void drop(RunId id);
   void say(RunReport report);
 

@@ -11,11 +11,11 @@
 namespace trainyard {
 namespace {
 
-/// 0: nobody.
+/// 0: nobody. A supervisor's lock is for writing: one for reading is a stranger's.
 pid_t holder_of(int file) {
   struct flock all {};
   all.l_type = F_WRLCK;
-  if (::fcntl(file, F_GETLK, &all) != 0 || all.l_type == F_UNLCK) return 0;
+  if (::fcntl(file, F_GETLK, &all) != 0 || all.l_type != F_WRLCK) return 0;
   return all.l_pid;
 }
 

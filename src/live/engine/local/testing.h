@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,7 +82,10 @@ class LocalEngineTest : public testing::Test {
   }
 
   static Identity ourselves() {
-    return {.user = std::to_string(::getuid()), .uid = ::getuid(), .gid = ::getgid()};
+    const passwd* account = ::getpwuid(::getuid());
+    return {.user = account ? account->pw_name : std::to_string(::getuid()),
+            .uid = ::getuid(),
+            .gid = ::getgid()};
   }
 
   Launch launch(RunId id, const JobSpec& spec) {
