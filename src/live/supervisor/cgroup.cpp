@@ -16,6 +16,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::int64_t kPeriodUs = 100'000;
+constexpr int kMostProcesses = 32'768;  // and threads, of a run
 
 bool has_word(std::string_view text, std::string_view word, std::string_view separators) {
   while (!text.empty()) {
@@ -62,8 +63,10 @@ bool make_folders(const std::string& root, const std::string& name, std::string_
 }
 
 std::string controllers_of(const CgroupPlaces& places) {
-  std::string text = places.unified_cpu ? "+cpu" : "";
-  if (places.unified_memory) text += text.empty() ? "+memory" : " +memory";
+  std::string text;
+  if (places.unified_cpu) text += " +cpu";
+  if (places.unified_memory) text += " +memory";
+  if (places.unified_pids) text += " +pids";
   return text;
 }
 
@@ -95,11 +98,13 @@ CgroupPlaces mounted_cgroups(std::string_view mountinfo) {
     if (type == "cgroup2") places.unified = point;
     if (type == "cgroup" && has_word(options, "cpu", ",")) places.cpu = point;
     if (type == "cgroup" && has_word(options, "memory", ",")) places.memory = point;
+    if (type == "cgroup" && has_word(options, "pids", ",")) places.pids = point;
   }
   if (places.unified.empty()) return places;
   const std::string controllers = read_or_empty(places.unified + "/cgroup.controllers");
   places.unified_cpu = has_word(controllers, "cpu", " \n");
   places.unified_memory = has_word(controllers, "memory", " \n");
+  places.unified_pids = has_word(controllers, "pids", " \n");
   return places;
 }
 
@@ -108,27 +113,32 @@ CgroupPlaces usable_cgroups(const std::string& parent) {
   if (!places.unified.empty() && !can_be_used(places.unified, parent, "", "cgroup.procs"))
     places.unified.clear();
   // Handing controllers down fails where the top of what we see is not the top of the machine.
-  const char* limit = places.unified_cpu ? "cpu.max" : "memory.max";
+  const char* limit = places.unified_cpu      ? "cpu.max"
+                      : places.unified_memory ? "memory.max"
+                                              : "pids.max";
   if (places.unified.empty() || !can_be_used(places.unified, parent, controllers_of(places), limit))
-    places.unified_cpu = places.unified_memory = false;
+    places.unified_cpu = places.unified_memory = places.unified_pids = false;
   if (places.unified_cpu || places.cpu.empty() ||
       !can_be_used(places.cpu, parent, "", "cpu.cfs_quota_us"))
     places.cpu.clear();
   if (places.unified_memory || places.memory.empty() ||
       !can_be_used(places.memory, parent, "", "memory.limit_in_bytes"))
     places.memory.clear();
+  if (places.unified_pids || places.pids.empty() ||
+      !can_be_used(places.pids, parent, "", "pids.max"))
+    places.pids.clear();
   return places;
 }
 
 RunCgroup::RunCgroup(CgroupPlaces places, std::string name)
     : places_(std::move(places)), name_(std::move(name)) {
-  for (const std::string* root : {&places_.unified, &places_.cpu, &places_.memory})
+  for (const std::string* root : {&places_.unified, &places_.cpu, &places_.memory, &places_.pids})
     if (!root->empty()) directories_.push_back(group(*root));
 }
 
 void RunCgroup::make(const Resources& limits) {
   directories_.clear();
-  for (std::string* root : {&places_.unified, &places_.cpu, &places_.memory}) {
+  for (std::string* root : {&places_.unified, &places_.cpu, &places_.memory, &places_.pids}) {
     if (root->empty()) continue;
     const bool is_unified = root == &places_.unified;
     if (make_folders(*root, name_, is_unified ? controllers_of(places_) : ""))
@@ -136,9 +146,11 @@ void RunCgroup::make(const Resources& limits) {
     else
       root->clear();
   }
-  if (places_.unified.empty()) places_.unified_cpu = places_.unified_memory = false;
+  if (places_.unified.empty())
+    places_.unified_cpu = places_.unified_memory = places_.unified_pids = false;
   limit_cpu(limits.milli_cpus);
   limit_memory(limits.memory_mib);
+  limit_processes();
 }
 
 void RunCgroup::limit_cpu(std::int32_t milli_cpus) const {
@@ -156,6 +168,12 @@ void RunCgroup::limit_memory(std::int32_t mib) const {
   const std::string bytes = std::to_string(std::int64_t{mib} << 20);
   if (places_.unified_memory) write_to(group(places_.unified) + "/memory.max", bytes);
   if (!places_.memory.empty()) write_to(group(places_.memory) + "/memory.limit_in_bytes", bytes);
+}
+
+void RunCgroup::limit_processes() const {
+  const std::string most = std::to_string(kMostProcesses);
+  if (places_.unified_pids) write_to(group(places_.unified) + "/pids.max", most);
+  if (!places_.pids.empty()) write_to(group(places_.pids) + "/pids.max", most);
 }
 
 std::vector<pid_t> RunCgroup::members() const {

@@ -21,12 +21,15 @@ TEST(Cgroups, AreFoundWhereverTheyAreMounted) {
       "rw,cpuacct,cpu\n"
       "31 22 0:27 / /mnt/mem rw shared:10 master:3 - cgroup cgroup rw,memory\n"
       "32 22 0:28 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+      "35 22 0:30 / /mnt/pids rw - cgroup cgroup rw,pids\n"
       "33 22 0:29 / /no/such/unified rw - cgroup2 cgroup2 rw\n"
       "34 torn line\n");
   EXPECT_EQ(places.cpu, "/sys/fs/cgroup/strange name");
   EXPECT_EQ(places.memory, "/mnt/mem");
+  EXPECT_EQ(places.pids, "/mnt/pids");
   EXPECT_EQ(places.unified, "/no/such/unified");
-  EXPECT_FALSE(places.unified_cpu || places.unified_memory) << "it has no controllers";
+  EXPECT_FALSE(places.unified_cpu || places.unified_memory || places.unified_pids)
+      << "it has no controllers";
   EXPECT_EQ(mounted_cgroups(""), CgroupPlaces{});
 }
 
@@ -35,8 +38,10 @@ TEST(Cgroups, DoWithoutWhatIsNotThere) {
   RunCgroup group({.unified = "/no/such",
                    .cpu = "/no/such",
                    .memory = "",
+                   .pids = "/no/such",
                    .unified_cpu = true,
-                   .unified_memory = true},
+                   .unified_memory = true,
+                   .unified_pids = true},
                   "trainyard/test/1.1");
   group.make({.gpus = 1, .milli_cpus = 1000, .memory_mib = 10});
   EXPECT_TRUE(group.directories().empty());
@@ -51,9 +56,10 @@ TEST(Cgroups, KillAllThatEntered) {
   const CgroupPlaces places = usable_cgroups(parent);
   if (places == CgroupPlaces{}) GTEST_SKIP() << "no control groups can be made here";
   // Each place alone: where the unified one kills at once, the others are never asked to.
-  for (const CgroupPlaces& only : {CgroupPlaces{places.unified, "", "", false, false},
-                                   CgroupPlaces{"", places.cpu, "", false, false},
-                                   CgroupPlaces{"", "", places.memory, false, false}}) {
+  for (const CgroupPlaces& only : {CgroupPlaces{places.unified, "", "", "", false, false, false},
+                                   CgroupPlaces{"", places.cpu, "", "", false, false, false},
+                                   CgroupPlaces{"", "", places.memory, "", false, false, false},
+                                   CgroupPlaces{"", "", "", places.pids, false, false, false}}) {
     if (only == CgroupPlaces{}) continue;
     RunCgroup group(only, parent + "/1.1");
     group.make({});
@@ -74,7 +80,7 @@ TEST(Cgroups, KillAllThatEntered) {
     group.remove();
     EXPECT_FALSE(std::filesystem::exists(group.directories()[0]));
   }
-  for (const std::string* root : {&places.unified, &places.cpu, &places.memory})
+  for (const std::string* root : {&places.unified, &places.cpu, &places.memory, &places.pids})
     if (!root->empty()) ::rmdir((*root + "/" + parent).c_str());
 }
 

@@ -30,16 +30,20 @@ json as_json(const CgroupPlaces& places) {
   return {{"unified", places.unified},
           {"cpu", places.cpu},
           {"memory", places.memory},
+          {"pids", places.pids},
           {"unified_cpu", places.unified_cpu},
-          {"unified_memory", places.unified_memory}};
+          {"unified_memory", places.unified_memory},
+          {"unified_pids", places.unified_pids}};
 }
 
 CgroupPlaces cgroup_places_from(const json& value) {
   return {.unified = value.at("unified").get<std::string>(),
           .cpu = value.at("cpu").get<std::string>(),
           .memory = value.at("memory").get<std::string>(),
+          .pids = value.at("pids").get<std::string>(),
           .unified_cpu = value.at("unified_cpu").get<bool>(),
-          .unified_memory = value.at("unified_memory").get<bool>()};
+          .unified_memory = value.at("unified_memory").get<bool>(),
+          .unified_pids = value.at("unified_pids").get<bool>()};
 }
 
 template <class T>

@@ -28,7 +28,7 @@ TEST(RunPlan, IsReadAsItWasWritten) {
   plan.gpus = {{0, 1}, {}};
   plan.restarts = 2;
   plan.stop = {SIGUSR1, true, seconds(90), seconds(30)};
-  plan.cgroups = {"/u", "/c", "/m", false, true};
+  plan.cgroups = {"/u", "/c", "/m", "/p", false, true, true};
   plan.cgroup = "trainyard/x/1.3";
   const auto read = parse_run_plan(to_json(plan));
   ASSERT_TRUE(read) << read.error().message;

@@ -90,6 +90,8 @@ Failure become_worker(Preparation& prepared) {
   if (!redirect(prepared.output)) return {Stage::output, errno};
   for (const std::string& group : prepared.groups)
     if (!write_to(group + "/cgroup.procs", "0")) return {Stage::cgroup, errno};
+  // The daemon may be spared when memory runs out; its users' jobs are not.
+  write_to("/proc/self/oom_score_adj", "0");
   if (!become_user(plan)) return {Stage::user, errno};
   // A change of user clears it, so it comes after that.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);

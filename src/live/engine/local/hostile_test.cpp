@@ -119,6 +119,18 @@ TEST_F(LocalEngineHostile, CpusHaveALimit) {
   }));
 }
 
+TEST_F(LocalEngineHostile, ProcessesHaveALimit) {
+  if (!engine_->cgroups().limits_processes()) GTEST_SKIP() << "no pids controller can be used here";
+  start({1, 1}, shell("cat /proc/self/oom_score_adj; echo ready; sleep 1000"));
+  const CgroupPlaces& places = engine_->cgroups();
+  const std::string group = (places.unified_pids ? places.unified : places.pids) + "/" +
+                            read_plan(directory({1, 1})).value().cgroup;
+  EXPECT_EQ(read_small_file(group + "/pids.max").value(), "32768\n");
+  ASSERT_TRUE(printed({1, 1}, "ready"));
+  EXPECT_NE(std::atoi(read_small_file(group + "/pids.current").value().c_str()), 0);
+  EXPECT_EQ(output({1, 1}), "0\nready\n");
+}
+
 TEST_F(LocalEngineHostile, AJobIsItsUserWithThatUsersGroupsOnly) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can run as somebody else";
   const RunReport end = run_as(nobody(), {1, 1},
