@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Optional
 
@@ -33,6 +33,7 @@ class _Report:
         self._lock = threading.RLock()  # a signal's handler may report while its thread does
         self._fields = {}
         self._unwritten = False
+        self._writes = 0
         self._last_write = -math.inf
         self._timer: Optional[threading.Timer] = None
         self._complained = False
@@ -68,10 +69,23 @@ class _Report:
                 self._complain(error)
 
     def _write(self) -> None:
-        new = f"{self._path}.{os.getpid()}"
-        with open(new, "w", encoding="ascii") as file:
-            json.dump(self._fields, file)
-        os.replace(new, self._path)
+        """A signal's handler may do the same at any point of this: each write has a file of its
+        own, and one that another came between is done again, or it would undo the later one."""
+        while True:
+            self._writes += 1
+            number = self._writes
+            text = json.dumps(self._fields.copy())
+            new = f"{self._path}.{os.getpid()}.{number}"
+            try:
+                with open(new, "w", encoding="ascii") as file:
+                    file.write(text)
+                os.replace(new, self._path)
+            except BaseException:
+                with suppress(OSError):
+                    os.unlink(new)
+                raise
+            if number == self._writes:
+                return
 
     def _complain(self, error: OSError) -> None:
         """Once: a training goes on when nobody can be told of it."""

@@ -17,13 +17,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-/// Nothing that a terminal would act on.
-std::string printable(const std::string& text) {
-  std::string clean;
-  for (const char c : text) clean += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return clean;
-}
-
 std::string shortened(const std::string& text, std::size_t longest) {
   return text.size() <= longest ? text : text.substr(0, longest - 3) + "...";
 }
@@ -61,6 +54,18 @@ Expected<void> print_json(const json& value) {
 void hint(const AskOptions& options, std::string_view text) {
   const bool is_read = !options.json && ::isatty(STDOUT_FILENO) != 0;
   (is_read ? std::cout : std::cerr) << "Next: " << text << '\n' << std::flush;
+}
+
+std::string printable(std::string_view text) {
+  std::string clean;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool is_c1 = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
+    clean += byte < 0x20 || byte == 0x7f || is_c1 ? '?' : text[i];
+    if (is_c1) ++i;
+  }
+  return clean;
 }
 
 std::string ago(const json& seconds_since_epoch) {
@@ -110,9 +115,9 @@ std::string job_table(const json& jobs) {
       {"JOB", "NAME", "USER", "CLASS", "STATE", "GPUS", "SINCE", "WHERE"}};
   for (const json& job : jobs)
     rows.push_back({std::to_string(job.at("job").get<std::int64_t>()),
-                    shortened(printable(job.at("name")), 24), printable(job.at("user")),
-                    job.at("class"), job.at("state"), std::to_string(gpus_of(job)),
-                    ago(job.at("since")), places(job)});
+                    shortened(printable(job.at("name").get<std::string>()), 24),
+                    printable(job.at("user").get<std::string>()), job.at("class"), job.at("state"),
+                    std::to_string(gpus_of(job)), ago(job.at("since")), places(job)});
   return table(rows);
 }
 

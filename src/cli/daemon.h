@@ -36,6 +36,9 @@ void hint(const AskOptions& options, std::string_view text);
 
 // A job as the API tells it, for people.
 
+/// Text of a job or of its user with nothing in it that a terminal would act on: control
+/// characters, also those of U+0080 to U+009F, become '?'.
+std::string printable(std::string_view text);
 /// "2m 10s ago" and the like; "-" for null.
 std::string ago(const nlohmann::json& seconds_since_epoch);
 /// Seconds as "1h 30m"; "-" for null.

@@ -41,8 +41,8 @@ std::string state_of(const json& job) {
 
 std::string describe(const json& job) {
   std::vector<std::vector<std::string>> rows;
-  const auto add = [&](const char* what, std::string value) {
-    if (!value.empty() && value != "-") rows.push_back({what, std::move(value)});
+  const auto add = [&](const char* what, const std::string& value) {
+    if (!value.empty() && value != "-") rows.push_back({what, printable(value)});
   };
   add("job",
       fmt::format("{} ({})", job.at("job").get<std::int64_t>(), job.at("name").get<std::string>()));

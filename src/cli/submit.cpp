@@ -142,7 +142,7 @@ Expected<void> wait(const SubmitOptions& options, std::int64_t number) {
   const json& status = job->at("exit_status");
   auto ok = options.json ? print_json(*job)
                          : print(fmt::format("job {} is {}{}\n", number, state,
-                                             reason.empty() ? "" : ": " + reason));
+                                             reason.empty() ? "" : ": " + printable(reason)));
   if (!ok) return ok;
   hint(options, fmt::format("trainyard logs {}", number));
   if (state == "done") return {};

@@ -22,11 +22,11 @@ Expected<void> why(const WhyOptions& options) {
     text += " and waits for nothing\n";
   } else {
     text += fmt::format("\n{}: {}\n", answer->at("token").get<std::string>(),
-                        answer->at("sentence").get<std::string>());
+                        printable(answer->at("sentence").get<std::string>()));
     if (answer->at("place") > 0)
       text += fmt::format("place in the queue: {}\n", answer->at("place").get<std::size_t>());
     if (const std::string advice = answer->at("advice"); !advice.empty())
-      text += fmt::format("what you can do: {}\n", advice);
+      text += fmt::format("what you can do: {}\n", printable(advice));
   }
   if (auto ok = print(text); !ok) return ok;
   hint(options, category.empty() ? fmt::format("trainyard show {}", options.job)

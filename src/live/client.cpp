@@ -1,5 +1,6 @@
 #include "live/client.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <httplib.h>
 
@@ -31,6 +32,15 @@ struct Url {
   int port = 0;
 };
 
+/// Whether what goes to this host stays on this machine.
+bool is_loopback(const std::string& host) {
+  in_addr four{};
+  if (::inet_pton(AF_INET, host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
+  in6_addr six{};
+  if (::inet_pton(AF_INET6, host.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six);
+  return host == "localhost";
+}
+
 Expected<Url> parse_url(std::string_view text) {
   const auto wrong = [&] {
     return fail("--server {}: is not https://HOST:PORT", trainyard::quoted(text));
@@ -51,8 +61,7 @@ Expected<Url> parse_url(std::string_view text) {
   if (problem != std::errc{} || end != port.data() + port.size() || url.host.empty())
     return wrong();
   if (url.port < 1 || url.port > 65535) return wrong();
-  const bool is_here = url.host == "localhost" || url.host.starts_with("127.") || url.host == "::1";
-  if (!url.is_tls && !is_here)
+  if (!url.is_tls && !is_loopback(url.host))
     return fail("--server {}: others could read the token on the way; use https",
                 trainyard::quoted(text));
   return url;

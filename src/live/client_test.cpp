@@ -32,7 +32,13 @@ TEST(Client, UrlsThatWouldShowTheTokenAreRefused) {
     const auto client = Client::open({"", url});
     return client ? "" : client.error().message;
   };
-  EXPECT_THAT(problem("http://example.org:80"), HasSubstr("use https"));
+  for (const char* url : {"http://example.org:80", "http://127.0.0.1.example.org:80",
+                          "http://127.example.org:80", "http://128.0.0.1:80", "http://127.1:80",
+                          "http://localhost.example.org:80", "http://[::2]:80"})
+    EXPECT_THAT(problem(url), HasSubstr("use https")) << url;
+  for (const char* url : {"http://127.0.0.1:80", "http://127.9.8.7:80", "http://[::1]:80",
+                          "http://localhost:80", "https://example.org:80"})
+    EXPECT_EQ(problem(url), "") << url;
   for (const char* url : {"example.org", "https://example.org", "ftp://x:1", "https://x:0",
                           "https://:1", "https://x:99999", "https://x:1/path"})
     EXPECT_THAT(problem(url), HasSubstr("is not https://HOST:PORT")) << url;

@@ -3,6 +3,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "live/bounded_json.h"
+
 namespace trainyard {
 namespace {
 
@@ -10,14 +12,16 @@ using nlohmann::json;
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;    // of environment, script or arguments
 constexpr std::size_t kMostOfOne = std::size_t{128} << 10;  // what execve takes as one string
-constexpr std::size_t kLongestName = 256, kLongestPath = 4095, kMostAfter = 1024;
+constexpr std::size_t kLongestName = 256, kLongestPath = 4095, kMostAfter = 64;
+constexpr std::size_t kLongestGuessed = 64;  // names beyond resemble none, and cost time
 constexpr std::int64_t kMostWorkers = 4096, kMostGpus = 64;
-constexpr Duration kLongestTime = days(36'500), kLongestGrace = days(1);
+constexpr Duration kLongestTime = days(36'500), kLongestGrace = hours(1);
 
+/// Lists and objects are only named: they may be of any size and depth.
 std::string shown(const json& value) {
-  return value.is_string()
-             ? trainyard::quoted(value.get_ref<const std::string&>())
-             : trainyard::quoted(value.dump(-1, ' ', false, json::error_handler_t::replace));
+  if (value.is_array()) return "a list";
+  if (value.is_object()) return "an object";
+  return trainyard::quoted(value.is_string() ? value.get_ref<const std::string&>() : value.dump());
 }
 
 Expected<std::string> read_text(const json& value, std::size_t longest) {
@@ -218,7 +222,8 @@ Expected<void> set_job_field(JobSpec& spec, std::string_view field, const json& 
     if (!done) return fail_at(field, done.error());
     return done;
   }
-  return fail("unknown field {}{}", trainyard::quoted(field), did_you_mean(field, known));
+  return fail("unknown field {}{}", trainyard::quoted(field),
+              field.size() > kLongestGuessed ? "" : did_you_mean(field, known));
 }
 
 Expected<JobSpec> job_spec_from_json(const json& value) {
@@ -233,11 +238,9 @@ Expected<JobSpec> job_spec_from_json(const json& value) {
 }
 
 Expected<JobSpec> parse_job_spec(std::string_view text) {
-  try {
-    return job_spec_from_json(json::parse(text));
-  } catch (const json::parse_error& error) {
-    return fail("not JSON: byte {} of {} is not as it should be", error.byte, text.size());
-  }
+  const auto value = parse_bounded_json(text);
+  if (!value) return tl::make_unexpected(value.error());
+  return job_spec_from_json(*value);
 }
 
 json to_json(const JobSpec& spec) {

@@ -14,6 +14,7 @@ using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 std::string problem(const std::string& text) {
   const auto spec = parse_job_spec(text);
@@ -75,7 +76,7 @@ TEST(JobSpec, WhatIsWrongIsNamed) {
   EXPECT_THAT(problem_of({{"time", "1x"}}), HasSubstr("time: '1x' is not a duration"));
   EXPECT_THAT(problem_of({{"time", -1}}), HasSubstr("time: "));
   EXPECT_THAT(problem_of({{"time", nullptr}}), HasSubstr("time: 'null' is neither a duration"));
-  EXPECT_THAT(problem_of({{"grace", "2d"}}), HasSubstr("grace: '2d' is longer than 1d"));
+  EXPECT_THAT(problem_of({{"grace", "2h"}}), HasSubstr("grace: '2h' is longer than 1h"));
   EXPECT_THAT(problem_of({{"class", "Batch"}}), HasSubstr("class: 'Batch' is neither"));
   EXPECT_THAT(problem_of({{"directory", "home"}}), HasSubstr("directory: 'home' does not begin"));
   EXPECT_THAT(problem_of({{"script", "echo"}}), HasSubstr("script: its first line"));
@@ -114,7 +115,26 @@ TEST(JobSpec, SizesAreBounded) {
   EXPECT_THAT(problem_of({{"environment", variables}}), HasSubstr("environment: is larger"));
   EXPECT_THAT(problem_of({{"environment", {{"A", text((128 << 10) - 2)}}}}), HasSubstr("'A': "));
   EXPECT_THAT(problem_of({{"directory", "/" + text(4095)}}), HasSubstr("directory: "));
-  EXPECT_THAT(problem_of({{"after", std::vector(1025, 1)}}), HasSubstr("after: "));
+  EXPECT_EQ(problem_of({{"after", std::vector(64, 1)}}), "");
+  EXPECT_THAT(problem_of({{"after", std::vector(65, 1)}}), HasSubstr("after: "));
+}
+
+TEST(JobSpec, WhatIsDeepOrHugeIsRefused) {
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_THAT(problem("{\"command\":[\"x\"],\"gpus\":" + deep + "}"), HasSubstr("one too many"));
+  json value = 1;
+  for (int i = 0; i < 100'000; ++i) {
+    json around = json::array();
+    around.push_back(std::move(value));
+    value = std::move(around);
+  }
+  JobSpec spec;
+  EXPECT_EQ(set_job_field(spec, "gpus", value).error().message,
+            "gpus: a list is not a whole number from 1 to 64");
+  EXPECT_THAT(problem_of({{"name", json::object()}}), HasSubstr("name: an object is not a text"));
+  EXPECT_THAT(problem(R"({"command": ["x"], "cpus": 1e999})"), HasSubstr("1e999"));
+  EXPECT_THAT(problem_of({{"gpus" + std::string(60, 's'), 1}}), HasSubstr("unknown field"));
+  EXPECT_THAT(problem_of({{std::string(65, 'x') + "gpus", 1}}), Not(HasSubstr("did you mean")));
 }
 
 TEST(JobSpec, ANameIsMadeWhereNoneIsGiven) {
@@ -138,7 +158,7 @@ RC_GTEST_PROP(JobSpec, IsReadBackAsItWasWritten, ()) {
   spec.per_worker = {*rc::gen::inRange(1, 65), *rc::gen::inRange(0, 1'000'000),
                      *rc::gen::inRange(0, 100'000'000)};
   spec.time = {*rc::gen::inRange<std::int64_t>(0, days(36'500).us)};
-  spec.grace = {*rc::gen::inRange<std::int64_t>(0, days(1).us)};
+  spec.grace = {*rc::gen::inRange<std::int64_t>(0, hours(1).us)};
   spec.signal = {*rc::gen::element(SIGUSR1, SIGTERM, 0, 40), false, {}};
   if (spec.signal.number != 0) {
     spec.signal.leader_only = *rc::gen::arbitrary<bool>();

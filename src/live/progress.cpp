@@ -3,6 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "live/bounded_json.h"
+
 namespace trainyard {
 namespace {
 
@@ -40,7 +42,9 @@ Expected<std::int64_t> count(const json& object, const char* field) {
 }  // namespace
 
 Expected<JobProgress> parse_progress(std::string_view text) {
-  const json object = json::parse(text, nullptr, false);
+  const auto parsed = parse_bounded_json(text);
+  if (!parsed) return tl::make_unexpected(parsed.error());
+  const json& object = *parsed;
   if (!object.is_object()) return fail("not a JSON object like {{\"step\": 120, \"total\": 1000}}");
   JobProgress progress;
   for (const auto& [field, target] :

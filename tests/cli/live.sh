@@ -146,6 +146,17 @@ yard queue --all --name "$injection" --json
 expect "found by its name" "\"name\":\"x' OR '1'='1\"" "$work/out"
 [ "$(grep -o '"job":' "$work/out" | wc -l)" = 1 ] || fail "others were found by it too"
 
+# --- what a job is called and given does nothing to a terminal ---
+bell=$(printf '\007') escape=$(printf '\033') csi=$(printf '\302\233') e_acute=$(printf '\303\251')
+yard submit --wait --name "a${csi}31mb$e_acute" -- true "x$escape]0;owned$bell" "y${csi}2J"
+last=$(sed -nE 's/^submitted job ([0-9]+).*/\1/p;s/^job ([0-9]+) is .*/\1/p' "$work/out" | head -n 1)
+yard show "$last"
+expect "the name, without its control" "\\(a\\?31mb$e_acute\\)" "$work/out"
+expect "the command, without its controls" 'command +true x\?\]0;owned\? y\?2J$' "$work/out"
+yard queue --all
+expect "the name in the list" "a\\?31mb$e_acute " "$work/out"
+! LC_ALL=C grep -q "$escape\|$bell\|$csi" "$work/out" || fail "a control character is printed"
+
 # --- other users see nothing of it, and cannot make themselves somebody else ---
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   other() {
@@ -178,7 +189,7 @@ refuses "there is no token 'ci'" token remove ci
 
 # --- the API itself ---
 api http://x/healthz | grep -q '"accepting":true' || fail "/healthz"
-api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 7$' || fail "/metrics"
+api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 8$' || fail "/metrics"
 api http://x/v1/history >"$work/out"
 expect "the history is a workload" "^id,|,submit," "$work/out"
 timeout 60 "$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||

@@ -1,5 +1,7 @@
 """The parts of trainyard.torch one by one: sampler, checkpoint files, and what is refused."""
 
+import json
+import os
 import random
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from trainyard import _files
+from trainyard._report import _Report
 from trainyard.torch import Checkpointer, ResumableSampler
 
 
@@ -72,6 +75,49 @@ class FolderTest(unittest.TestCase):
         self.folder = Path(folder.name) / "checkpoints"
 
 
+class ReportTest(FolderTest):
+    def setUp(self):
+        super().setUp()
+        self.folder.mkdir()
+        self.path = self.folder / "report.json"
+        self.report = _Report(self.path)
+
+    def report_within(self, function):
+        """Reports step 1; as soon as that calls `function`, a signal's handler reports step 2."""
+        real = getattr(os, function)
+        calls = []
+
+        def interrupted(*arguments):
+            calls.append(arguments)
+            if len(calls) == 1:
+                self.report.update({"step": 2, "loss": 0.5}, now=True)
+            return real(*arguments)
+
+        with mock.patch.object(os, function, interrupted):
+            self.report.update({"step": 1}, now=True)
+        return [arguments[0] for arguments in calls if arguments]
+
+    def check_later(self):
+        self.assertEqual(json.loads(self.path.read_text()), {"step": 2, "loss": 0.5})
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["report.json"])
+
+    def test_a_report_within_a_report_is_the_one_that_stays(self):
+        names = self.report_within("replace")
+        self.check_later()
+        self.assertEqual(len(set(names)), len(names))  # none shares a file with another
+        self.assertGreaterEqual(len(names), 2)
+
+    def test_a_report_before_the_file_is_opened_stays_too(self):
+        self.report_within("getpid")
+        self.check_later()
+
+    def test_what_cannot_be_written_leaves_nothing(self):
+        with mock.patch.object(os, "replace", side_effect=OSError("no space")):
+            with mock.patch("sys.stderr"):
+                self.report.update({"step": 1}, now=True)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
 class FilesTest(FolderTest):
     def write(self, step, data=b"weights"):
         return _files.write(self.folder, step, lambda file: file.write(data))
@@ -85,6 +131,22 @@ class FilesTest(FolderTest):
         self.assertEqual(self.names(), [path.name for path in paths[1:]])
         self.assertEqual(_files.newest(self.folder), paths[2])
         self.assertEqual(paths[2].read_bytes(), b"weights")
+
+    def test_one_that_cannot_be_read_is_not_taken_for_damaged(self):
+        self.write(10)
+        path = self.write(20)
+        path.unlink()
+        path.mkdir()
+        before = self.names()
+        with self.assertRaises(IsADirectoryError):
+            _files.newest(self.folder)
+        self.assertEqual(self.names(), before)
+
+    def test_a_short_one_is_damaged(self):
+        whole = self.write(10)
+        short = self.write(20)
+        short.write_bytes(short.read_bytes()[:-1])
+        self.assertEqual(_files.newest(self.folder), whole)
 
     def test_a_damaged_one_never_drives_out_a_whole_one(self):
         self.write(10)

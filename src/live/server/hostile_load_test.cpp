@@ -1,8 +1,12 @@
 // Callers who are slow, who are many, or who ask too often; and a thousand who only listen.
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "live/server/rate_limit.h"
 #include "live/server/testing.h"
+#include "live/server/tokens.h"
 
 namespace trainyard {
 namespace {
@@ -19,6 +23,16 @@ bool trickle(RawClient& client, std::string_view bytes) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   return false;
+}
+
+Descriptor connect_to_loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return socket;
 }
 
 TEST_F(ServerTest, AHeadThatTricklesInIsCutOff) {
@@ -78,6 +92,68 @@ TEST_F(ServerTest, AConnectionTooManyIsTurnedAwayAtOnce) {
   while (status != 200 && std::chrono::steady_clock::now() < deadline)
     status = ask("GET", "/healthz").status;
   EXPECT_EQ(status, 200);
+}
+
+/// Opens as many connections as are taken, at most ten, and keeps them.
+std::vector<RawClient> as_many_as_are_taken(const std::function<RawClient()>& dial) {
+  std::vector<RawClient> open;
+  while (open.size() < 10) {
+    RawClient next = dial();
+    if (next.ask("GET", "/healthz").status != 200) break;
+    open.push_back(std::move(next));
+  }
+  return open;
+}
+
+/// Of a connection the kernel keeps who this thread was when it was made.
+RawClient connect_as(uid_t uid, const std::string& folder) {
+  const uid_t before = ::geteuid();
+  EXPECT_EQ(::syscall(SYS_setresuid, -1, uid, -1), 0);
+  RawClient client(folder);
+  EXPECT_EQ(::syscall(SYS_setresuid, -1, before, -1), 0);
+  return client;
+}
+
+TEST_F(ServerTest, NobodyTakesAllConnections) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs to be root to become other users";
+  ASSERT_TRUE(TokenFile(folder.path).add("ci", Role::viewer, "root"));
+  ServerOptions options;
+  options.tcp = "127.0.0.1:0";
+  options.limits.connections = 10;
+  options.limits.reserved = 1;
+  options.limits.of_one_user = 4;
+  options.limits.of_tcp = 3;
+  start(options);
+  const auto greedy = [&] { return connect_as(65534, folder.path); };
+  const auto other = [&] { return connect_as(65533, folder.path); };
+  const auto through_tcp = [&] { return RawClient(connect_to_loopback(server->tcp_port())); };
+  auto taken = as_many_as_are_taken(greedy);
+  EXPECT_EQ(taken.size(), 4U);
+  const auto by_tcp = as_many_as_are_taken(through_tcp);
+  EXPECT_EQ(by_tcp.size(), 3U);
+  const auto of_other = as_many_as_are_taken(other);
+  EXPECT_EQ(of_other.size(), 2U) << "what is left, but for the reserve";
+  EXPECT_EQ(ask("GET", "/healthz").status, 200) << "an operator has the reserve";
+  EXPECT_EQ(greedy().answer().status, 503);
+  EXPECT_EQ(taken.at(0).ask("GET", "/healthz").status, 200);
+  taken.clear();
+  // Their threads notice it in their own time.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  int status = 503;
+  while (status != 200 && std::chrono::steady_clock::now() < deadline)
+    status = greedy().ask("GET", "/healthz").status;
+  EXPECT_EQ(status, 200) << "who has left is not counted";
+  EXPECT_EQ(through_tcp().answer().status, 503) << "there is room, but none of theirs";
+}
+
+TEST_F(ServerTest, WhoOperatesTheDaemonIsNotHeldToTheShareOfAUser) {
+  ServerOptions options;
+  options.daemon_uid = ::geteuid();
+  options.limits.connections = 6;
+  options.limits.reserved = 1;
+  options.limits.of_one_user = 2;
+  start(options);
+  EXPECT_EQ(as_many_as_are_taken([&] { return connect(); }).size(), 6U);
 }
 
 TEST_F(ServerTest, WhoAsksTooOftenIsToldWhenToComeBack) {

@@ -71,6 +71,10 @@ TEST_F(HostileRequests, ParametersThatAreWrong) {
 TEST_F(HostileRequests, JsonThatIsNone) {
   EXPECT_THAT(ask("POST", "/v1/jobs", "{\"command\": [").error(), HasSubstr("not JSON: byte 14"));
   EXPECT_EQ(ask("POST", "/v1/jobs", std::string(200'000, '[')).status, 400);
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_EQ(ask("POST", "/v1/jobs", R"({"command": ["x"], "gpus": )" + deep + "}").status, 400);
+  EXPECT_EQ(ask("PUT", "/v1/policy", R"({"policy": )" + deep + "}").status, 400);
+  EXPECT_EQ(ask("POST", "/v1/jobs", R"({"command": ["x"], "cpus": 1e999})").status, 400);
   EXPECT_EQ(ask("POST", "/v1/jobs", "\xff\xfe").status, 400);
   EXPECT_EQ(ask("POST", "/v1/jobs", std::string("{\"command\":[\"a\0b\"]}", 19)).status, 400);
   EXPECT_EQ(ask("POST", "/v1/jobs").status, 411) << "no body";

@@ -4,6 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "live/bounded_json.h"
+
 namespace trainyard {
 namespace {
 
@@ -157,11 +159,12 @@ json to_json(const LiveEvent& event) {
 
 Expected<PolicyView> policy_from_json(std::string_view text) {
   constexpr std::array<std::string_view, 2> kKnown{"policy", "settings"};
-  const json value = json::parse(text, nullptr, false);
-  if (value.is_discarded()) return fail("not JSON");
-  if (!value.is_object()) return fail("a policy is a JSON object");
+  constexpr std::size_t kLongestGuessed = 64;
+  const auto parsed = parse_bounded_json(text);
+  if (!parsed) return tl::make_unexpected(parsed.error());
+  if (!parsed->is_object()) return fail("a policy is a JSON object");
   PolicyView view;
-  for (const auto& [field, content] : value.items()) {
+  for (const auto& [field, content] : parsed->items()) {
     if (field == "policy" && content.is_string()) {
       view.policy = content.get<std::string>();
     } else if (field == "settings" && content.is_array()) {
@@ -172,7 +175,8 @@ Expected<PolicyView> policy_from_json(std::string_view text) {
     } else if (std::ranges::find(kKnown, field) != kKnown.end()) {
       return fail("{}: is not a {}", field, field == "policy" ? "text" : "list of texts");
     } else {
-      return fail("unknown field {}{}", trainyard::quoted(field), did_you_mean(field, kKnown));
+      return fail("unknown field {}{}", trainyard::quoted(field),
+                  field.size() > kLongestGuessed ? "" : did_you_mean(field, kKnown));
     }
   }
   if (view.policy.empty()) return fail("policy: is missing; a preset's name or a line of stages");

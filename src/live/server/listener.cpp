@@ -43,6 +43,11 @@ void refuse(int socket) {
   ::shutdown(socket, SHUT_WR);
 }
 
+/// By whom a connection is counted.
+std::optional<uid_t> holder(const std::optional<Identity>& peer) {
+  return peer ? std::optional<uid_t>(peer->uid) : std::nullopt;
+}
+
 /// Why no request could be made of what came; `status` is what httplib thinks of it.
 Reply failure_reply(Connection::Failure failure, int status) {
   switch (failure) {
@@ -123,29 +128,47 @@ void Listener::accept_one(const Endpoint& endpoint, Descriptor socket, std::stri
     const int on = 1;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
-  const bool is_operator = peer && peer->role == Role::operator_;
-  const std::size_t most = limits_.connections - (is_operator ? 0 : limits_.reserved);
-  if (open_ >= most) {
+  if (!admit(peer)) {
     if (!endpoint.tls) refuse(socket.get());
     return;
   }
   TlsSession tls;
-  if (endpoint.tls && !(tls = endpoint.tls->session(socket.get()))) return;
-  auto connection = std::make_shared<Connection>(std::move(socket), std::move(peer),
-                                                 std::move(address), std::move(tls), limits_.each);
-  ++open_;
-  const bool runs = threads_.run([this, connection] {
+  if (endpoint.tls && !(tls = endpoint.tls->session(socket.get()))) return leave(peer);
+  auto connection = std::make_shared<Connection>(std::move(socket), peer, std::move(address),
+                                                 std::move(tls), limits_.each);
+  const bool runs = threads_.run([this, connection, peer] {
     {
       const std::lock_guard lock(mutex_);
       live_.insert(connection.get());
     }
     serve(*connection);
-    const std::lock_guard lock(mutex_);
-    live_.erase(connection.get());
-    --open_;
+    {
+      const std::lock_guard lock(mutex_);
+      live_.erase(connection.get());
+    }
+    leave(peer);
   });
   if (runs) return;
   refuse(connection->socket());
+  leave(peer);
+}
+
+bool Listener::admit(const std::optional<Identity>& peer) {
+  const bool is_operator = peer && peer->role == Role::operator_;
+  const std::lock_guard lock(mutex_);
+  if (open_ >= limits_.connections - (is_operator ? 0 : limits_.reserved)) return false;
+  std::size_t& held = held_[holder(peer)];
+  // Who operates the daemon may use all of it.
+  if (!is_operator && held >= (peer ? limits_.of_one_user : limits_.of_tcp)) return false;
+  ++held;
+  ++open_;
+  return true;
+}
+
+void Listener::leave(const std::optional<Identity>& peer) {
+  const std::lock_guard lock(mutex_);
+  const auto held = held_.find(holder(peer));
+  if (--held->second == 0) held_.erase(held);
   --open_;
 }
 

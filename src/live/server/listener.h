@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -24,6 +25,8 @@ namespace trainyard {
 struct ListenerLimits {
   std::size_t connections = 2048;  // when so many are open a new one is answered 503 and closed
   std::size_t reserved = 16;       // of them, for operators on the Unix socket
+  std::size_t of_one_user = 1280;  // of them, by one user of the Unix socket who is no operator
+  std::size_t of_tcp = 512;        // of them, by all who do not come through the Unix socket
   ConnectionLimits each;
 };
 
@@ -49,6 +52,9 @@ class Listener : private httplib::Server, public ServerStatus {
  private:
   void accept_all(const Endpoint& endpoint);
   void accept_one(const Endpoint& endpoint, Descriptor socket, std::string address);
+  /// Whether there is room for one more of these; if so it is counted until leave().
+  bool admit(const std::optional<Identity>& peer);
+  void leave(const std::optional<Identity>& peer);
   void serve(Connection& connection);
   void answer(const httplib::Request& request, httplib::Response& response);
   void explain_failure(httplib::Response& response);
@@ -63,7 +69,8 @@ class Listener : private httplib::Server, public ServerStatus {
   std::atomic<std::size_t> open_ = 0;
   std::array<std::atomic<std::uint64_t>, 6> answers_{};
   std::mutex mutex_;
-  std::set<Connection*> live_;  // to be ended at the end
+  std::set<Connection*> live_;                        // to be ended at the end
+  std::map<std::optional<uid_t>, std::size_t> held_;  // open connections by user; nobody's: TCP
   std::vector<std::thread> accepting_;
   ElasticThreads threads_;  // last: waits for its work before the rest goes
 };
