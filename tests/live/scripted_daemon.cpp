@@ -14,6 +14,7 @@
 // line "JOB STATE PAUSES REASON" for every job.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pwd.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -50,7 +51,13 @@ class MortalSystem : public RealSystem {
   std::atomic<std::int64_t> passed_ = 0;
 };
 
-const Identity kMe{std::to_string(::getuid()), ::getuid(), ::getgid(), Role::operator_};
+Identity ourselves() {
+  const passwd* account = ::getpwuid(::getuid());
+  return {account != nullptr ? account->pw_name : std::to_string(::getuid()), ::getuid(),
+          ::getgid(), Role::operator_};
+}
+
+const Identity kMe = ourselves();
 
 void die(const std::string& message) {
   std::cerr << message << std::endl;

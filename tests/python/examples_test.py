@@ -61,7 +61,8 @@ class ExamplesTest(unittest.TestCase):
         self.assertRegex(expected, "^finished: 300 ")
 
         job = Job(self.folder / "job", script)
-        for step in sorted(self.random.sample(range(1, 300), 3)):
+        # Not right after a start: before the first should_stop() a signal ends the script as ever.
+        for step in sorted(self.random.sample(range(2, 300, 2), 3)):
             self.assertEqual(job.run(lambda rank: leave_after(step)), [PAUSED], step)
             self.assertEqual(json.loads(job.report.read_text())["step"], step)
         self.assertEqual(self.finished(job), expected)
