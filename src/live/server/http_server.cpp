@@ -78,6 +78,7 @@ Expected<void> RunningServer::begin() {
                                  [this](Connection& connection, const httplib::Request& request) {
                                    return answer(connection, request);
                                  });
+  listener_->begin();
   return {};
 }
 

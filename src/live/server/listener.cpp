@@ -78,6 +78,9 @@ Listener::Listener(std::vector<Endpoint> endpoints, ListenerLimits limits, Answe
   set_error_handler(Handler([this](const httplib::Request&, httplib::Response& response) {
     if (response.body.empty()) explain_failure(response);
   }));
+}
+
+void Listener::begin() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);  // signals are for the daemon's other threads

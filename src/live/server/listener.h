@@ -43,6 +43,8 @@ class Listener : private httplib::Server, public ServerStatus {
   using Answerer = std::function<Reply(Connection& connection, const httplib::Request& request)>;
 
   Listener(std::vector<Endpoint> endpoints, ListenerLimits limits, Answerer answerer);
+  /// From now on connections are accepted, so the answerer must be able to answer.
+  void begin();
   /// Ends all connections, also those in use, and waits for their threads.
   ~Listener() override;
 
