@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <chrono>
+#include <condition_variable>
 #include <nlohmann/json.hpp>
 
 #include "live/journal/tables.h"
@@ -38,9 +40,24 @@ Journal::Journal(System& system, std::string path, std::unique_ptr<Tables> writi
     : system_(system),
       path_(std::move(path)),
       writing_(std::move(writing)),
-      reading_(std::move(reading)) {}
+      reading_(std::move(reading)),
+      checkpointer_([this](const std::stop_token& stop) { checkpoint_until(stop); }) {}
 
 Journal::~Journal() = default;
+
+/// Moves the write-ahead log into the database now and then, on a connection of its own: within a
+/// commit it would take tens of milliseconds of somebody's wait.
+void Journal::checkpoint_until(const std::stop_token& stop) {
+  constexpr auto kBetween = std::chrono::seconds(1);
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  while (!stopped.wait_for(lock, stop, kBetween, [] { return false; }) && !stop.stop_requested())
+    (void)attempt("checkpointed", [&]() -> Expected<void> {
+      SQLite::Database(path_, SQLite::OPEN_READWRITE).exec("PRAGMA wal_checkpoint(PASSIVE)");
+      return {};
+    });
+}
 
 Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::string& path) {
   if (auto ok = make_private(path); !ok) return tl::make_unexpected(ok.error());
@@ -50,7 +67,8 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
     if (version > Tables::kVersion)
       return fail("{}: written by a newer version (format {}, this one reads up to {})", path,
                   version, Tables::kVersion);
-    writing->db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+    writing->db.exec(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
     if (version == 0) writing->create();
     auto reading = std::make_unique<Tables>(path, SQLite::OPEN_READONLY);
     reading->db.setBusyTimeout(1000);

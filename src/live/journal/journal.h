@@ -16,7 +16,9 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -73,6 +75,7 @@ class Journal {
   struct Tables;
   Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
           std::unique_ptr<Tables> reading);
+  void checkpoint_until(const std::stop_token& stop);
   [[nodiscard]] std::int64_t number_of(const std::string& query) const;
 
   System& system_;
@@ -80,6 +83,7 @@ class Journal {
   std::unique_ptr<Tables> writing_;
   mutable std::mutex reading_mutex_;
   std::unique_ptr<Tables> reading_;
+  std::jthread checkpointer_;
 };
 
 }  // namespace trainyard
