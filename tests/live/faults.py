@@ -202,8 +202,11 @@ def test_no_room_for_new_runs():
         holder = scene.submit("--", "/bin/sh", "-c", "while [ ! -e stop ]; do sleep 0.02; done; exit 5")
         scene.until(holder, "running")
         large = {"script": "#!/bin/sh\n#" + "x" * 200_000, "after": [holder], "directory": "/"}
-        for _ in range(25):  # 5 MB: the write-ahead log has been used to its end, and begins anew
+        for _ in range(25):
             assert scene.http("POST", "/v1/jobs", large).status == 201
+        # The write-ahead log is moved into the database, and begins anew within its 5 MB.
+        wait_until(lambda: (scene.state / "journal.db").stat().st_size > 5_000_000, "the log to be moved")
+        assert scene.http("POST", "/v1/jobs", large).status == 201
         fill(scene)
         job = scene.submit("--", "true")
         reason = wait_until(lambda: scene.job(job)["reason"], "the start to fail")
