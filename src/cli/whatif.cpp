@@ -164,7 +164,8 @@ Expected<void> whatif(const WhatifOptions& options) {
     if (auto ok = simulate(policy, policy + ", simulated", settings); !ok) return ok;
   if (options.json) return print_json(to_json(outcomes));
   if (auto ok = print(to_text(outcomes)); !ok) return ok;
-  hint(options, "trainyard policy " + (options.policies.empty() ? "fitgpp" : options.policies[0]));
+  hint(options,
+       "trainyard policy set " + (options.policies.empty() ? "fitgpp" : options.policies[0]));
   return {};
 }
 

@@ -13,6 +13,7 @@ using nlohmann::json;
 constexpr Duration kQuick = seconds(10);
 constexpr std::uint32_t kMostQuickReturns = 10;
 constexpr Duration kAfterFailedStart = seconds(1), kAfterFailedStartAtMost = minutes(1);
+constexpr Duration kHeardWithin = seconds(1);  // of an end, while the daemon is there
 constexpr Duration kBetweenCompactions = hours(1);
 constexpr std::size_t kCompactedAtOnce = 1000;
 
@@ -36,8 +37,7 @@ void Yardmaster::note(const JobRecord& job, std::string kind, std::string detail
   changed_.insert(job.number);
 }
 
-// --- What the policy orders
-// ------------------------------------------------------------------------
+// --- What the policy orders ----------------------------------------------------------------------
 
 void Yardmaster::carry_out(const LiveYard::Order& order) {
   // Jobs end in the yard after they have ended in fact: it is gone, perhaps from jobs_ too.
@@ -116,8 +116,7 @@ void Yardmaster::stop_for_good(JobRecord& job) {
   });
 }
 
-// --- What the engine reports
-// -----------------------------------------------------------------------
+// --- What the engine reports ---------------------------------------------------------------------
 
 void Yardmaster::hear(const RunReport& report) {
   JobRecord* job = find(report.id.job);
@@ -164,7 +163,8 @@ void Yardmaster::hear_end(JobRecord& job, const RunReport& report) {
   if (job.phase() == Phase::draining) return hear_left(job, report.exit_status);
   if (report.asked_requeue) return come_back(job, EventKind::returned, "asked to run again");
   // It may have ended while nobody was there to see it.
-  const Time ended = std::clamp(report.at, job.life.state.since, now());
+  const bool unseen = now() - kHeardWithin > report.at;
+  const Time ended = unseen ? std::max(report.at, job.life.state.since) : now();
   yard_.set_work(job.number, ended);
   end_by_itself(job, report);
   job.life.state.since = ended;
@@ -210,8 +210,7 @@ void Yardmaster::come_back(JobRecord& job, EventKind kind, const std::string& wh
   note(job, kind == EventKind::lost ? "lost" : "returned", details_of(job.runs, why));
 }
 
-// --- Ends
-// ------------------------------------------------------------------------------------------
+// --- Ends ----------------------------------------------------------------------------------------
 
 void Yardmaster::end(JobRecord& job, EventKind kind, const std::string& reason) {
   if (job.has_ended()) return;
@@ -283,8 +282,7 @@ void Yardmaster::compact() {
   if (done && *done == kCompactedAtOnce) next_compaction_ = now() + seconds(1);
 }
 
-// --- After a start of the daemon
-// ---------------------------------------------------------------------
+// --- After a start of the daemon -----------------------------------------------------------------
 
 Expected<void> Yardmaster::recover() {
   auto jobs = journal_.unfinished();

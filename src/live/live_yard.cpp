@@ -110,7 +110,7 @@ Verdict LiveYard::apply(EventKind kind, MachineId machine, Time now) {
 }
 
 void LiveYard::set_work(JobNumber number, Time ended) {
-  workload_.jobs[index(id(number))].duration = ran(number, ended);
+  workload_.jobs[index(id(number))].duration = std::max(ran(number, ended), microseconds(1));
 }
 
 Duration LiveYard::ran(JobNumber number, Time now) const {

@@ -251,6 +251,18 @@ TEST_F(YardmasterTest, HistoryIsAWorkload) {
   EXPECT_EQ(master->history(kBob)->find("ada"), std::string::npos);
 }
 
+TEST_F(YardmasterTest, AJobThatEndsAtOnceHasDoneSomething) {
+  const JobNumber job = submit(spec());
+  run(job);
+  RunReport report;  // by a clock that was read before we heard that it runs
+  report.kind = Kind::exited, report.id = {job, 1};
+  report.at = record(job).life.state.since - microseconds(500);
+  engine->report(report);
+  ASSERT_TRUE(becomes(job, "done"));
+  EXPECT_GT(record(job).life.state.done.us, 0);
+  EXPECT_THAT(*master->history(kAda), testing::HasSubstr("1,ada,"));
+}
+
 TEST_F(YardmasterTest, OneDependencyNamedTwiceIsOne) {
   const JobNumber first = submit(spec());
   JobSpec later = spec();

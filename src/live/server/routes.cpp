@@ -51,7 +51,7 @@ std::vector<Route> job_routes() {
   };
 }
 
-std::vector<Route> other_routes() {
+std::vector<Route> cluster_routes() {
   return {
       {"GET",
        "/v1/cluster",
@@ -94,6 +94,12 @@ std::vector<Route> other_routes() {
        "",
        "text/csv; charset=utf-8",
        answer_history},
+  };
+}
+
+/// For those who watch the daemon.
+std::vector<Route> watching_routes() {
+  return {
       {"GET",
        "/v1/events",
        Role::viewer,
@@ -152,10 +158,10 @@ bool matches(std::string_view pattern, const std::vector<std::string_view>& part
 
 std::span<const Route> routes() {
   static const std::vector<Route> all = [] {
-    std::vector<Route> both = job_routes();
-    const std::vector<Route> others = other_routes();
-    both.insert(both.end(), others.begin(), others.end());
-    return both;
+    std::vector<Route> routes = job_routes();
+    for (const auto& more : {cluster_routes(), watching_routes()})
+      routes.insert(routes.end(), more.begin(), more.end());
+    return routes;
   }();
   return all;
 }
