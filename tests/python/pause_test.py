@@ -40,6 +40,11 @@ def newest_file(job):
     return max(job.checkpoints.glob("step-*.ckpt"))
 
 
+def kill(name, *processes):
+    """By another process, which may be one of the group that a negative number stands for."""
+    subprocess.run(["sh", "-c", 'kill -s "$@"', "sh", name, "--", *map(str, processes)])
+
+
 def at_step(step, act):
     """Calls `act` in the middle of a step of this run: between its forward and its update."""
     backward = torch.Tensor.backward
@@ -244,13 +249,12 @@ class PauseTest(unittest.TestCase):
             loaders = multiprocessing.active_children()
             assert len(loaders) == 2, loaders
             for number in ("TERM", "USR1"):
-                subprocess.run(["kill", f"-{number}", *(str(loader.pid) for loader in loaders)],
-                               check=True)
+                kill(number, *(loader.pid for loader in loaders))
 
         job = self.job("--loaders", 2)
         first, second = self.steps(2)
         self.pause(job, first, lambda rank: at_step(
-            first - 1, lambda: subprocess.run(["kill", "-TERM", "--", f"-{os.getpid()}"])))
+            first - 1, lambda: kill("TERM", -os.getpid())))
 
         def prepare(rank):
             at_step(0, signal_loaders)
