@@ -1,4 +1,6 @@
 // trainyard cancel: ends jobs for good.
+#include <limits>
+
 #include "cli/daemon.h"
 
 namespace trainyard::cli {
@@ -25,15 +27,15 @@ Expected<void> cancel(const CancelOptions& options) {
 
 }  // namespace
 
-void add_cancel_command(CLI::App& app, Action& chosen) {
+void add_cancel_command(Command& program) {
   const auto options = std::make_shared<CancelOptions>();
-  CLI::App* command = add_daemon_command(app, "cancel", "Ends jobs for good.",
-                                         "trainyard cancel 7\ntrainyard cancel 7 8 9", *options);
-  command->add_option("jobs", options->jobs, "their numbers")
-      ->required()
-      ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("JOB");
-  command->callback([options, &chosen] { chosen = [options] { return cancel(*options); }; });
+  Command& command = add_daemon_command(program, "cancel", "Ends jobs for good.",
+                                        "trainyard cancel 7\ntrainyard cancel 7 8 9", *options);
+  command.option("jobs", &options->jobs, "their numbers",
+                 {.type = "JOB",
+                  .required = true,
+                  .range = Range{1, std::numeric_limits<std::int64_t>::max()}});
+  command.action = [options] { return cancel(*options); };
 }
 
 }  // namespace trainyard::cli

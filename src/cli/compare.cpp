@@ -134,37 +134,32 @@ Expected<void> compare(const CompareCommandOptions& options) {
 
 }  // namespace
 
-void add_compare_command(CLI::App& app, Action& chosen) {
+void add_compare_command(Command& program) {
   const auto options = std::make_shared<CompareCommandOptions>();
-  CLI::App* command = add_command(
-      app, "compare", "Runs several policies over several seeds and puts them side by side.",
+  Command& command = program.add(
+      "compare", "Runs several policies over several seeds and puts them side by side.",
       "trainyard compare --workload philly-like:jobs=20000,load=0.9 --policy fifo,srtf,las "
       "--seeds 4\n"
       "trainyard compare --workload philly.csv --cluster 64x8xV100 --policy fifo,fifo-easy "
       "--report report.html\n"
       "trainyard compare --workload jobs.csv --policy \"fifo,order=srtf place=best-fit\" --json -");
-  add_workload_options(*command, "--workload", *options);
-  command
-      ->add_option("--policy", options->policies,
-                   "presets or lines of stages, separated by commas; the first is what the others "
-                   "are compared with")
-      ->type_name("POLICY,...")
-      ->delimiter(',')
-      ->required();
-  add_set_option(*command, options->settings);
-  add_faults_option(*command, options->faults);
-  add_models_option(*command, *options);
-  command->add_option("--seeds", options->seeds, "how many, from --seed on (default 1)")
-      ->type_name("NUMBER")
-      ->check(whole_number(1, 10'000));
-  command->add_option("--threads", options->threads, "runs at once (default: one a core)")
-      ->type_name("NUMBER")
-      ->check(whole_number(1, 1'024));
-  command->add_option("--json", options->json, "every run as JSON; - is standard output")
-      ->type_name("FILE|-");
-  command->add_option("--report", options->report, "an HTML page with plots, in one file")
-      ->type_name("FILE");
-  command->callback([options, &chosen] { chosen = [options] { return compare(*options); }; });
+  add_workload_options(command, "--workload", *options);
+  command.option("--policy", &options->policies,
+                 "presets or lines of stages, separated by commas; the first is what the others "
+                 "are compared with",
+                 {.type = "POLICY,...", .required = true, .separator = ','});
+  add_set_option(command, options->settings);
+  add_faults_option(command, options->faults);
+  add_models_option(command, *options);
+  command.option("--seeds", &options->seeds, "how many, from --seed on (default 1)",
+                 {.type = "NUMBER", .range = Range{1, 10'000}});
+  command.option("--threads", &options->threads, "runs at once (default: one a core)",
+                 {.type = "NUMBER", .range = Range{1, 1'024}});
+  command.option("--json", &options->json, "every run as JSON; - is standard output",
+                 {.type = "FILE|-"});
+  command.option("--report", &options->report, "an HTML page with plots, in one file",
+                 {.type = "FILE"});
+  command.action = [options] { return compare(*options); };
 }
 
 }  // namespace trainyard::cli

@@ -1,4 +1,4 @@
-// Completion scripts for shells, written from the commands as CLI11 knows them: they cannot go
+// Completion scripts for shells, written from the description of the commands: they cannot go
 // stale. Each follows the words typed so far down the tree of commands, then offers what the
 // command it ends at takes; where it has nothing to offer, the shell completes file names.
 #include <fmt/ranges.h>
@@ -23,30 +23,20 @@ struct Node {
   std::vector<Entry> entries;
 };
 
-/// The words of "{a,b}" in a type name, where one_of put them.
-std::vector<std::string> allowed_words(const CLI::Option& option) {
-  const std::string type = option.get_type_name();
-  const std::size_t open = type.find('{'), close = type.find('}');
-  if (open == std::string::npos || close == std::string::npos || close < open) return {};
-  return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
-}
-
-void walk(const CLI::App& command, std::vector<Node>& nodes) {
-  Node node{path_of(command), {}};
-  const auto subcommands = command.get_subcommands([](const CLI::App*) { return true; });
-  for (const CLI::App* sub : subcommands)
-    node.entries.push_back({sub->get_name(), sub->get_description(), false, {}});
-  for (const CLI::Option* option : command.get_options()) {
-    const bool takes_value = option->get_items_expected_max() > 0;
-    for (const std::string& name : option->get_lnames())
-      node.entries.push_back(
-          {"--" + name, option->get_description(), takes_value, allowed_words(*option)});
-    if (option->get_positional())
-      for (const std::string& word : allowed_words(*option))
-        node.entries.push_back({word, option->get_description(), false, {}});
+void walk(const Command& command, std::vector<Node>& nodes) {
+  Node node{command.path, {}};
+  for (const Command& below : command.commands)
+    node.entries.push_back({below.name(), below.description, false, {}});
+  for (const Option& option : command.options) {
+    for (const std::string& name : option.names)
+      if (name.starts_with("--"))
+        node.entries.push_back({name, option.help, option.takes_value(), option.known_words()});
+    if (option.is_argument())
+      for (const std::string& word : option.known_words())
+        node.entries.push_back({word, option.help, false, {}});
   }
   nodes.push_back(std::move(node));
-  for (const CLI::App* sub : subcommands) walk(*sub, nodes);
+  for (const Command& below : command.commands) walk(below, nodes);
 }
 
 /// In single quotes, for a POSIX shell.
@@ -180,9 +170,9 @@ std::string fish_script(const std::vector<Node>& nodes) {
   return text;
 }
 
-Expected<void> print_completion(const CLI::App& app, const std::string& shell) {
+Expected<void> print_completion(const Command& program, const std::string& shell) {
   std::vector<Node> nodes;
-  walk(app, nodes);
+  walk(program, nodes);
   if (shell == "bash") return print(bash_script(nodes));
   if (shell == "zsh") return print(zsh_script(nodes));
   return print(fish_script(nodes));
@@ -190,18 +180,16 @@ Expected<void> print_completion(const CLI::App& app, const std::string& shell) {
 
 }  // namespace
 
-void add_completion_command(CLI::App& app, Action& chosen) {
+void add_completion_command(Command& program) {
   const auto shell = std::make_shared<std::string>();
-  CLI::App* command =
-      add_command(app, "completion", "Prints a script that completes commands in your shell.",
+  Command& command =
+      program.add("completion", "Prints a script that completes commands in your shell.",
                   "source <(trainyard completion bash)\n"
                   "trainyard completion zsh > ~/.zfunc/_trainyard\n"
                   "trainyard completion fish > ~/.config/fish/completions/trainyard.fish");
-  command->add_option("shell", *shell, "which shell")
-      ->required()
-      ->check(one_of({"bash", "zsh", "fish"}));
-  command->callback(
-      [shell, &app, &chosen] { chosen = [shell, &app] { return print_completion(app, *shell); }; });
+  command.option("shell", shell.get(), "which shell",
+                 {.required = true, .words = {"bash", "zsh", "fish"}});
+  command.action = [shell, &program] { return print_completion(program, *shell); };
 }
 
 }  // namespace trainyard::cli

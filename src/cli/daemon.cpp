@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <iostream>
+#include <limits>
 
 #include "base/time.h"
 
@@ -23,28 +24,25 @@ std::string shortened(const std::string& text, std::size_t longest) {
 
 }  // namespace
 
-CLI::App* add_daemon_command(CLI::App& parent, const std::string& name,
-                             const std::string& description, const std::string& examples,
-                             AskOptions& options) {
-  CLI::App* command = add_command(parent, name, description, examples);
-  command->group(kLiveGroup);
-  command
-      ->add_option("--state", options.client.state,
-                   "the daemon's state folder; else TRAINYARD_STATE, or where serve puts it")
-      ->type_name("DIR");
-  command
-      ->add_option("--server", options.client.server,
-                   "a daemon elsewhere, with the token in TRAINYARD_TOKEN")
-      ->type_name("URL");
-  command->add_flag("--json", options.json, "print the answer as JSON");
+Command& add_daemon_command(Command& parent, const std::string& name,
+                            const std::string& description, const std::string& examples,
+                            AskOptions& options) {
+  Command& command = parent.add(name, description, examples);
+  command.group = kLiveGroup;
+  command.option("--state", &options.client.state,
+                 "the daemon's state folder; else TRAINYARD_STATE, or where serve puts it",
+                 {.type = "DIR"});
+  command.option("--server", &options.client.server,
+                 "a daemon elsewhere, with the token in TRAINYARD_TOKEN", {.type = "URL"});
+  command.flag("--json", &options.json, "print the answer as JSON");
   return command;
 }
 
-void add_job_argument(CLI::App& command, std::int64_t& job) {
-  command.add_option("job", job, "its number")
-      ->required()
-      ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("JOB");
+void add_job_argument(Command& command, std::int64_t& job) {
+  command.option("job", &job, "its number",
+                 {.type = "JOB",
+                  .required = true,
+                  .range = Range{1, std::numeric_limits<std::int64_t>::max()}});
 }
 
 Expected<void> print_json(const json& value) {

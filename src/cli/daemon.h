@@ -2,7 +2,6 @@
 // person would type next.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -21,11 +20,11 @@ struct AskOptions {
 };
 
 /// A command with --state, --server and --json.
-CLI::App* add_daemon_command(CLI::App& parent, const std::string& name,
-                             const std::string& description, const std::string& examples,
-                             AskOptions& options);
+Command& add_daemon_command(Command& parent, const std::string& name,
+                            const std::string& description, const std::string& examples,
+                            AskOptions& options);
 /// A job's number as its only argument.
-void add_job_argument(CLI::App& command, std::int64_t& job);
+void add_job_argument(Command& command, std::int64_t& job);
 
 /// One line of JSON, to standard output.
 Expected<void> print_json(const nlohmann::json& value);

@@ -170,12 +170,12 @@ Expected<void> demo(const AskOptions& options) {
 
 }  // namespace
 
-void add_demo_command(CLI::App& app, Action& chosen) {
+void add_demo_command(Command& program) {
   const auto options = std::make_shared<AskOptions>();
-  CLI::App* command = add_daemon_command(
-      app, "demo", "Shows trial jobs overtake batch jobs, which save, leave and come back.",
+  Command& command = add_daemon_command(
+      program, "demo", "Shows trial jobs overtake batch jobs, which save, leave and come back.",
       "trainyard serve &\ntrainyard demo", *options);
-  command->callback([options, &chosen] { chosen = [options] { return demo(*options); }; });
+  command.action = [options] { return demo(*options); };
 }
 
 }  // namespace trainyard::cli

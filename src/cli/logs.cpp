@@ -63,18 +63,18 @@ Expected<void> logs(const LogsOptions& options) {
 
 }  // namespace
 
-void add_logs_command(CLI::App& app, Action& chosen) {
+void add_logs_command(Command& program) {
   const auto options = std::make_shared<LogsOptions>();
-  CLI::App* command = add_daemon_command(
-      app, "logs", "Prints what a job wrote.",
+  Command& command = add_daemon_command(
+      program, "logs", "Prints what a job wrote.",
       "trainyard logs 7\ntrainyard logs -f 7\ntrainyard logs 7 --worker 3 --run 1", *options);
-  add_job_argument(*command, options->job);
-  command->add_flag("--follow,-f", options->follow, "go on until the job has ended");
-  command->add_option("--worker", options->worker, "by rank; 0 if not given")
-      ->check(whole_number(0, 1 << 20));
-  command->add_option("--run", options->run, "1 for the first; the last if not given")
-      ->check(whole_number(1, 1'000'000));
-  command->callback([options, &chosen] { chosen = [options] { return logs(*options); }; });
+  add_job_argument(command, options->job);
+  command.flag("--follow,-f", &options->follow, "go on until the job has ended");
+  command.option("--worker", &options->worker, "by rank; 0 if not given",
+                 {.range = Range{0, 1 << 20}});
+  command.option("--run", &options->run, "1 for the first; the last if not given",
+                 {.range = Range{1, 1'000'000}});
+  command.action = [options] { return logs(*options); };
 }
 
 }  // namespace trainyard::cli

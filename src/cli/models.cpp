@@ -37,23 +37,22 @@ Expected<void> models(const ModelsOptions& options) {
 
 }  // namespace
 
-void add_models_command(CLI::App& app, Action& chosen) {
+void add_models_command(Command& program) {
   const auto options = std::make_shared<ModelsOptions>();
-  CLI::App* command = add_command(
-      app, "models", "Lists neural networks: their size, speed by kind of GPU, and sources.",
-      "trainyard models\n"
-      "trainyard models ResNet-50 --cluster 4x16x8xV100\n"
-      "trainyard models MyNet --models mine.toml\n"
-      "trainyard models --fit ../shared/traces");
-  command->add_option("name", options->name, "one of them: every source, and its speed");
-  add_cluster_option(*command, *options);
-  add_models_option(*command, *options);
-  command
-      ->add_option("--fit", options->fit,
-                   "fit the speed model to the measurements of Sia and Gavel in this folder (sia/, "
-                   "gavel/) and print its errors")
-      ->type_name("FOLDER");
-  command->callback([options, &chosen] { chosen = [options] { return models(*options); }; });
+  Command& command =
+      program.add("models", "Lists neural networks: their size, speed by kind of GPU, and sources.",
+                  "trainyard models\n"
+                  "trainyard models ResNet-50 --cluster 4x16x8xV100\n"
+                  "trainyard models MyNet --models mine.toml\n"
+                  "trainyard models --fit ../shared/traces");
+  command.option("name", &options->name, "one of them: every source, and its speed");
+  add_cluster_option(command, *options);
+  add_models_option(command, *options);
+  command.option("--fit", &options->fit,
+                 "fit the speed model to the measurements of Sia and Gavel in this folder (sia/, "
+                 "gavel/) and print its errors",
+                 {.type = "FOLDER"});
+  command.action = [options] { return models(*options); };
 }
 
 }  // namespace trainyard::cli

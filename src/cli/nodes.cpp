@@ -36,30 +36,30 @@ Expected<void> change(const MachineOptions& options, const char* verb) {
   return {};
 }
 
-void add_change(CLI::App& app, Action& chosen, const char* verb, const char* description) {
+void add_change(Command& program, const char* verb, const char* description) {
   const auto options = std::make_shared<MachineOptions>();
-  CLI::App* command =
-      add_daemon_command(app, verb, description, fmt::format("trainyard {} r0m0", verb), *options);
-  command->add_option("machine", options->machine, "its name")->required()->type_name("MACHINE");
-  command->callback(
-      [options, verb, &chosen] { chosen = [options, verb] { return change(*options, verb); }; });
+  Command& command = add_daemon_command(program, verb, description,
+                                        fmt::format("trainyard {} r0m0", verb), *options);
+  command.option("machine", &options->machine, "its name", {.type = "MACHINE", .required = true});
+  command.action = [options, verb] { return change(*options, verb); };
 }
 
 }  // namespace
 
-void add_nodes_command(CLI::App& app, Action& chosen) {
+void add_nodes_command(Command& program) {
   const auto options = std::make_shared<AskOptions>();
-  CLI::App* command = add_daemon_command(app, "nodes", "Lists machines and who holds their GPUs.",
-                                         "trainyard nodes\ntrainyard nodes --json", *options);
-  command->callback([options, &chosen] { chosen = [options] { return nodes(*options); }; });
+  Command& command =
+      add_daemon_command(program, "nodes", "Lists machines and who holds their GPUs.",
+                         "trainyard nodes\ntrainyard nodes --json", *options);
+  command.action = [options] { return nodes(*options); };
 }
 
-void add_drain_command(CLI::App& app, Action& chosen) {
-  add_change(app, chosen, "drain", "Starts nothing new on a machine; for operators.");
+void add_drain_command(Command& program) {
+  add_change(program, "drain", "Starts nothing new on a machine; for operators.");
 }
 
-void add_resume_command(CLI::App& app, Action& chosen) {
-  add_change(app, chosen, "resume", "Lets a machine take jobs again; for operators.");
+void add_resume_command(Command& program) {
+  add_change(program, "resume", "Lets a machine take jobs again; for operators.");
 }
 
 }  // namespace trainyard::cli

@@ -35,56 +35,50 @@ Expected<Workload> read_or_generate(const WorkloadOptions& options, const Cluste
 
 }  // namespace
 
-void add_workload_options(CLI::App& command, const std::string& workload_name,
+void add_workload_options(Command& command, const std::string& workload_name,
                           WorkloadOptions& options) {
-  command
-      .add_option(workload_name, options.workload,
-                  "a trace file, or GENERATOR:key=value,... (see workload generate --help)")
-      ->type_name("FILE|GENERATOR")
-      ->required();
+  command.option(workload_name, &options.workload,
+                 "a trace file, or GENERATOR:key=value,... (see workload generate --help)",
+                 {.type = "FILE|GENERATOR", .required = true});
   add_format_option(command, options);
   add_cluster_option(command, options);
   add_seed_option(command, options);
   add_drop_larger_option(command, options);
 }
 
-void add_format_option(CLI::App& command, WorkloadOptions& options) {
+void add_format_option(Command& command, WorkloadOptions& options) {
   std::vector<std::string> names;
   for (const FormatEntry& entry : formats()) names.emplace_back(entry.name);
-  command.add_option("--format", options.format, "of the file; found out when not given")
-      ->type_name("FORMAT")
-      ->check(one_of(std::move(names)));
+  command.option("--format", &options.format, "of the file; found out when not given",
+                 {.type = "FORMAT", .words = std::move(names)});
 }
 
-void add_cluster_option(CLI::App& command, WorkloadOptions& options) {
-  command
-      .add_option(
-          "--cluster", options.cluster,
-          fmt::format("a .toml file, or machines x GPUs x kind (default {})", kDefaultCluster))
-      ->type_name("FILE|SHAPE");
+void add_cluster_option(Command& command, WorkloadOptions& options) {
+  command.option(
+      "--cluster", &options.cluster,
+      fmt::format("a .toml file, or machines x GPUs x kind (default {})", kDefaultCluster),
+      {.type = "FILE|SHAPE"});
 }
 
-void add_seed_option(CLI::App& command, WorkloadOptions& options) {
-  command.add_option("--seed", options.seed, "of everything drawn at random (default 1)")
-      ->type_name("NUMBER")
-      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
+void add_seed_option(Command& command, WorkloadOptions& options) {
+  command.option("--seed", &options.seed, "of everything drawn at random (default 1)",
+                 {.type = "NUMBER", .range = Range{0, std::numeric_limits<std::uint64_t>::max()}});
 }
 
-void add_drop_larger_option(CLI::App& command, WorkloadOptions& options) {
-  command.add_flag("--drop-larger", options.drop_larger,
-                   "leave out jobs that could never run on the cluster");
+void add_drop_larger_option(Command& command, WorkloadOptions& options) {
+  command.flag("--drop-larger", &options.drop_larger,
+               "leave out jobs that could never run on the cluster");
 }
 
-void add_set_option(CLI::App& command, std::vector<std::string>& settings) {
-  command.add_option("--set", settings, "a parameter of the policy (see trainyard policies NAME)")
-      ->type_name("STAGE.PARAM=VALUE");
+void add_set_option(Command& command, std::vector<std::string>& settings) {
+  command.option("--set", &settings, "a parameter of the policy (see trainyard policies NAME)",
+                 {.type = "STAGE.PARAM=VALUE"});
 }
 
-void add_faults_option(CLI::App& command, std::string& faults) {
-  command
-      .add_option("--faults", faults,
-                  "machines that fail: a file of time,machine,down|up, or mtbf=30d,repair=4h")
-      ->type_name("FILE|RATES");
+void add_faults_option(Command& command, std::string& faults) {
+  command.option("--faults", &faults,
+                 "machines that fail: a file of time,machine,down|up, or mtbf=30d,repair=4h",
+                 {.type = "FILE|RATES"});
 }
 
 Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster& cluster,
@@ -95,9 +89,9 @@ Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster&
   return read_faults(spec, cluster, (last - Time{}) * 3, seed);
 }
 
-void add_models_option(CLI::App& command, WorkloadOptions& options) {
-  command.add_option("--models", options.models, "more models (docs/models.md)")
-      ->type_name("FILE.toml");
+void add_models_option(Command& command, WorkloadOptions& options) {
+  command.option("--models", &options.models, "more models (docs/models.md)",
+                 {.type = "FILE.toml"});
 }
 
 Expected<Catalogue> load_models(const WorkloadOptions& options) {

@@ -1,18 +1,18 @@
 // Options that several commands share: which jobs, on which cluster. A command that runs jobs does
 //
 //   auto options = std::make_shared<WorkloadOptions>();
-//   add_workload_options(*command, "--workload", *options);    // and, when it runs:
+//   add_workload_options(command, "--workload", *options);    // and, when it runs:
 //   const auto cluster = load_cluster(*options);
 //   const auto workload = load_workload(*options, *cluster);
 //   check_fits(*workload, *cluster);                           // model/workload.h
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "cli/command.h"
 #include "model/cluster.h"
 #include "model/workload.h"
 #include "perf/catalogue.h"
@@ -32,17 +32,17 @@ struct WorkloadOptions {
 };
 
 /// The workload is an option or, for a name without dashes, an argument. Both must be given.
-void add_workload_options(CLI::App& command, const std::string& workload_name,
+void add_workload_options(Command& command, const std::string& workload_name,
                           WorkloadOptions& options);
-void add_format_option(CLI::App& command, WorkloadOptions& options);
-void add_cluster_option(CLI::App& command, WorkloadOptions& options);
-void add_seed_option(CLI::App& command, WorkloadOptions& options);
-void add_drop_larger_option(CLI::App& command, WorkloadOptions& options);
+void add_format_option(Command& command, WorkloadOptions& options);
+void add_cluster_option(Command& command, WorkloadOptions& options);
+void add_seed_option(Command& command, WorkloadOptions& options);
+void add_drop_larger_option(Command& command, WorkloadOptions& options);
 
 /// --set stage.param=value, as often as needed.
-void add_set_option(CLI::App& command, std::vector<std::string>& settings);
+void add_set_option(Command& command, std::vector<std::string>& settings);
 /// --faults FILE|mtbf=...,repair=...
-void add_faults_option(CLI::App& command, std::string& faults);
+void add_faults_option(Command& command, std::string& faults);
 
 /// The faults of a run over this workload: drawn ones until three times its span, which a run
 /// outlasts only when the cluster is hopelessly overloaded.
@@ -52,7 +52,7 @@ Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster&
 Expected<Cluster> load_cluster(const WorkloadOptions& options);
 
 /// --models FILE.toml, as often as needed.
-void add_models_option(CLI::App& command, WorkloadOptions& options);
+void add_models_option(Command& command, WorkloadOptions& options);
 /// The built-in catalogue, with the files that were given.
 Expected<Catalogue> load_models(const WorkloadOptions& options);
 

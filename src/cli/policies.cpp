@@ -78,17 +78,15 @@ Expected<void> describe_one(const std::string& name) {
 
 }  // namespace
 
-void add_policies_command(CLI::App& app, Action& chosen) {
+void add_policies_command(Command& program) {
   const auto name = std::make_shared<std::string>();
-  CLI::App* command = add_command(
-      app, "policies", "Lists policies, stages and their parameters, with where they are from.",
+  Command& command = program.add(
+      "policies", "Lists policies, stages and their parameters, with where they are from.",
       "trainyard policies\ntrainyard policies tiresias\ntrainyard policies order=las");
-  command->add_option("name", *name, "a preset, a stage member, or stage=member");
-  command->callback([name, &chosen] {
-    chosen = [name]() -> Expected<void> {
-      return name->empty() ? print(list_all()) : describe_one(*name);
-    };
-  });
+  command.option("name", name.get(), "a preset, a stage member, or stage=member");
+  command.action = [name]() -> Expected<void> {
+    return name->empty() ? print(list_all()) : describe_one(*name);
+  };
 }
 
 }  // namespace trainyard::cli

@@ -42,21 +42,20 @@ Expected<void> set_policy(const PolicyOptions& options) {
 
 }  // namespace
 
-void add_policy_command(CLI::App& app, Action& chosen) {
-  CLI::App* command = add_command(app, "policy", "Shows or sets the policy that decides.",
-                                  "trainyard policy show\ntrainyard policy set fitgpp");
-  command->group(kLiveGroup);
-  command->require_subcommand(1);
+void add_policy_command(Command& program) {
+  Command& command = program.add("policy", "Shows or sets the policy that decides.",
+                                 "trainyard policy show\ntrainyard policy set fitgpp");
+  command.group = kLiveGroup;
   const auto options = std::make_shared<PolicyOptions>();
-  CLI::App* show =
-      add_daemon_command(*command, "show", "Shows it.", "trainyard policy show", *options);
-  show->callback([options, &chosen] { chosen = [options] { return show_policy(*options); }; });
-  CLI::App* set = add_daemon_command(
-      *command, "set", "Sets another, while jobs run; for operators.",
+  Command& show =
+      add_daemon_command(command, "show", "Shows it.", "trainyard policy show", *options);
+  show.action = [options] { return show_policy(*options); };
+  Command& set = add_daemon_command(
+      command, "set", "Sets another, while jobs run; for operators.",
       "trainyard policy set fitgpp\ntrainyard policy set las --set order.thresholds=1h", *options);
-  set->add_option("name", options->name, "a preset, or a line of stages")->required();
-  add_set_option(*set, options->settings);
-  set->callback([options, &chosen] { chosen = [options] { return set_policy(*options); }; });
+  set.option("name", &options->name, "a preset, or a line of stages", {.required = true});
+  add_set_option(set, options->settings);
+  set.action = [options] { return set_policy(*options); };
 }
 
 }  // namespace trainyard::cli

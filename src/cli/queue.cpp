@@ -53,21 +53,21 @@ Expected<void> queue(const QueueOptions& options) {
 
 }  // namespace
 
-void add_queue_command(CLI::App& app, Action& chosen) {
+void add_queue_command(Command& program) {
   const auto options = std::make_shared<QueueOptions>();
-  CLI::App* command = add_daemon_command(
-      app, "queue", "Lists jobs, newest first: those that have not ended.",
+  Command& command = add_daemon_command(
+      program, "queue", "Lists jobs, newest first: those that have not ended.",
       "trainyard queue\ntrainyard queue --all --user ada\ntrainyard queue --state-is failed --json",
       *options);
-  command->add_flag("--all,-a", options->all, "also those that have ended");
-  command->add_option("--user,-u", options->user, "only this user's");
-  command->add_option("--name", options->name, "only of this name");
-  command->add_option("--state-is", options->state,
-                      "only in these states, with commas between: held, queued, running, done ...");
-  command->add_option("--class", options->job_class, "only of this class")
-      ->check(one_of({"trial", "batch"}));
-  command->add_option("--limit", options->limit, "so many at most")->check(whole_number(1, 1000));
-  command->callback([options, &chosen] { chosen = [options] { return queue(*options); }; });
+  command.flag("--all,-a", &options->all, "also those that have ended");
+  command.option("--user,-u", &options->user, "only this user's");
+  command.option("--name", &options->name, "only of this name");
+  command.option("--state-is", &options->state,
+                 "only in these states, with commas between: held, queued, running, done ...");
+  command.option("--class", &options->job_class, "only of this class",
+                 {.words = {"trial", "batch"}});
+  command.option("--limit", &options->limit, "so many at most", {.range = Range{1, 1000}});
+  command.action = [options] { return queue(*options); };
 }
 
 }  // namespace trainyard::cli

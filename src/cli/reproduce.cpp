@@ -105,37 +105,32 @@ Expected<void> reproduce(const ReproduceOptions& options) {
 
 }  // namespace
 
-void add_reproduce_command(CLI::App& app, Action& chosen) {
+void add_reproduce_command(Command& program) {
   const auto options = std::make_shared<ReproduceOptions>();
-  CLI::App* command = add_command(
-      app, "reproduce",
+  Command& command = program.add(
+      "reproduce",
       "Runs the study of a paper and tells which of its claims hold; without a name, lists them.",
       "trainyard reproduce\n"
       "trainyard reproduce fitgpp --quick\n"
       "trainyard reproduce fitgpp --report fitgpp.html --json fitgpp.json");
-  command->add_option("study", options->name, "which study")->check(one_of(study_names()));
-  command->add_flag("--quick", options->plan.quick,
-                    "fewer jobs and seeds, the same claims; within a minute");
-  command->add_option("--seeds", options->plan.seeds, "how many, from 1 on (default: the study's)")
-      ->type_name("NUMBER")
-      ->check(whole_number(1, 10'000));
-  command->add_option("--threads", options->threads, "runs at once (default: one a core)")
-      ->type_name("NUMBER")
-      ->check(whole_number(1, 1'024));
-  command->add_option("--json", options->json, "claims and tables as JSON; - is standard output")
-      ->type_name("FILE|-");
-  command->add_option("--report", options->report, "an HTML page with plots, in one file")
-      ->type_name("FILE|-");
-  command->add_option("--markdown", options->markdown, "the same as Markdown, without plots")
-      ->type_name("FILE|-");
-  command->callback([options, command, &chosen] {
-    const bool bare = options->name.empty() && command->count_all() == 1;
-    chosen = [options, bare]() -> Expected<void> {
-      if (bare) return list_studies();
-      if (!options->name.empty()) return reproduce(*options);
-      return fail("which study? One of {}", fmt::join(study_names(), ", "));
-    };
-  });
+  command.option("study", &options->name, "which study", {.words = study_names()});
+  command.flag("--quick", &options->plan.quick,
+               "fewer jobs and seeds, the same claims; within a minute");
+  command.option("--seeds", &options->plan.seeds, "how many, from 1 on (default: the study's)",
+                 {.type = "NUMBER", .range = Range{1, 10'000}});
+  command.option("--threads", &options->threads, "runs at once (default: one a core)",
+                 {.type = "NUMBER", .range = Range{1, 1'024}});
+  command.option("--json", &options->json, "claims and tables as JSON; - is standard output",
+                 {.type = "FILE|-"});
+  command.option("--report", &options->report, "an HTML page with plots, in one file",
+                 {.type = "FILE|-"});
+  command.option("--markdown", &options->markdown, "the same as Markdown, without plots",
+                 {.type = "FILE|-"});
+  command.action = [options, &command]() -> Expected<void> {
+    if (command.is_bare) return list_studies();
+    if (!options->name.empty()) return reproduce(*options);
+    return fail("which study? One of {}", fmt::join(study_names(), ", "));
+  };
 }
 
 }  // namespace trainyard::cli

@@ -108,36 +108,32 @@ Expected<void> serve(ServeOptions options) {
 
 }  // namespace
 
-void add_serve_command(CLI::App& app, Action& chosen) {
+void add_serve_command(Command& program) {
   auto options = std::make_shared<ServeOptions>();
-  CLI::App* command = add_command(
-      app, "serve", "Schedules jobs on this machine, until it is interrupted. Jobs outlive it.",
+  Command& command = program.add(
+      "serve", "Schedules jobs on this machine, until it is interrupted. Jobs outlive it.",
       "trainyard serve\n"
       "trainyard serve --state /srv/trainyard --policy fitgpp+xion\n"
       "trainyard serve --slots 8                    # as if there were 8 GPUs\n"
       "trainyard serve --tcp 0.0.0.0:8642 --cert tls.crt --key tls.key");
-  command->add_option(
-      "--state", options->state,
-      "where everything is kept [$TRAINYARD_STATE, /var/lib/trainyard for root, else "
-      "~/.local/state/trainyard]");
-  command
-      ->add_option("--policy", options->policy,
-                   "a preset or a line (see trainyard policies); one that was set with `trainyard "
-                   "policy` goes before")
-      ->capture_default_str();
-  command->add_option("--set", options->settings, "a parameter, stage.param=value; repeatable")
-      ->capture_default_str();
-  command
-      ->add_option("--slots", options->slots,
-                   "so many stand-ins for GPUs, whatever the machine has")
-      ->check(whole_number(1, 64));
-  command->add_option("--keep", options->keep, "how long output and events of ended jobs are kept")
-      ->capture_default_str();
-  command->add_option("--tcp", options->server.tcp,
-                      "also listen on this address:port; needs tokens, and TLS beyond loopback");
-  command->add_option("--cert", options->server.certificate, "TLS certificate, in PEM");
-  command->add_option("--key", options->server.key, "its private key, in PEM");
-  command->callback([options, &chosen] { chosen = [options] { return serve(*options); }; });
+  command.option("--state", &options->state,
+                 "where everything is kept [$TRAINYARD_STATE, /var/lib/trainyard for root, else "
+                 "~/.local/state/trainyard]");
+  command.option("--policy", &options->policy,
+                 "a preset or a line (see trainyard policies); one that was set with `trainyard "
+                 "policy` goes before",
+                 {.initial = options->policy});
+  command.option("--set", &options->settings, "a parameter, stage.param=value; repeatable",
+                 {.initial = fmt::format("[{}]", fmt::join(options->settings, ","))});
+  command.option("--slots", &options->slots, "so many stand-ins for GPUs, whatever the machine has",
+                 {.range = Range{1, 64}});
+  command.option("--keep", &options->keep, "how long output and events of ended jobs are kept",
+                 {.initial = options->keep});
+  command.option("--tcp", &options->server.tcp,
+                 "also listen on this address:port; needs tokens, and TLS beyond loopback");
+  command.option("--cert", &options->server.certificate, "TLS certificate, in PEM");
+  command.option("--key", &options->server.key, "its private key, in PEM");
+  command.action = [options] { return serve(*options); };
 }
 
 }  // namespace trainyard::cli

@@ -91,12 +91,12 @@ Expected<void> show(const ShowOptions& options) {
 
 }  // namespace
 
-void add_show_command(CLI::App& app, Action& chosen) {
+void add_show_command(Command& program) {
   const auto options = std::make_shared<ShowOptions>();
-  CLI::App* command = add_daemon_command(app, "show", "Shows all that is known of a job.",
-                                         "trainyard show 7\ntrainyard show 7 --json", *options);
-  add_job_argument(*command, options->job);
-  command->callback([options, &chosen] { chosen = [options] { return show(*options); }; });
+  Command& command = add_daemon_command(program, "show", "Shows all that is known of a job.",
+                                        "trainyard show 7\ntrainyard show 7 --json", *options);
+  add_job_argument(command, options->job);
+  command.action = [options] { return show(*options); };
 }
 
 }  // namespace trainyard::cli

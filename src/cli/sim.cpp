@@ -160,36 +160,31 @@ Expected<void> sim(const SimCommandOptions& options) {
 
 }  // namespace
 
-void add_sim_command(CLI::App& app, Action& chosen) {
+void add_sim_command(Command& program) {
   const auto options = std::make_shared<SimCommandOptions>();
-  CLI::App* command = add_command(
-      app, "sim", "Replays a workload on a cluster under a policy, and tells how it went.",
+  Command& command = program.add(
+      "sim", "Replays a workload on a cluster under a policy, and tells how it went.",
       "trainyard sim --workload philly-like:jobs=20000,load=0.9 --policy srtf\n"
       "trainyard sim --workload philly.csv --cluster 64x8xV100 --policy tiresias --json -\n"
       "trainyard sim --workload jobs.csv --policy \"order=srtf place=best-fit backfill=easy\"\n"
       "trainyard sim --workload jobs.csv --policy las --set order.thresholds=1h/10h "
       "--timeline out.json\n"
       "trainyard sim --workload jobs.csv --policy fifo-easy --queue-at 2d12h");
-  add_workload_options(*command, "--workload", *options);
-  command
-      ->add_option("--policy", options->policy,
-                   "a preset or a line of stages (default fifo; see trainyard policies)")
-      ->type_name("POLICY");
-  add_set_option(*command, options->settings);
-  add_faults_option(*command, options->faults);
-  add_models_option(*command, *options);
-  command->add_option("--json", options->json, "the figures as JSON; - is standard output")
-      ->type_name("FILE|-");
-  command->add_option("--jobs-csv", options->jobs_csv, "what became of each job")
-      ->type_name("FILE");
-  command
-      ->add_option("--timeline", options->timeline,
-                   "a row a GPU, in the Chrome trace format; open it in Perfetto")
-      ->type_name("FILE");
-  command
-      ->add_option("--queue-at", options->queue_at, "stop at this time and tell who waits, and why")
-      ->type_name("TIME");
-  command->callback([options, &chosen] { chosen = [options] { return sim(*options); }; });
+  add_workload_options(command, "--workload", *options);
+  command.option("--policy", &options->policy,
+                 "a preset or a line of stages (default fifo; see trainyard policies)",
+                 {.type = "POLICY"});
+  add_set_option(command, options->settings);
+  add_faults_option(command, options->faults);
+  add_models_option(command, *options);
+  command.option("--json", &options->json, "the figures as JSON; - is standard output",
+                 {.type = "FILE|-"});
+  command.option("--jobs-csv", &options->jobs_csv, "what became of each job", {.type = "FILE"});
+  command.option("--timeline", &options->timeline,
+                 "a row a GPU, in the Chrome trace format; open it in Perfetto", {.type = "FILE"});
+  command.option("--queue-at", &options->queue_at, "stop at this time and tell who waits, and why",
+                 {.type = "TIME"});
+  command.action = [options] { return sim(*options); };
 }
 
 }  // namespace trainyard::cli

@@ -172,10 +172,10 @@ Expected<void> submit(const SubmitOptions& options) {
 
 }  // namespace
 
-void add_submit_command(CLI::App& app, Action& chosen, const std::vector<std::string>& after) {
+void add_submit_command(Command& program) {
   const auto options = std::make_shared<SubmitOptions>();
-  CLI::App* command =
-      add_daemon_command(app, "submit",
+  Command& command =
+      add_daemon_command(program, "submit",
                          "Submits a script (with #SBATCH or #TRAINYARD lines) and its arguments, "
                          "or a command after --; "
                          "options stand before both.",
@@ -185,17 +185,11 @@ void add_submit_command(CLI::App& app, Action& chosen, const std::vector<std::st
                          "trainyard submit --signal USR1@90 --grace 2m --after 7 train.sh",
                          *options);
   for (const JobOption& option : job_options())
-    command
-        ->add_option(std::string(option.name), options->given[std::string(option.name)],
-                     std::string(option.help))
-        ->type_name(std::string(option.type));
-  command->add_flag("--wait", options->wait, "until it has ended, and end with its exit status");
-  command->prefix_command();
-  command->callback([options, command, &after, &chosen] {
-    options->words = command->remaining();
-    options->command = after;
-    chosen = [options] { return submit(*options); };
-  });
+    command.option(option.name, &options->given[std::string(option.name)], std::string(option.help),
+                   {.type = std::string(option.type)});
+  command.flag("--wait", &options->wait, "until it has ended, and end with its exit status");
+  command.rest = {&options->words, &options->command};
+  command.action = [options] { return submit(*options); };
 }
 
 }  // namespace trainyard::cli

@@ -67,40 +67,37 @@ Expected<void> remove_token(const TokenOptions& options) {
   return {};
 }
 
-CLI::App* add_part(CLI::App& parent, const char* verb, const char* description,
-                   TokenOptions& options, bool is_named) {
+Command& add_part(Command& parent, const char* verb, const char* description, TokenOptions& options,
+                  bool is_named) {
   const std::string name = is_named ? " ci" : "";
-  CLI::App* command =
-      add_command(parent, verb, description, fmt::format("trainyard token {}{}", verb, name));
-  command->add_option("--state", options.client.state, "the daemon's state folder")
-      ->type_name("DIR");
-  command->add_flag("--json", options.json, "print the answer as JSON");
-  if (is_named) command->add_option("name", options.name, "what it is for")->required();
+  Command& command = parent.add(verb, description, fmt::format("trainyard token {}{}", verb, name));
+  command.option("--state", &options.client.state, "the daemon's state folder", {.type = "DIR"});
+  command.flag("--json", &options.json, "print the answer as JSON");
+  if (is_named) command.option("name", &options.name, "what it is for", {.required = true});
   return command;
 }
 
 }  // namespace
 
-void add_token_command(CLI::App& app, Action& chosen) {
-  CLI::App* command =
-      add_command(app, "token", "Makes, lists and removes tokens for access over TCP.",
+void add_token_command(Command& program) {
+  Command& command =
+      program.add("token", "Makes, lists and removes tokens for access over TCP.",
                   "trainyard token add ci --role user --as ada\ntrainyard token list\ntrainyard "
                   "token remove ci");
-  command->group(kLiveGroup);
-  command->require_subcommand(1);
+  command.group = kLiveGroup;
   const auto options = std::make_shared<TokenOptions>();
-  CLI::App* add = add_part(*command, "add", "Makes a token and prints it, once.", *options, true);
-  add->add_option("--role", options->role, "what its holder may do; user if not given")
-      ->check(one_of({"viewer", "user", "operator"}));
-  add->add_option("--as", options->user, "as which user of this machine; you if not given")
-      ->type_name("USER");
-  add->callback([options, &chosen] { chosen = [options] { return add_token(*options); }; });
-  add_part(*command, "list", "Lists them.", *options, false)->callback([options, &chosen] {
-    chosen = [options] { return list_tokens(*options); };
-  });
-  add_part(*command, "remove", "Removes one.", *options, true)->callback([options, &chosen] {
-    chosen = [options] { return remove_token(*options); };
-  });
+  Command& add = add_part(command, "add", "Makes a token and prints it, once.", *options, true);
+  add.option("--role", &options->role, "what its holder may do; user if not given",
+             {.words = {"viewer", "user", "operator"}});
+  add.option("--as", &options->user, "as which user of this machine; you if not given",
+             {.type = "USER"});
+  add.action = [options] { return add_token(*options); };
+  add_part(command, "list", "Lists them.", *options, false).action = [options] {
+    return list_tokens(*options);
+  };
+  add_part(command, "remove", "Removes one.", *options, true).action = [options] {
+    return remove_token(*options);
+  };
 }
 
 }  // namespace trainyard::cli

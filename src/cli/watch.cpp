@@ -144,12 +144,12 @@ Expected<void> watch(const AskOptions& options) {
 
 }  // namespace
 
-void add_watch_command(CLI::App& app, Action& chosen) {
+void add_watch_command(Command& program) {
   const auto options = std::make_shared<AskOptions>();
-  CLI::App* command =
-      add_daemon_command(app, "watch", "Shows machines and queue as they change; q leaves.",
+  Command& command =
+      add_daemon_command(program, "watch", "Shows machines and queue as they change; q leaves.",
                          "trainyard watch\ntrainyard watch | head", *options);
-  command->callback([options, &chosen] { chosen = [options] { return watch(*options); }; });
+  command.action = [options] { return watch(*options); };
 }
 
 }  // namespace trainyard::cli

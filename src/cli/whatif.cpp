@@ -171,21 +171,21 @@ Expected<void> whatif(const WhatifOptions& options) {
 
 }  // namespace
 
-void add_whatif_command(CLI::App& app, Action& chosen) {
+void add_whatif_command(Command& program) {
   const auto options = std::make_shared<WhatifOptions>();
-  CLI::App* command =
-      add_daemon_command(app, "whatif",
+  Command& command =
+      add_daemon_command(program, "whatif",
                          "Replays the jobs that were done in the simulator, under other policies "
                          "or on another cluster.",
                          "trainyard whatif --policy srtf,fifo\n"
                          "trainyard whatif --policy fitgpp --cluster 4x8xV100 --json",
                          *options);
-  command->add_option("--policy", options->policies, "presets or lines, with commas between")
-      ->delimiter(',');
-  add_set_option(*command, options->settings);
-  command->add_option("--cluster", options->cluster,
-                      "a file or a short description [the daemon's machines]");
-  command->callback([options, &chosen] { chosen = [options] { return whatif(*options); }; });
+  command.option("--policy", &options->policies, "presets or lines, with commas between",
+                 {.separator = ','});
+  add_set_option(command, options->settings);
+  command.option("--cluster", &options->cluster,
+                 "a file or a short description [the daemon's machines]");
+  command.action = [options] { return whatif(*options); };
 }
 
 }  // namespace trainyard::cli

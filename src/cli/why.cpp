@@ -36,12 +36,12 @@ Expected<void> why(const WhyOptions& options) {
 
 }  // namespace
 
-void add_why_command(CLI::App& app, Action& chosen) {
+void add_why_command(Command& program) {
   const auto options = std::make_shared<WhyOptions>();
-  CLI::App* command = add_daemon_command(app, "why", "Tells why a job waits, and what would help.",
-                                         "trainyard why 7", *options);
-  add_job_argument(*command, options->job);
-  command->callback([options, &chosen] { chosen = [options] { return why(*options); }; });
+  Command& command = add_daemon_command(
+      program, "why", "Tells why a job waits, and what would help.", "trainyard why 7", *options);
+  add_job_argument(command, options->job);
+  command.action = [options] { return why(*options); };
 }
 
 }  // namespace trainyard::cli

@@ -1,4 +1,6 @@
 // trainyard workload: look at a trace, convert it to our own format, make one up.
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -34,7 +36,9 @@ bool speaks_utf8() {
   for (const char* variable : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(variable);
     if (value == nullptr || *value == '\0') continue;
-    const std::string locale = CLI::detail::to_lower(value);
+    std::string locale = value;
+    std::ranges::transform(locale, locale.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
   }
   return false;
@@ -123,84 +127,73 @@ std::string generator_help() {
   return text;
 }
 
-void add_output_option(CLI::App& command, ConvertOptions& options) {
-  command.add_option("-o,--output", options.output, "where to (default: standard output)")
-      ->type_name("FILE");
+void add_output_option(Command& command, ConvertOptions& options) {
+  command.option("-o,--output", &options.output, "where to (default: standard output)",
+                 {.type = "FILE"});
 }
 
-void add_info(CLI::App& parent, Action& chosen) {
+void add_info(Command& parent) {
   const auto options = std::make_shared<InfoOptions>();
-  CLI::App* command =
-      add_command(parent, "info", "Shows what is in a workload, or how far two are apart.",
-                  "trainyard workload info jobs.csv --cluster 16x8xV100\n"
-                  "trainyard workload info philly-like:jobs=82247 --against philly.csv\n"
-                  "trainyard workload info cluster_log.csv --format helios --json");
-  add_workload_options(*command, "workload", *options);
-  command
-      ->add_option("--against", options->against,
-                   "print Kolmogorov-Smirnov distances from this workload instead")
-      ->type_name("FILE|GENERATOR");
-  command->add_flag("--json", options->json, "for programs");
-  command->add_flag("--plain", options->plain, "bars of #, also where UTF-8 would show");
-  command->callback([options, &chosen] { chosen = [options] { return info(*options); }; });
+  Command& command =
+      parent.add("info", "Shows what is in a workload, or how far two are apart.",
+                 "trainyard workload info jobs.csv --cluster 16x8xV100\n"
+                 "trainyard workload info philly-like:jobs=82247 --against philly.csv\n"
+                 "trainyard workload info cluster_log.csv --format helios --json");
+  add_workload_options(command, "workload", *options);
+  command.option("--against", &options->against,
+                 "print Kolmogorov-Smirnov distances from this workload instead",
+                 {.type = "FILE|GENERATOR"});
+  command.flag("--json", &options->json, "for programs");
+  command.flag("--plain", &options->plain, "bars of #, also where UTF-8 would show");
+  command.action = [options] { return info(*options); };
 }
 
-void add_convert(CLI::App& parent, Action& chosen) {
+void add_convert(Command& parent) {
   const auto options = std::make_shared<ConvertOptions>();
-  CLI::App* command = add_command(
-      parent, "convert", "Writes a trace of any known format as Trainyard's own CSV.",
-      "trainyard workload convert philly.csv -o jobs.csv\n"
-      "trainyard workload convert philly.csv --trial-below 10m --limit 5000 > jobs.csv\n"
-      "trainyard workload convert jobs.swf --cluster 8x8xA100 --drop-larger -o a.csv");
-  add_workload_options(*command, "workload", *options);
-  add_output_option(*command, *options);
-  command->add_option("--limit", options->limit, "only the first so many jobs")
-      ->type_name("NUMBER")
-      ->check(whole_number(1, kMostJobs));
-  CLI::Option* below = command
-                           ->add_option("--trial-below", options->trial_below,
-                                        "small jobs shorter than this are trial, the others batch")
-                           ->type_name("DURATION");
-  command
-      ->add_option("--trial-max-gpus", options->trial_max_gpus,
-                   "the most GPUs of a small job (default 1)")
-      ->type_name("NUMBER")
-      ->check(whole_number(1, 1'000'000'000))
-      ->needs(below);
-  command->callback([options, &chosen] { chosen = [options] { return convert(*options); }; });
+  Command& command =
+      parent.add("convert", "Writes a trace of any known format as Trainyard's own CSV.",
+                 "trainyard workload convert philly.csv -o jobs.csv\n"
+                 "trainyard workload convert philly.csv --trial-below 10m --limit 5000 > jobs.csv\n"
+                 "trainyard workload convert jobs.swf --cluster 8x8xA100 --drop-larger -o a.csv");
+  add_workload_options(command, "workload", *options);
+  add_output_option(command, *options);
+  command.option("--limit", &options->limit, "only the first so many jobs",
+                 {.type = "NUMBER", .range = Range{1, kMostJobs}});
+  command.option("--trial-below", &options->trial_below,
+                 "small jobs shorter than this are trial, the others batch", {.type = "DURATION"});
+  command.option("--trial-max-gpus", &options->trial_max_gpus,
+                 "the most GPUs of a small job (default 1)",
+                 {.type = "NUMBER", .range = Range{1, 1'000'000'000}, .needs = "--trial-below"});
+  command.action = [options] { return convert(*options); };
 }
 
-void add_generate(CLI::App& parent, Action& chosen) {
+void add_generate(Command& parent) {
   const auto options = std::make_shared<ConvertOptions>();
-  CLI::App* command =
-      add_command(parent, "generate", "Makes up a workload and writes it as Trainyard's own CSV.",
-                  "trainyard workload generate poisson:jobs=1000,load=0.8 --cluster 1x8xV100\n"
-                  "trainyard workload generate philly-like:trial=0.3,save=20 -o jobs.csv --seed 7");
-  command->footer(
-      command->get_footer() +
-      "\n\nGenerators, and their parameters with what they are unless given:" + generator_help());
-  command->add_option("generator", options->workload, "GENERATOR:key=value,...")
-      ->type_name("GENERATOR")
-      ->required();
-  add_cluster_option(*command, *options);
-  add_seed_option(*command, *options);
-  add_output_option(*command, *options);
-  command->callback(
-      [options, &chosen] { chosen = [options] { return write_generated(*options); }; });
+  Command& command =
+      parent.add("generate", "Makes up a workload and writes it as Trainyard's own CSV.",
+                 "trainyard workload generate poisson:jobs=1000,load=0.8 --cluster 1x8xV100\n"
+                 "trainyard workload generate philly-like:trial=0.3,save=20 -o jobs.csv --seed 7");
+  command.notes =
+      "\n\nGenerators, and their parameters with what they are unless given:" + generator_help();
+  command.option("generator", &options->workload, "GENERATOR:key=value,...",
+                 {.type = "GENERATOR", .required = true});
+  add_cluster_option(command, *options);
+  add_seed_option(command, *options);
+  add_output_option(command, *options);
+  command.action = [options] { return write_generated(*options); };
 }
 
 }  // namespace
 
-void add_workload_command(CLI::App& app, Action& chosen) {
-  CLI::App* command =
-      add_command(app, "workload", "Looks at traces, converts them, makes them up.",
+void add_workload_command(Command& program) {
+  Command& command =
+      program.add("workload", "Looks at traces, converts them, makes them up.",
                   "trainyard workload info philly-like:jobs=10000 --cluster 16x8xV100\n"
                   "trainyard workload convert philly.csv -o jobs.csv\n"
                   "trainyard workload generate poisson:jobs=1000,load=0.8 -o jobs.csv");
-  command->require_subcommand(1);
-  add_info(*command, chosen);
-  add_convert(*command, chosen);
-  add_generate(*command, chosen);
+  add_info(command);
+  add_convert(command);
+  add_generate(command);
 }
 
 }  // namespace trainyard::cli
