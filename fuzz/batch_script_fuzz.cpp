@@ -19,7 +19,7 @@ void require(bool promise) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto time = parse_sbatch_time(text)) require(time->us >= 0);
+  if (const auto time = parse_time_limit(text)) require(time->us >= 0);
   if (const auto memory = parse_sbatch_memory(text)) require(*memory >= 0);
   const auto script = parse_batch_script(text, "input");
   if (!script) return require(!script.error().message.empty()), 0;

@@ -1,5 +1,6 @@
 #include "base/resources.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -12,6 +13,17 @@ bool split_number(std::string_view text, double& number, std::string_view& unit)
   if (status != std::errc{} || !std::isfinite(number) || number < 0) return false;
   unit = text.substr(static_cast<std::size_t>(end - text.data()));
   return true;
+}
+
+/// 0 when there is no such unit. "GB" is what Slurm, and most people, take it for: 1024 MiB.
+double mib_of(std::string_view unit) {
+  if (unit.empty()) return 1024;
+  constexpr std::string_view kLetters = "KMGT", kSmall = "kmgt";
+  const std::size_t power = std::min(kLetters.find(unit[0]), kSmall.find(unit[0]));
+  const std::string_view rest = unit.substr(1);
+  const bool is_byte = rest.empty() || rest == "iB" || rest == "B" || rest == "b" || rest == "ib";
+  if (power == std::string_view::npos || !is_byte) return 0;
+  return std::exp2(10.0 * (static_cast<double>(power) - 1));
 }
 
 }  // namespace
@@ -32,11 +44,7 @@ Expected<std::int32_t> parse_memory(std::string_view text) {
   std::string_view unit;
   if (!split_number(text, number, unit))
     return fail("{} is not an amount of memory; write it as 64GiB or 512MiB", quoted(text));
-  double mib_per_unit = 0;
-  if (unit.empty() || unit == "G" || unit == "GiB") mib_per_unit = 1024;
-  if (unit == "M" || unit == "MiB") mib_per_unit = 1;
-  if (unit == "T" || unit == "TiB") mib_per_unit = 1024.0 * 1024;
-  if (unit == "K" || unit == "KiB") mib_per_unit = 1.0 / 1024;
+  const double mib_per_unit = mib_of(unit);
   if (mib_per_unit == 0)
     return fail("{} has the unknown unit {}; known are KiB, MiB, GiB and TiB", quoted(text),
                 quoted(unit));

@@ -73,6 +73,8 @@ TEST(ParseMemory, ReadsBinaryUnits) {
   EXPECT_EQ(parse_memory("1025KiB"), 2) << "rounded up";
   EXPECT_EQ(parse_memory("1024K"), 1);
   EXPECT_EQ(parse_memory("0"), 0);
+  for (const char* text : {"64GB", "64GiB", "64G", "64g", "64gb", "65536M", "65536MB", "0.0625T"})
+    EXPECT_EQ(parse_memory(text), 64 * 1024) << text;
 }
 
 TEST(ParseMemory, RefusesTheRest) {
@@ -80,8 +82,10 @@ TEST(ParseMemory, RefusesTheRest) {
             "'lots' is not an amount of memory; write it as 64GiB or 512MiB");
   EXPECT_EQ(parse_memory("-1GiB").error().message,
             "'-1GiB' is not an amount of memory; write it as 64GiB or 512MiB");
-  EXPECT_EQ(parse_memory("64GB").error().message,
-            "'64GB' has the unknown unit 'GB'; known are KiB, MiB, GiB and TiB");
+  EXPECT_EQ(parse_memory("64Gbit").error().message,
+            "'64Gbit' has the unknown unit 'Gbit'; known are KiB, MiB, GiB and TiB");
+  EXPECT_FALSE(parse_memory("1B"));
+  EXPECT_FALSE(parse_memory("1iB"));
   EXPECT_EQ(parse_memory("1000TiB").error().message, "'1000TiB' is more than 950 TiB");
 }
 

@@ -158,14 +158,14 @@ Expected<void> submit(const SubmitOptions& options) {
   if (!answer) return tl::make_unexpected(answer.error());
   const auto number = answer->at("job").get<std::int64_t>();
   for (const json& warning : answer->at("warnings")) note(warning.get<std::string>());
+  const std::string done =
+      fmt::format("submitted job {} ({})", number,
+                  spec->time.us > 0 ? "time limit " + format_exact(spec->time) : "no time limit");
   if (options.wait) {
-    note(fmt::format("submitted job {}", number));
+    note(done);
     return wait(options, number);
   }
-  if (auto ok =
-          options.json ? print_json(*answer) : print(fmt::format("submitted job {}\n", number));
-      !ok)
-    return ok;
+  if (auto ok = options.json ? print_json(*answer) : print(done + "\n"); !ok) return ok;
   hint(options, fmt::format("trainyard logs -f {}", number));
   return {};
 }

@@ -10,8 +10,6 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kMostMemory = 1'000'000'000;  // in MiB
-
 Expected<std::int64_t> whole(std::string_view text, std::int64_t most = 1'000'000) {
   std::int64_t value = 0;
   const char* last = text.data() + text.size();
@@ -85,9 +83,7 @@ Expected<void> set_field(Wishes& wishes, std::string_view field, const nlohmann:
 }
 
 Expected<void> set_time(Wishes& wishes, std::string_view value) {
-  const auto time = parse_sbatch_time(value);
-  if (!time) return tl::make_unexpected(time.error());
-  return set_field(wishes, "time", format_exact(*time));
+  return set_field(wishes, "time", value);
 }
 
 Expected<void> set_dependency(Wishes& wishes, std::string_view value) {
@@ -332,44 +328,9 @@ Expected<BatchScript> parse_batch_script(std::string_view text, std::string_view
   return BatchScript{*std::move(spec), std::move(head->warnings)};
 }
 
-Expected<Duration> parse_sbatch_time(std::string_view text) {
-  const auto wrong = [&] {
-    return fail("{} is not a time: MM, MM:SS, HH:MM:SS, D-HH, D-HH:MM or D-HH:MM:SS",
-                trainyard::quoted(text));
-  };
-  if (text == "UNLIMITED" || text == "INFINITE") return Duration{};
-  const std::size_t dash = text.find('-');
-  const bool has_days = dash != std::string_view::npos;
-  std::vector<std::int64_t> numbers;
-  for (const std::string_view part : split(has_days ? text.substr(dash + 1) : text, ':')) {
-    const auto number = whole(part);
-    if (!number) return wrong();
-    numbers.push_back(*number);
-  }
-  if (numbers.size() > 3) return wrong();
-  if (has_days) {
-    const auto count = whole(text.substr(0, dash));
-    if (!count) return wrong();
-    numbers.resize(3);
-    return days(*count) + hours(numbers[0]) + minutes(numbers[1]) + seconds(numbers[2]);
-  }
-  if (numbers.size() == 3) return hours(numbers[0]) + minutes(numbers[1]) + seconds(numbers[2]);
-  return minutes(numbers[0]) + seconds(numbers.size() == 2 ? numbers[1] : 0);
-}
-
-Expected<std::int64_t> parse_sbatch_memory(std::string_view text) {
-  constexpr std::string_view kUnits = "KMGT";
-  std::string_view digits = text;
-  std::size_t unit = 1;
-  if (!text.empty() && kUnits.find(text.back()) != std::string_view::npos) {
-    unit = kUnits.find(text.back());
-    digits.remove_suffix(1);
-  }
-  const auto number = whole(digits, 100'000'000);
-  if (!number) return fail("{} is not an amount of memory, like 64G", trainyard::quoted(text));
-  const std::int64_t mib = unit == 0 ? (*number + 1023) / 1024 : *number << (10 * (unit - 1));
-  if (mib > kMostMemory) return fail("{} is more than any machine has", trainyard::quoted(text));
-  return mib;
+Expected<std::int32_t> parse_sbatch_memory(std::string_view text) {
+  const bool has_unit = text.find_first_not_of("0123456789.") != std::string_view::npos;
+  return parse_memory(has_unit ? std::string(text) : fmt::format("{}M", text));
 }
 
 }  // namespace trainyard

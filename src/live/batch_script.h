@@ -27,9 +27,7 @@ struct BatchScript {
 /// `where` names the script in messages: "train.sh:3: ...".
 Expected<BatchScript> parse_batch_script(std::string_view text, std::string_view where);
 
-/// Slurm's MM, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS; UNLIMITED and 0 are 0.
-Expected<Duration> parse_sbatch_time(std::string_view text);
-/// Slurm's memory: a number of MiB, or one with K, M, G or T; in MiB, rounded up.
-Expected<std::int64_t> parse_sbatch_memory(std::string_view text);
+/// Slurm's memory: a number of MiB, or one with a unit, as parse_memory has it; in MiB, rounded up.
+Expected<std::int32_t> parse_sbatch_memory(std::string_view text);
 
 }  // namespace trainyard

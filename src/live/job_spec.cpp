@@ -50,12 +50,13 @@ Expected<std::int64_t> read_whole(const json& value, std::int64_t low, std::int6
   return value.get<std::int64_t>();
 }
 
-Expected<Duration> read_duration(const json& value, Duration longest) {
+Expected<Duration> read_duration(const json& value, Duration longest,
+                                 Expected<Duration> (*parse)(std::string_view)) {
   Expected<Duration> duration;
   if (value.is_number())
     duration = duration_from_seconds(value.get<double>());
   else if (value.is_string())
-    duration = parse_duration(value.get_ref<const std::string&>());
+    duration = parse(value.get_ref<const std::string&>());
   else
     return fail("{} is neither a duration (\"1h30m\") nor a number of seconds", shown(value));
   if (duration && *duration > longest)
@@ -192,9 +193,13 @@ constexpr std::array kFields{
             return keep(read_amount(v, parse_memory), s.per_worker.memory_mib);
           }},
     Field{"time",
-          [](const json& v, JobSpec& s) { return keep(read_duration(v, kLongestTime), s.time); }},
+          [](const json& v, JobSpec& s) {
+            return keep(read_duration(v, kLongestTime, parse_time_limit), s.time);
+          }},
     Field{"grace",
-          [](const json& v, JobSpec& s) { return keep(read_duration(v, kLongestGrace), s.grace); }},
+          [](const json& v, JobSpec& s) {
+            return keep(read_duration(v, kLongestGrace, parse_duration), s.grace);
+          }},
     Field{"signal", read_signal},
     Field{"model",
           [](const json& v, JobSpec& s) { return keep(read_line(v, kLongestName), s.model); }},

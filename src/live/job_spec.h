@@ -34,6 +34,11 @@ struct StopSignal {
 Expected<StopSignal> parse_stop_signal(std::string_view text);
 std::string format(const StopSignal& signal);
 
+/// What --time says, the same wherever it is written. As sbatch has it: MM, MM:SS, HH:MM:SS, D-HH,
+/// D-HH:MM, D-HH:MM:SS; 0, UNLIMITED and INFINITE set no limit and are 0. Or with units: "90s",
+/// "2h", "1d12h".
+Expected<Duration> parse_time_limit(std::string_view text);
+
 struct JobSpec {
   std::string name;
   std::vector<std::string> command;  // what to run with its arguments, or the script's arguments

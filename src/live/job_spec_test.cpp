@@ -7,6 +7,9 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "live/batch_script.h"
+#include "live/job_options.h"
+
 namespace trainyard {
 namespace {
 
@@ -73,7 +76,7 @@ TEST(JobSpec, WhatIsWrongIsNamed) {
   EXPECT_THAT(problem_of({{"gpus", UINT64_MAX}}), HasSubstr("from 1 to 64"));
   EXPECT_THAT(problem_of({{"cpus", -1}}), HasSubstr("cpus: "));
   EXPECT_THAT(problem_of({{"memory", "much"}}), HasSubstr("memory: "));
-  EXPECT_THAT(problem_of({{"time", "1x"}}), HasSubstr("time: '1x' is not a duration"));
+  EXPECT_THAT(problem_of({{"time", "1x"}}), HasSubstr("time: '1x' is not a time"));
   EXPECT_THAT(problem_of({{"time", -1}}), HasSubstr("time: "));
   EXPECT_THAT(problem_of({{"time", nullptr}}), HasSubstr("time: 'null' is neither a duration"));
   EXPECT_THAT(problem_of({{"grace", "2h"}}), HasSubstr("grace: '2h' is longer than 1h"));
@@ -167,6 +170,45 @@ RC_GTEST_PROP(JobSpec, IsReadBackAsItWasWritten, ()) {
   const auto again = parse_job_spec(to_json(spec).dump());
   RC_ASSERT(again.has_value());
   RC_ASSERT(*again == spec);
+}
+
+TEST(TimeLimit, IsReadInAllItsForms) {
+  EXPECT_EQ(*parse_time_limit("90"), minutes(90));
+  EXPECT_EQ(*parse_time_limit("5:30"), minutes(5) + seconds(30));
+  EXPECT_EQ(*parse_time_limit("02:00:00"), hours(2));
+  EXPECT_EQ(*parse_time_limit("1-6"), days(1) + hours(6));
+  EXPECT_EQ(*parse_time_limit("1-6:30"), days(1) + hours(6) + minutes(30));
+  EXPECT_EQ(*parse_time_limit("2-00:00:01"), days(2) + seconds(1));
+  EXPECT_EQ(*parse_time_limit("90s"), seconds(90));
+  EXPECT_EQ(*parse_time_limit("2h"), hours(2));
+  EXPECT_EQ(*parse_time_limit("1d12h"), days(1) + hours(12));
+  EXPECT_EQ(*parse_time_limit("1.5h"), minutes(90));
+  for (const char* text : {"0", "0:00", "0s", "UNLIMITED", "INFINITE"})
+    EXPECT_EQ(*parse_time_limit(text), Duration{}) << text;
+  for (const char* text : {"", "-", "-1", "1-", "a", "1:", ":1", "1-2-3", "1:2:3:4", "1.5", "1h30",
+                           "1-1:2:3:4", "1-2h", "2h:30", "99999999999999999999", "+1", "1 "})
+    EXPECT_FALSE(parse_time_limit(text)) << text;
+  EXPECT_THAT(parse_time_limit("1h30").error().message, HasSubstr("'1h30' is not a time; write"));
+}
+
+TEST(TimeLimit, MeansTheSameWhereverItIsWritten) {
+  for (const auto& [text, meant] :
+       {std::pair("90", minutes(90)), std::pair("1:00:00", hours(1)), std::pair("1-6", hours(30)),
+        std::pair("2h", hours(2)), std::pair("UNLIMITED", Duration{})}) {
+    EXPECT_EQ(job_spec_from_json({{"command", {"x"}}, {"time", text}})->time, meant) << text;
+    JobSpec spec;
+    const auto option = std::ranges::find(job_options(), "--time", &JobOption::name);
+    ASSERT_TRUE(set_job_option(spec, *option, text));
+    EXPECT_EQ(spec.time, meant) << text;
+    for (const char* line : {"#SBATCH --time={}", "#SBATCH -t {}", "#TRAINYARD --time {}"}) {
+      const auto script =
+          parse_batch_script("#!/bin/sh\n" + fmt::format(fmt::runtime(line), text) + "\n", "a.sh");
+      ASSERT_TRUE(script) << script.error().message;
+      EXPECT_EQ(script->spec.time, meant) << line << text;
+    }
+  }
+  EXPECT_EQ(job_spec_from_json({{"command", {"x"}}, {"time", 90}})->time, seconds(90))
+      << "a number of JSON is of seconds, like every other";
 }
 
 TEST(StopSignal, IsReadAsSbatchReadsIt) {

@@ -88,8 +88,10 @@ expect "the command line goes before" '"time_s":1800' "$work/out"
 # --- queue, why, nodes, watch, cancel ---
 yard submit --gpus 3 --json -- sleep 300
 expect "submit in JSON" '^\{"job":3,"warnings":\[\]\}$' "$work/out"
-yard submit --gpus 4 --name wide -- true
-yard submit --after 4 --name later -- true
+yard submit --gpus 4 --name wide --time 90 -- true
+expect "what --time was understood as" "^submitted job 4 \(time limit 1h30m\)$" "$work/out"
+yard submit --after 4 --name later --memory 1GB -- true
+expect "no --time" "^submitted job 5 \(no time limit\)$" "$work/out"
 until_state 3 running
 yard queue
 expect "what runs" "^3 +sleep .* running +3 " "$work/out"
@@ -130,7 +132,7 @@ refuses "unknown option '--gpsu', did you mean '--gpus'" submit --gpsu 2 "$work/
 refuses "cannot be opened.*trainyard submit -- COMMAND" submit no-such-script
 refuses "what\? Give a script" submit
 refuses "gpus: '0' is not a whole number from 1 to 64" submit --gpus 0 -- true
-refuses "time: '1x' is not a duration" submit --time 1x -- true
+refuses "time: '1x' is not a time; write minutes" submit --time 1x -- true
 refuses "first line does not name its interpreter" submit "$work/serve"
 refuses "there is no job 99" show 99
 refuses "there is no job 99" logs 99
