@@ -54,8 +54,7 @@ constexpr std::int32_t workers_that_fit(const Resources& each, const Resources& 
 
 /// "4", "0.5" or "500m" cores, in thousandths.
 Expected<std::int32_t> parse_cpus(std::string_view text);
-/// "256GiB", "1.5TiB", "512MiB", or a plain number of GiB; in MiB, rounded up. "64G", "64GB" and
-/// "64gb" are 64 GiB too: every unit is a power of 1024.
+/// "256GiB", "64G" (= GiB), "1.5TiB", "512MiB", or a plain number of GiB; in MiB, rounded up.
 Expected<std::int32_t> parse_memory(std::string_view text);
 /// "256GiB", "1.5TiB".
 std::string format_memory(std::int64_t mib);

@@ -21,8 +21,10 @@ using nlohmann::json;
 
 struct SubmitOptions : AskOptions {
   std::map<std::string, std::string> given;  // options of the job, by name
+  std::map<std::string, bool> switched;      // those that take no value
   std::vector<std::string> words;            // the script and its arguments
   std::vector<std::string> command;          // what stood after --
+  std::string exported;                      // --export
   bool wait = false;
 };
 
@@ -35,10 +37,10 @@ bool is_utf8(const std::string& text) {
   }
 }
 
-/// What the job's processes will find beside what Trainyard sets. Not the token: it is for the
+/// What the job's processes may find beside what Trainyard sets. Not the token: it is for the
 /// person, not for whatever the job runs. Functions that bash exports are no variables.
-json environment_to_send() {
-  json variables = json::object();
+std::map<std::string, std::string> environment_to_send() {
+  std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     const std::size_t sign = text.find('=');
@@ -53,57 +55,76 @@ json environment_to_send() {
   return variables;
 }
 
-Expected<JobSpec> spec_of_script(const std::string& path, const std::string& name) {
+Expected<BatchScript> read_script(const std::string& path, const std::string& name) {
   const auto file = MappedFile::open(path);
   if (!file)
     return fail("{}; for a command, write: trainyard submit -- COMMAND ...", file.error().message);
   auto script = parse_batch_script(file->text(), path);
-  if (!script) return tl::make_unexpected(script.error());
+  if (!script) return script;
   for (const std::string& warning : script->warnings) note(warning);
   if (script->spec.name.empty()) script->spec.name = name;
-  return std::move(script->spec);
+  return script;
+}
+
+/// Of a word that stands where the script should.
+tl::unexpected<Error> unknown_option(std::string_view word) {
+  const bool is_long = word.starts_with("--");
+  const std::string_view name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
+  const SbatchOption* sbatch = find_sbatch_option(name);
+  std::vector<std::string_view> known{"--wait", "--json", "--state", "--server", "--export"};
+  for (const JobOption& option : job_options()) known.push_back(option.name);
+  if (sbatch == nullptr)
+    return fail("unknown option {}{}", trainyard::quoted(word), did_you_mean(name, known));
+  if (sbatch->fate == SbatchOption::Fate::taken)
+    return fail(
+        "{} is an option of sbatch: write it into the script, as #SBATCH {}, or say it as "
+        "trainyard submit --help has it",
+        name, sbatch->name);
+  if (sbatch->fate == SbatchOption::Fate::ignored)
+    return fail("{} does nothing here, leave it out: {}", name, sbatch->text);
+  return fail("{} is not supported: {}", name, sbatch->text);
 }
 
 /// What is to run, before the command line's options.
-Expected<JobSpec> base_spec(const SubmitOptions& options) {
+Expected<BatchScript> what_to_run(const SubmitOptions& options) {
   if (options.words.empty() && options.command.empty())
     return fail("what? Give a script, or a command after --");
   if (options.words.empty()) {
-    JobSpec spec;
-    spec.directory.clear();
-    spec.command = options.command;
-    spec.name = std::filesystem::path(options.command[0]).filename();
-    return spec;
+    BatchScript command;
+    command.spec.directory.clear();
+    command.spec.command = options.command;
+    command.spec.name = std::filesystem::path(options.command[0]).filename();
+    return command;
   }
   const std::string& path = options.words[0];
-  if (path.starts_with('-')) {
-    std::vector<std::string_view> known{"--wait", "--json", "--state", "--server"};
-    for (const JobOption& option : job_options()) known.push_back(option.name);
-    return fail("unknown option {}{}", trainyard::quoted(path), did_you_mean(path, known));
-  }
-  auto spec = spec_of_script(path, std::filesystem::path(path).filename());
-  if (!spec) return spec;
-  spec->command.assign(options.words.begin() + 1, options.words.end());
-  spec->command.insert(spec->command.end(), options.command.begin(), options.command.end());
-  return spec;
+  if (path.starts_with('-')) return unknown_option(path);
+  auto script = read_script(path, std::filesystem::path(path).filename());
+  if (!script) return script;
+  std::vector<std::string>& arguments = script->spec.command;
+  arguments.assign(options.words.begin() + 1, options.words.end());
+  arguments.insert(arguments.end(), options.command.begin(), options.command.end());
+  return script;
 }
 
 Expected<JobSpec> make_spec(const SubmitOptions& options) {
-  auto spec = base_spec(options);
-  if (!spec) return spec;
+  auto script = what_to_run(options);
+  if (!script) return tl::make_unexpected(script.error());
+  JobSpec* spec = &script->spec;
   std::error_code problem;
   const auto here = std::filesystem::current_path(problem);
   for (const JobOption& option : job_options()) {
-    const auto given = options.given.find(std::string(option.name));
-    if (given == options.given.end() || given->second.empty()) continue;
-    std::string value = given->second;
+    const std::string name(option.name);
+    std::string value = option.is_switch() ? "" : options.given.at(name);
+    if (option.is_switch() ? !options.switched.at(name) : value.empty()) continue;
     if (option.field == "directory") value = (here / value).lexically_normal();
     if (auto ok = set_job_option(*spec, option, value); !ok) return tl::make_unexpected(ok.error());
   }
-  if (spec->directory.empty() && problem)
+  if (problem && !spec->directory.starts_with('/'))
     return fail("the present folder cannot be found: {}; give --chdir", problem.message());
-  if (spec->directory.empty()) spec->directory = here;
-  if (auto ok = set_job_field(*spec, "environment", environment_to_send()); !ok)
+  spec->directory = spec->directory.empty() ? here : (here / spec->directory).lexically_normal();
+  const auto rule = options.exported.empty() ? script->exported : parse_export(options.exported);
+  if (!rule) return fail_at("--export", rule.error());
+  if (auto ok = set_job_field(*spec, "environment", exported(*rule, environment_to_send())); !ok)
     return tl::make_unexpected(ok.error());
   // The same checks as the daemon makes, before anything is sent.
   return job_spec_from_json(to_json(*spec));
@@ -184,9 +205,17 @@ void add_submit_command(Command& program) {
                          "trainyard submit --class trial --wait -- python train.py --epochs 1\n"
                          "trainyard submit --signal USR1@90 --grace 2m --after 7 train.sh",
                          *options);
-  for (const JobOption& option : job_options())
-    command.option(option.name, &options->given[std::string(option.name)], std::string(option.help),
-                   {.type = std::string(option.type)});
+  for (const JobOption& option : job_options()) {
+    const std::string name(option.name), help(option.help);
+    if (option.is_switch())
+      command.flag(name, &options->switched[name], help);
+    else
+      command.option(name, &options->given[name], help, {.type = std::string(option.type)});
+  }
+  command.option(
+      "--export", &options->exported,
+      "variables that go along: ALL, NONE, or names and NAME=VALUE with commas; else all",
+      {.type = "LIST"});
   command.flag("--wait", &options->wait, "until it has ended, and end with its exit status");
   command.rest = {&options->words, &options->command};
   command.action = [options] { return submit(*options); };

@@ -6,8 +6,8 @@
 //   #TRAINYARD --class batch --grace 2m
 //
 // Such lines count until the first line that is neither empty nor a comment. Scripts written for
-// Slurm are taken as they are: an option of sbatch that means nothing here is a warning that names
-// its line, a value that is wrong is an error that does.
+// Slurm are taken as they are: an option of sbatch without which the job does the same is a warning
+// that names its line; one that is not supported, and a value that is wrong, is an error that does.
 #pragma once
 
 #include <string>
@@ -16,18 +16,18 @@
 
 #include "base/error.h"
 #include "live/job_spec.h"
+#include "live/sbatch_options.h"
 
 namespace trainyard {
 
 struct BatchScript {
-  JobSpec spec;  // script included; name and directory are empty unless given
+  JobSpec spec;  // script included; name and directory are empty unless given, and the directory
+                 // may be relative to where the script is submitted
+  ExportRule exported;
   std::vector<std::string> warnings;
 };
 
 /// `where` names the script in messages: "train.sh:3: ...".
 Expected<BatchScript> parse_batch_script(std::string_view text, std::string_view where);
-
-/// Slurm's memory: a number of MiB, or one with a unit, as parse_memory has it; in MiB, rounded up.
-Expected<std::int32_t> parse_sbatch_memory(std::string_view text);
 
 }  // namespace trainyard

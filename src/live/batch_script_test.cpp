@@ -40,6 +40,7 @@ TEST(BatchScript, OptionsOfSbatchAreTaken) {
   EXPECT_EQ(spec.signal, (StopSignal{SIGUSR1, true, seconds(90)}));
   EXPECT_THAT(spec.after, ElementsAre(3, 4, 5));
   EXPECT_EQ(spec.directory, "/home/ada lovelace");
+  EXPECT_TRUE(script->exported.all);
   EXPECT_THAT(spec.script, HasSubstr("--ntasks=9"));
 }
 
@@ -51,7 +52,10 @@ TEST(BatchScript, GpusForAllOrForEachNodeAreShared) {
   EXPECT_EQ(each("#SBATCH --gres=gpu:4\n"), 4);
   EXPECT_EQ(each("#SBATCH --gres=gpu:a100:4 -n 4\n"), 1);
   EXPECT_EQ(each("#SBATCH --gres=gpu\n"), 1);
-  EXPECT_EQ(each("#SBATCH --gres=shard:3,gpu:2\n"), 2);
+  EXPECT_EQ(each("#SBATCH --gres=gpu:a100\n"), 1);
+  const auto by_gpus = parse("#SBATCH --gpus=8 --gpus-per-task=2 --cpus-per-gpu=3\n");
+  EXPECT_EQ(by_gpus->spec.workers, 4);
+  EXPECT_EQ(by_gpus->spec.per_worker, (Resources{.gpus = 2, .milli_cpus = 6000}));
   const auto lightning =
       parse("#SBATCH --nodes=2 --ntasks-per-node=4 --gpus-per-node=4 --mem=64G\n");
   EXPECT_EQ(lightning->spec.workers, 8);
@@ -60,13 +64,40 @@ TEST(BatchScript, GpusForAllOrForEachNodeAreShared) {
   EXPECT_THAT(problem("#SBATCH -n 3 --gpus=4\n"), HasSubstr("a.sh: 4 GPUs cannot be shared"));
 }
 
-TEST(BatchScript, WhatMeansNothingHereIsAWarningWithItsLine) {
-  const auto script = parse("#SBATCH --partition=gpu -A lab --exclusive\n#SBATCH -o out.%j\n");
+TEST(BatchScript, AKindOfGpuIsAConstraint) {
+  const auto constraint = [](const std::string& lines) { return parse(lines)->spec.constraint; };
+  EXPECT_EQ(constraint("#SBATCH --gpus=2\n"), "");
+  EXPECT_EQ(constraint("#SBATCH --gpus=v100:2\n"), "v100");
+  EXPECT_EQ(constraint("#SBATCH --gres=gpu:a100:2 --gpus-per-task=a100:1\n"), "a100");
+  EXPECT_EQ(constraint("#SBATCH -C 80gb --gres=gpu:a100\n"), "80gb&a100");
+  EXPECT_EQ(constraint("#SBATCH --constraint='a100|h100'\n"), "a100|h100");
+  EXPECT_TRUE(parse("#SBATCH --exclusive --mem=0\n")->spec.exclusive);
+}
+
+TEST(BatchScript, WhatTheJobDoesTheSameWithoutIsAWarningWithItsLine) {
+  const auto script = parse("#SBATCH --partition=gpu -A lab --nice\n#SBATCH --mail-type END\n");
   ASSERT_TRUE(script) << script.error().message;
-  EXPECT_THAT(script->warnings,
-              ElementsAre(HasSubstr("a.sh:2: '--partition' means nothing"),
-                          HasSubstr("a.sh:2: '-A'"), HasSubstr("a.sh:2: '--exclusive'"),
-                          HasSubstr("a.sh:3: -o is ignored: the output is kept")));
+  EXPECT_THAT(script->warnings, ElementsAre(HasSubstr("a.sh:2: --partition is ignored: there is"),
+                                            HasSubstr("a.sh:2: --account is ignored: use is not"),
+                                            HasSubstr("a.sh:2: --nice is ignored"),
+                                            HasSubstr("a.sh:3: --mail-type is ignored: no mail")));
+}
+
+TEST(BatchScript, WhatWouldChangeTheJobAndIsNotSupportedIsRefusedWithItsLine) {
+  EXPECT_EQ(problem("#SBATCH -n 2\n#SBATCH --hold\n"),
+            "a.sh:3: --hold is not supported: submit it when it may start, or behind another with "
+            "--after");
+  EXPECT_THAT(problem("#SBATCH -i data\n"), HasSubstr("a.sh:2: --input is not supported: redir"));
+  EXPECT_THAT(problem("#SBATCH --begin=now+1hour\n"), HasSubstr("--begin is not supported"));
+  EXPECT_THAT(problem("#SBATCH --exclusive=user\n"), HasSubstr("--exclusive: 'user': a machine"));
+  EXPECT_THAT(problem("#SBATCH --gres=shard:3,gpu:2\n"), HasSubstr("--gres: 'shard:3': only gpu"));
+  EXPECT_THAT(problem("#SBATCH -N 1-4\n"), HasSubstr("--nodes: '1-4' is a range"));
+  EXPECT_THAT(problem("#SBATCH --mem=0\n"), HasSubstr("a.sh: --mem=0 asks for all"));
+  EXPECT_THAT(problem("#SBATCH --kill-on-invalid-dep=no\n"), HasSubstr("always cancelled"));
+  EXPECT_THAT(problem("#SBATCH --ntask=2\n"),
+              HasSubstr("a.sh:2: sbatch has no option '--ntask', did you mean '--ntasks'?"));
+  EXPECT_THAT(problem("#SBATCH gpu\n"), HasSubstr("sbatch has no option 'gpu'"));
+  EXPECT_THAT(problem("#SBATCH --requeue=1\n"), HasSubstr("--requeue: takes no value, and '1'"));
 }
 
 TEST(BatchScript, WhatIsWrongIsAnErrorWithItsLine) {
@@ -79,7 +110,6 @@ TEST(BatchScript, WhatIsWrongIsAnErrorWithItsLine) {
   EXPECT_THAT(problem("#SBATCH --job-name='x\n"), HasSubstr("quotation mark"));
   EXPECT_THAT(problem("#SBATCH --ntasks=0\n"), HasSubstr("--ntasks: '0' is not"));
   EXPECT_THAT(problem("#SBATCH --gpus-per-task=0\n"), HasSubstr("'0' is not"));
-  EXPECT_THAT(problem("#SBATCH --chdir=here\n"), HasSubstr("--chdir: 'here' does not begin"));
   EXPECT_THAT(problem("#TRAINYARD --gpu 2\n"),
               HasSubstr("a.sh:2: unknown option '--gpu', did you"));
   EXPECT_THAT(problem("#TRAINYARD --grace 1x\n"), HasSubstr("a.sh:2: --grace: "));
@@ -96,17 +126,6 @@ TEST(BatchScript, OurOwnLinesGoBefore) {
   EXPECT_EQ(script->spec.grace, minutes(2));
   EXPECT_EQ(script->spec.per_worker.gpus, 3);
   EXPECT_THAT(script->spec.after, ElementsAre(1, 2));
-}
-
-TEST(SbatchMemory, IsInMebibytesWithoutAUnit) {
-  EXPECT_EQ(*parse_sbatch_memory("4000"), 4000);
-  EXPECT_EQ(*parse_sbatch_memory("64G"), 64 * 1024);
-  EXPECT_EQ(*parse_sbatch_memory("1T"), 1024 * 1024);
-  EXPECT_EQ(*parse_sbatch_memory("1025K"), 2);
-  EXPECT_EQ(*parse_sbatch_memory("64GB"), 64 * 1024);
-  EXPECT_EQ(*parse_sbatch_memory("65536M"), 64 * 1024);
-  for (const char* text : {"", "G", ".", "-1", "64X", "1000T", "99999999999999999999"})
-    EXPECT_FALSE(parse_sbatch_memory(text)) << text;
 }
 
 }  // namespace

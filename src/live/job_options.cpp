@@ -24,6 +24,9 @@ constexpr std::array kOptions{
     JobOption{"--model", "model", "NAME", "of neural network (trainyard models lists them)"},
     JobOption{"--after", "after", "JOB[,JOB...]", "starts when all of these are done"},
     JobOption{"--chdir", "directory", "DIR", "where it runs; else where you are"},
+    JobOption{"--constraint", "constraint", "FEATURES",
+              "of the machine, as a100, a100&80gb, a100|h100: else it does not start"},
+    JobOption{"--exclusive", "exclusive", "", "the whole machine, with all its GPUs"},
 };
 
 /// A whole number where it is one; else the text itself, which the field's reader will refuse.
@@ -54,6 +57,7 @@ Expected<void> set_job_option(JobSpec& spec, const JobOption& option, std::strin
   json content = value;
   if (option.field == "gpus" || option.field == "workers") content = number_or_text(value);
   if (option.field == "after") content = numbers(value);
+  if (option.is_switch()) content = true;
   if (auto ok = set_job_field(spec, option.field, content); !ok) {
     // The person knows the option, not the field.
     const std::string& message = ok.error().message;

@@ -15,11 +15,13 @@ struct JobOption {
   std::string_view name;   // "--gpus"
   std::string_view field;  // of a job in JSON
   std::string_view type, help;
+
+  [[nodiscard]] bool is_switch() const { return type.empty(); }  // takes no value
 };
 
 std::span<const JobOption> job_options();
 
-/// The error begins with the option's name.
+/// The error begins with the option's name. The value of a switch is not looked at.
 Expected<void> set_job_option(JobSpec& spec, const JobOption& option, std::string_view value);
 
 }  // namespace trainyard

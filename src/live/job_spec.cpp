@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/bounded_json.h"
+#include "live/constraint.h"
 
 namespace trainyard {
 namespace {
@@ -149,6 +150,22 @@ Expected<void> read_after(const json& value, JobSpec& spec) {
   return {};
 }
 
+Expected<void> read_exclusive(const json& value, JobSpec& spec) {
+  if (!value.is_boolean()) return fail("{} is neither true nor false", shown(value));
+  spec.exclusive = value.get<bool>();
+  return {};
+}
+
+Expected<void> read_constraint(const json& value, JobSpec& spec) {
+  auto text = read_line(value, kLongestName);
+  if (!text) return tl::make_unexpected(text.error());
+  if (!text->empty())
+    if (const auto constraint = parse_constraint(*text); !constraint)
+      return tl::make_unexpected(constraint.error());
+  spec.constraint = *std::move(text);
+  return {};
+}
+
 Expected<void> read_signal(const json& value, JobSpec& spec) {
   const auto text = read_line(value, 64);
   if (!text) return tl::make_unexpected(text.error());
@@ -192,6 +209,8 @@ constexpr std::array kFields{
           [](const json& v, JobSpec& s) {
             return keep(read_amount(v, parse_memory), s.per_worker.memory_mib);
           }},
+    Field{"exclusive", read_exclusive},
+    Field{"constraint", read_constraint},
     Field{"time",
           [](const json& v, JobSpec& s) {
             return keep(read_duration(v, kLongestTime, parse_time_limit), s.time);
@@ -265,6 +284,8 @@ json to_json(const JobSpec& spec) {
              {"after", spec.after}};
   if (!spec.script.empty()) value["script"] = spec.script;
   if (spec.signal.number != 0) value["signal"] = format(spec.signal);
+  if (spec.exclusive) value["exclusive"] = true;
+  if (!spec.constraint.empty()) value["constraint"] = spec.constraint;
   return value;
 }
 

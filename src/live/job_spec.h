@@ -49,6 +49,8 @@ struct JobSpec {
   JobClass job_class = JobClass::batch;
   std::int32_t workers = 1;
   Resources per_worker{.gpus = 1};  // CPUs or memory of 0: the machine's part for its GPUs
+  bool exclusive = false;           // the whole machine, shared evenly by the workers
+  std::string constraint;           // features that the machine must have; see constraint.h
   Duration time;                    // what it may run in all, and is expected to; 0: no limit
   Duration grace = seconds(30);     // from being asked to save to SIGTERM; see the stop sequence
   StopSignal signal;

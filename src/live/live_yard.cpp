@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "live/constraint.h"
 #include "perf/checkpoint.h"
 #include "yard/plan.h"
 
@@ -51,6 +52,10 @@ Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const
 Resources LiveYard::demand(const JobSpec& spec) const {
   Resources each = spec.per_worker;
   const Machine& machine = cluster_.machines.front();
+  if (spec.exclusive) {
+    each.gpus = std::max(1, machine.capacity.gpus / spec.workers);
+    each.milli_cpus = 0;  // whatever was asked for: nobody else can use them
+  }
   const auto part = [&](std::int32_t of) {
     return static_cast<std::int32_t>(static_cast<std::int64_t>(of) * each.gpus /
                                      std::max(machine.capacity.gpus, 1));
@@ -61,6 +66,11 @@ Resources LiveYard::demand(const JobSpec& spec) const {
 }
 
 std::string LiveYard::misfit(const JobSpec& spec) const {
+  const Machine& machine = cluster_.machines.front();
+  if (std::string why = unmet(spec.constraint, cluster_, machine); !why.empty()) return why;
+  if (spec.exclusive && machine.capacity.gpus % spec.workers != 0)
+    return fmt::format("asks for the whole machine, whose {} GPUs {} workers cannot share evenly",
+                       machine.capacity.gpus, spec.workers);
   Job job;
   job.workers = job.min_workers = job.max_workers = spec.workers;
   job.per_worker = demand(spec);

@@ -73,6 +73,7 @@ Answer<Submitted> Yardmaster::submit(const Identity& who, JobSpec spec) {
     if (auto ok = check(job->owner, job->spec); !ok) return ok;
     job->number = *number = ++last_number_;
     if (job->spec.name.empty()) job->spec.name = fmt::format("job-{}", job->number);
+    if (job->spec.exclusive) job->spec.per_worker.gpus = yard_.demand(job->spec).gpus;
     job->submitted = job->life.state.since = now();
     change.submitted.push_back(job.get());
     change.events.push_back(event_of(*job, "submitted", json{{"name", job->spec.name}}.dump()));

@@ -23,6 +23,38 @@ TEST_F(YardmasterTest, AJobIsStartedRunsAndIsDone) {
   EXPECT_EQ(record(job).exit_status, 0);
 }
 
+TEST_F(YardmasterTest, AnExclusiveJobHasTheWholeMachine) {
+  const JobNumber small = submit(spec());
+  run(small);
+  JobSpec whole = spec();
+  whole.exclusive = true;
+  whole.workers = 2;
+  whole.per_worker.milli_cpus = 1000;
+  const JobNumber job = submit(whole);
+  EXPECT_EQ(record(job).spec.per_worker.gpus, 2);
+  engine->report(Kind::exited, {small, 1}, 0);
+  run(job);
+  EXPECT_EQ(engine->launch({job, 1}).workers[1].gpus, (std::vector<std::int32_t>{2, 3}));
+  EXPECT_EQ(engine->launch({job, 1}).per_worker.milli_cpus, 24'000) << "all of it is the job's";
+  whole.workers = 3;
+  EXPECT_EQ(master->submit(kAda, whole).error().message,
+            "this job could never run here: it asks for the whole machine, whose 4 GPUs 3 workers "
+            "cannot share evenly");
+}
+
+TEST_F(YardmasterTest, AConstraintThatTheMachineDoesNotMeetIsRefusedWithWhatThereIs) {
+  JobSpec job = spec();
+  job.constraint = "v100|h100";
+  run(submit(job));
+  job.constraint = "h100";
+  const auto refused = master->submit(kAda, job);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Refusal::Kind::invalid);
+  EXPECT_NE(refused.error().message.find("asks for a machine with 'h100', and "),
+            std::string::npos);
+  EXPECT_NE(refused.error().message.find("has only: v100"), std::string::npos);
+}
+
 TEST_F(YardmasterTest, AFailureHasAReason) {
   const JobNumber job = submit(spec());
   run(job);

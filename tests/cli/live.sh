@@ -76,7 +76,7 @@ cat >"$work/train.sh" <<'SCRIPT'
 echo "rank $RANK of $WORLD_SIZE: $*"
 SCRIPT
 yard submit --wait --time 30m "$work/train.sh" --lr "0.1 x"
-expect "an option of sbatch that means nothing" "train.sh:3: '--partition' means nothing" "$work/err"
+expect "an option of sbatch that means nothing" "train.sh:3: --partition is ignored: there is one queue" "$work/err"
 yard logs -f 2 --worker 1
 expect "the arguments of the script" "^rank 1 of 2: --lr 0.1 x$" "$work/out"
 yard show 2 --json
@@ -134,6 +134,14 @@ refuses "what\? Give a script" submit
 refuses "gpus: '0' is not a whole number from 1 to 64" submit --gpus 0 -- true
 refuses "time: '1x' is not a time; write minutes" submit --time 1x -- true
 refuses "first line does not name its interpreter" submit "$work/serve"
+refuses "--ntasks is an option of sbatch: write it into the script" submit --ntasks=2 "$work/train.sh"
+refuses "-p does nothing here, leave it out: there is one queue" submit -p gpu "$work/train.sh"
+refuses "--hold is not supported: submit it when it may start" submit --hold "$work/train.sh"
+printf '#!/bin/sh\n#SBATCH --hold\n' >"$work/held.sh"
+refuses "held.sh:2: --hold is not supported" submit "$work/held.sh"
+refuses "asks for a machine with 'h100', and $machine has only: cpu" submit --constraint h100 -- true
+refuses "whole machine, whose 4 GPUs 3 workers cannot share" submit --exclusive --workers 3 -- true
+refuses "--export: 'A,,B': write ALL, NONE" submit --export A,,B -- true
 refuses "there is no job 99" show 99
 refuses "there is no job 99" logs 99
 

@@ -185,6 +185,8 @@ TEST(OpenApi, DescribesTheFieldsOfAJobAndNoOther) {
   spec.command = {"true"};
   spec.script = "#!/bin/sh";
   spec.signal = *parse_stop_signal("USR1");
+  spec.exclusive = true;
+  spec.constraint = "a100";
   const json written = to_json(spec);
   EXPECT_EQ(written.size(), properties.size());
   for (const auto& [field, value] : written.items())

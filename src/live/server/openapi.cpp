@@ -49,7 +49,11 @@ json job_spec_schema() {
         {"gpus", whole_schema("for each worker", 1)},
         {"cpus", amount_schema("cores for each worker; 0: the machine's part for its GPUs")},
         {"memory", amount_schema("for each worker, \"64GiB\" or a number of GiB; 0 as for cpus")},
-        {"time", amount_schema("what it may run in all, \"1h30m\" or seconds; 0: no limit")},
+        {"exclusive",
+         {{"type", "boolean"}, {"description", "the whole machine, shared evenly by the workers"}}},
+        {"constraint", text_schema("features of the machine, as a100, a100&80gb, a100|h100")},
+        {"time", amount_schema("what it may run in all: seconds, or as --time has it, \"2h\", "
+                               "\"1:30:00\", \"90\" (minutes); 0: no limit")},
         {"grace", amount_schema("from being asked to save to SIGTERM, \"30s\" or seconds")},
         {"signal", text_schema("asks it to save: [B:]USR1[@SECONDS]")},
         {"model", text_schema("of neural network")},
