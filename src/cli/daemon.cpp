@@ -38,11 +38,13 @@ Command& add_daemon_command(Command& parent, const std::string& name,
   return command;
 }
 
-void add_job_argument(Command& command, std::int64_t& job) {
-  command.option("job", &job, "its number",
-                 {.type = "JOB",
-                  .required = true,
-                  .range = Range{1, std::numeric_limits<std::int64_t>::max()}});
+void add_job_argument(Command& command, std::string& job) {
+  command.option("job", &job, "its number; a task of an array as 12_3",
+                 {.type = "JOB", .required = true});
+}
+
+std::string job_path(const std::string& job) {
+  return "/v1/jobs/" + url_encoded(job);
 }
 
 Expected<void> print_json(const json& value) {
@@ -112,8 +114,7 @@ std::string job_table(const json& jobs) {
   std::vector<std::vector<std::string>> rows{
       {"JOB", "NAME", "USER", "CLASS", "STATE", "GPUS", "SINCE", "WHERE"}};
   for (const json& job : jobs)
-    rows.push_back({std::to_string(job.at("job").get<std::int64_t>()),
-                    shortened(printable(job.at("name").get<std::string>()), 24),
+    rows.push_back({job.at("id"), shortened(printable(job.at("name").get<std::string>()), 24),
                     printable(job.at("user").get<std::string>()), job.at("class"), job.at("state"),
                     std::to_string(gpus_of(job)), ago(job.at("since")), places(job)});
   return table(rows);

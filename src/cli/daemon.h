@@ -23,8 +23,10 @@ struct AskOptions {
 Command& add_daemon_command(Command& parent, const std::string& name,
                             const std::string& description, const std::string& examples,
                             AskOptions& options);
-/// A job's number as its only argument.
-void add_job_argument(Command& command, std::int64_t& job);
+/// A job's number, or a task of an array as 12_3, as its only argument.
+void add_job_argument(Command& command, std::string& job);
+/// Where the API has it.
+std::string job_path(const std::string& job);
 
 /// One line of JSON, to standard output.
 Expected<void> print_json(const nlohmann::json& value);

@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 struct LogsOptions : AskOptions {
-  std::int64_t job = 0;
+  std::string job;
   std::uint64_t worker = 0, run = 0;
   bool follow = false;
 };
@@ -20,7 +20,7 @@ struct LogsOptions : AskOptions {
 Expected<void> copy_run(Client& client, const LogsOptions& options, std::uint64_t run) {
   bool is_written = true;
   const auto done =
-      client.stream(fmt::format("/v1/jobs/{}/logs?worker={}&run={}&follow={}", options.job,
+      client.stream(fmt::format("{}/logs?worker={}&run={}&follow={}", job_path(options.job),
                                 options.worker, run, options.follow),
                     [&](std::string_view text) { return is_written = print(text).has_value(); });
   if (!is_written) return fail("standard output cannot be written");
@@ -28,7 +28,7 @@ Expected<void> copy_run(Client& client, const LogsOptions& options, std::uint64_
 }
 
 Expected<void> follow_all_runs(Client& client, const LogsOptions& options) {
-  const std::string path = fmt::format("/v1/jobs/{}", options.job);
+  const std::string path = job_path(options.job);
   for (std::uint64_t run = options.run;;) {
     if (auto ok = copy_run(client, options, run); !ok) return ok;
     const auto job = client.get(path);
@@ -44,7 +44,7 @@ Expected<void> follow_all_runs(Client& client, const LogsOptions& options) {
 Expected<void> print_as_json(Client& client, const LogsOptions& options) {
   std::string text;
   const auto done = client.stream(
-      fmt::format("/v1/jobs/{}/logs?worker={}&run={}", options.job, options.worker, options.run),
+      fmt::format("{}/logs?worker={}&run={}", job_path(options.job), options.worker, options.run),
       [&](std::string_view part) { return text += part, true; });
   if (!done) return done;
   return print_json({{"job", options.job}, {"worker", options.worker}, {"text", text}});

@@ -9,6 +9,7 @@ using nlohmann::json;
 struct QueueOptions : AskOptions {
   bool all = false;
   std::string user, name, state, job_class;
+  std::uint64_t array = 0;
   std::uint64_t limit = 100;
 };
 
@@ -20,6 +21,8 @@ std::string query_of(const QueueOptions& options) {
   add("user", options.user);
   add("name", options.name);
   add("class", options.job_class);
+  if (options.array > 0) query += fmt::format("&array={}", options.array);
+  if (!options.json) query += "&fold=true";
   add("state", !options.state.empty() || options.all
                    ? options.state
                    : "held,queued,reserved,starting,running,draining");
@@ -41,13 +44,12 @@ Expected<void> queue(const QueueOptions& options) {
   if (page->at("more").get<bool>())
     text += fmt::format("... and older ones: --limit {}\n", options.limit * 10);
   if (auto ok = print(text); !ok) return ok;
-  const auto first = jobs.back().at("job").get<std::int64_t>();
   for (const json& job : jobs)
     if (job.at("state") == "queued" || job.at("state") == "held") {
       hint(options, fmt::format("trainyard why {}", job.at("job").get<std::int64_t>()));
       return {};
     }
-  hint(options, fmt::format("trainyard show {}", first));
+  hint(options, fmt::format("trainyard show {}", jobs.back().at("id").get<std::string>()));
   return {};
 }
 
@@ -66,6 +68,8 @@ void add_queue_command(Command& program) {
                  "only in these states, with commas between: held, queued, running, done ...");
   command.option("--class", &options->job_class, "only of this class",
                  {.words = {"trial", "batch"}});
+  command.option("--array", &options->array, "only tasks of this array",
+                 {.range = Range{1, std::numeric_limits<std::int64_t>::max()}});
   command.option("--limit", &options->limit, "so many at most", {.range = Range{1, 1000}});
   command.action = [options] { return queue(*options); };
 }

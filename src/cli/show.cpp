@@ -9,7 +9,7 @@ namespace {
 using nlohmann::json;
 
 struct ShowOptions : AskOptions {
-  std::int64_t job = 0;
+  std::string job;
 };
 
 std::string progress_of(const json& progress) {
@@ -44,8 +44,11 @@ std::string describe(const json& job) {
   const auto add = [&](const char* what, const std::string& value) {
     if (!value.empty() && value != "-") rows.push_back({what, printable(value)});
   };
-  add("job",
-      fmt::format("{} ({})", job.at("job").get<std::int64_t>(), job.at("name").get<std::string>()));
+  std::string id = job.at("id");
+  if (!job.at("array").is_null())
+    id += fmt::format(", job {} of array {}", job.at("job").get<std::int64_t>(),
+                      job.at("array").get<std::int64_t>());
+  add("job", fmt::format("{} ({})", id, job.at("name").get<std::string>()));
   add("user", job.at("user"));
   add("state", state_of(job));
   add("class", job.at("class"));
@@ -75,7 +78,7 @@ std::string describe(const json& job) {
 Expected<void> show(const ShowOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
-  const auto job = client->get(fmt::format("/v1/jobs/{}", options.job));
+  const auto job = client->get(job_path(options.job));
   if (!job) return tl::make_unexpected(job.error());
   if (options.json) return print_json(*job);
   if (auto ok = print(describe(*job)); !ok) return ok;

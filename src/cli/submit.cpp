@@ -130,23 +130,23 @@ Expected<JobSpec> make_spec(const SubmitOptions& options) {
   return job_spec_from_json(to_json(*spec));
 }
 
-/// Looks at the job whenever something happens to it, until it has ended. A daemon that restarts
+/// Looks whenever something happens, until `has_ended` of what it sees. A daemon that restarts
 /// meanwhile is waited for.
-Expected<json> wait_for_end(const SubmitOptions& options, std::int64_t number) {
-  const std::string path = fmt::format("/v1/jobs/{}", number);
+Expected<json> wait_for_end(const SubmitOptions& options, const std::string& path,
+                            bool (*has_ended)(const json& seen)) {
   constexpr int kTries = 60;
   Error problem;
   for (int tries = 0; tries < kTries; ++tries) {
     auto client = Client::open(options.client), events = Client::open(options.client);
     if (client && events) {
-      Expected<json> job = fail("no answer");
+      Expected<json> seen = fail("no answer");
       const auto done = events->stream("/v1/events", [&](std::string_view) {
-        job = client->get(path);
-        if (job) tries = 0;
-        return job && !is_end_state(job->at("state").get<std::string>());
+        seen = client->get(path);
+        if (seen) tries = 0;
+        return seen && !has_ended(*seen);
       });
-      if (job && is_end_state(job->at("state").get<std::string>())) return job;
-      problem = job ? (done ? Error{"the daemon ended the events"} : done.error()) : job.error();
+      if (seen && has_ended(*seen)) return seen;
+      problem = seen ? (done ? Error{"the daemon ended the events"} : done.error()) : seen.error();
     } else {
       problem = client ? events.error() : client.error();
     }
@@ -157,7 +157,9 @@ Expected<json> wait_for_end(const SubmitOptions& options, std::int64_t number) {
 
 /// Ends the program as the job ended.
 Expected<void> wait(const SubmitOptions& options, std::int64_t number) {
-  const auto job = wait_for_end(options, number);
+  const auto job = wait_for_end(options, fmt::format("/v1/jobs/{}", number), [](const json& seen) {
+    return is_end_state(seen.at("state").get<std::string>());
+  });
   if (!job) return tl::make_unexpected(job.error());
   const std::string state = job->at("state"), reason = job->at("reason");
   const json& status = job->at("exit_status");
@@ -170,6 +172,36 @@ Expected<void> wait(const SubmitOptions& options, std::int64_t number) {
   throw ExitWith{status.is_number_integer() && status != 0 ? status.get<int>() : 1};
 }
 
+/// Until all tasks have ended; ends the program with 1 unless all are done.
+Expected<void> wait_for_array(const SubmitOptions& options, std::int64_t number) {
+  const std::string tasks = fmt::format("/v1/jobs?array={}&limit=1&state=", number);
+  const auto none = wait_for_end(options, tasks + "held,queued,reserved,starting,running,draining",
+                                 [](const json& seen) { return seen.at("jobs").empty(); });
+  if (!none) return tl::make_unexpected(none.error());
+  auto client = Client::open(options.client);
+  if (!client) return tl::make_unexpected(client.error());
+  const auto page = client->get(tasks + "failed,cancelled");
+  if (!page) return tl::make_unexpected(page.error());
+  const json& lost = page->at("jobs");
+  std::string text = fmt::format("array {}: all tasks are done\n", number);
+  if (!lost.empty())
+    text = fmt::format("array {} has ended, and not all of its tasks are done: {} is {}\n", number,
+                       lost[0].at("id").get<std::string>(), lost[0].at("state").get<std::string>());
+  if (auto ok = options.json ? print_json(*page) : print(text); !ok) return ok;
+  hint(options, fmt::format("trainyard queue --all --array {}", number));
+  if (lost.empty()) return {};
+  throw ExitWith{1};
+}
+
+std::string describe(const JobSpec& spec, const json& answer) {
+  const auto number = answer.at("job").get<std::int64_t>();
+  std::string text = fmt::format("submitted job {}", number);
+  if (answer.contains("tasks"))
+    text += fmt::format(", an array of {} tasks", answer["tasks"].get<std::size_t>());
+  if (spec.time.us == 0) return text + " (no time limit)";
+  return text + fmt::format(" (time limit {})", format_exact(spec.time));
+}
+
 Expected<void> submit(const SubmitOptions& options) {
   const auto spec = make_spec(options);
   if (!spec) return tl::make_unexpected(spec.error());
@@ -177,17 +209,17 @@ Expected<void> submit(const SubmitOptions& options) {
   if (!client) return tl::make_unexpected(client.error());
   const auto answer = client->post("/v1/jobs", to_json(*spec));
   if (!answer) return tl::make_unexpected(answer.error());
-  const auto number = answer->at("job").get<std::int64_t>();
   for (const json& warning : answer->at("warnings")) note(warning.get<std::string>());
-  const std::string done =
-      fmt::format("submitted job {} ({})", number,
-                  spec->time.us > 0 ? "time limit " + format_exact(spec->time) : "no time limit");
+  const std::string text = describe(*spec, *answer);
+  const auto number = answer->at("job").get<std::int64_t>();
+  const bool is_array = answer->contains("tasks");
   if (options.wait) {
-    note(done);
-    return wait(options, number);
+    note(text);
+    return is_array ? wait_for_array(options, number) : wait(options, number);
   }
-  if (auto ok = options.json ? print_json(*answer) : print(done + "\n"); !ok) return ok;
-  hint(options, fmt::format("trainyard logs -f {}", number));
+  if (auto ok = options.json ? print_json(*answer) : print(text + "\n"); !ok) return ok;
+  hint(options, is_array ? fmt::format("trainyard queue --array {}", number)
+                         : fmt::format("trainyard logs -f {}", number));
   return {};
 }
 
@@ -203,7 +235,8 @@ void add_submit_command(Command& program) {
                          "trainyard submit train.sh\n"
                          "trainyard submit --gpus 2 --workers 4 --time 12h train.sh --lr 0.1\n"
                          "trainyard submit --class trial --wait -- python train.py --epochs 1\n"
-                         "trainyard submit --signal USR1@90 --grace 2m --after 7 train.sh",
+                         "trainyard submit --signal USR1@90 --grace 2m --after 7 train.sh\n"
+                         "trainyard submit --array 0-9%2 train.sh",
                          *options);
   for (const JobOption& option : job_options()) {
     const std::string name(option.name), help(option.help);

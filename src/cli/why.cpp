@@ -7,13 +7,13 @@ namespace {
 using nlohmann::json;
 
 struct WhyOptions : AskOptions {
-  std::int64_t job = 0;
+  std::string job;
 };
 
 Expected<void> why(const WhyOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
-  const auto answer = client->get(fmt::format("/v1/jobs/{}/why", options.job));
+  const auto answer = client->get(job_path(options.job) + "/why");
   if (!answer) return tl::make_unexpected(answer.error());
   if (options.json) return print_json(*answer);
   const std::string state = answer->at("state"), category = answer->at("category");

@@ -64,6 +64,12 @@ TEST(BatchScript, GpusForAllOrForEachNodeAreShared) {
   EXPECT_THAT(problem("#SBATCH -n 3 --gpus=4\n"), HasSubstr("a.sh: 4 GPUs cannot be shared"));
 }
 
+TEST(BatchScript, AnArrayIsTaken) {
+  EXPECT_EQ(parse("#SBATCH --array=0-9%2\n")->spec.array, "0-9%2");
+  EXPECT_EQ(parse("#SBATCH -a 1,3,5-9:2\n")->spec.array, "1,3,5-9:2");
+  EXPECT_THAT(problem("#SBATCH --array=9-0\n"), HasSubstr("a.sh:2: --array: '9-0': ends before"));
+}
+
 TEST(BatchScript, AKindOfGpuIsAConstraint) {
   const auto constraint = [](const std::string& lines) { return parse(lines)->spec.constraint; };
   EXPECT_EQ(constraint("#SBATCH --gpus=2\n"), "");

@@ -23,7 +23,7 @@ std::string details_of(std::uint32_t run, const std::string& why) {
 
 }  // namespace
 
-JobRecord* Yardmaster::find(JobNumber number) {
+JobRecord* Yardmaster::known(JobNumber number) {
   const auto found = jobs_.find(number);
   return found == jobs_.end() ? nullptr : &found->second;
 }
@@ -47,7 +47,7 @@ void Yardmaster::carry_out(const LiveYard::Order& order) {
   ++counters_.paused;
   note(job, "pausing", json{{"run", job.runs}}.dump());
   acts_.emplace_back([this, number = job.number] {
-    if (const JobRecord* victim = find(number)) stop_run(*victim);
+    if (const JobRecord* victim = known(number)) stop_run(*victim);
   });
 }
 
@@ -63,8 +63,8 @@ void Yardmaster::launch(JobRecord& job) {
   job.has_started = false;
   ++job.runs;
   ++counters_.started;
-  Launch launch{job.run(),   job.owner, nullptr, yard_.demand(job.spec), yard_.places(job.number),
-                job.restarts};
+  Launch launch{job.run(),    job.owner, nullptr, yard_.demand(job.spec), yard_.places(job.number),
+                job.restarts, job.task};
   json gpus = json::array();
   for (const WorkerPlace& worker : launch.workers)
     for (const std::int32_t gpu : worker.gpus) gpus.push_back(gpu);
@@ -72,7 +72,7 @@ void Yardmaster::launch(JobRecord& job) {
   acts_.emplace_back([this, launch = std::move(launch)]() mutable {
     JobSpec whole = jobs_.at(launch.id.job).spec;
     Expected<void> begun;
-    if (auto payload = journal_.payload(launch.id.job)) {
+    if (auto payload = journal_.payload(jobs_.at(launch.id.job).submission())) {
       put_payload(whole, std::move(*payload));
       launch.spec = &whole;
       begun = engine_.start(launch);
@@ -112,14 +112,14 @@ void Yardmaster::stop_for_good(JobRecord& job) {
   if (!holds_gpus(job.phase()) && !job.left_behind)
     return end(job, EventKind::cancelled, job.reason);
   acts_.emplace_back([this, number = job.number] {
-    if (const JobRecord* stopped = find(number)) stop_run(*stopped);
+    if (const JobRecord* stopped = known(number)) stop_run(*stopped);
   });
 }
 
 // --- What the engine reports ---------------------------------------------------------------------
 
 void Yardmaster::hear(const RunReport& report) {
-  JobRecord* job = find(report.id.job);
+  JobRecord* job = known(report.id.job);
   if (job == nullptr || job->runs != report.id.run || job->has_ended()) {
     if (report.kind != RunReport::Kind::progress && report.kind != RunReport::Kind::started)
       engine_.forget(report.id);
@@ -232,6 +232,20 @@ void Yardmaster::end(JobRecord& job, EventKind kind, const std::string& reason) 
   over_.push_back(job.number);
   decide_ = true;
   settle_dependents(job.number, done);
+  leave_array(job, done);
+}
+
+/// Its slot is another's; and with the first that is not done, or the last that is, it is known how
+/// the array ended.
+void Yardmaster::leave_array(const JobRecord& task, bool done) {
+  const JobNumber array = task.task.array;
+  if (array == 0) return;
+  const bool was_lost = arrays_.not_done(array);
+  arrays_.leave(task, done);
+  while (const auto next = arrays_.next(array))
+    if (JobRecord* waiting = known(*next); waiting != nullptr && !waiting->stopping)
+      release(*waiting);
+  if (!was_lost && (!done || !arrays_.contains(array))) settle_dependents(array, done);
 }
 
 void Yardmaster::settle_dependents(JobNumber ended, bool done) {
@@ -240,7 +254,7 @@ void Yardmaster::settle_dependents(JobNumber ended, bool done) {
   for (auto d = first; d != last; ++d) waiting.push_back(d->second);
   dependents_.erase(first, last);
   for (const JobNumber number : waiting) {
-    JobRecord* job = find(number);
+    JobRecord* job = known(number);
     if (job == nullptr || !job->is_held()) continue;
     if (!done) {
       end(*job, EventKind::cancelled,
@@ -251,9 +265,10 @@ void Yardmaster::settle_dependents(JobNumber ended, bool done) {
   }
 }
 
-/// Nothing but the policy keeps it from starting any more, if it fits this machine at all.
+/// Nothing but the policy keeps it from starting any more, if it fits this machine at all and its
+/// array lets it.
 void Yardmaster::release(JobRecord& job) {
-  if (!yard_.misfit(job.spec).empty()) return;
+  if (!yard_.misfit(job.spec).empty() || !arrays_.take(job)) return;
   job.eligible = now();
   if (const Verdict verdict = yard_.submit(job, now()); verdict != Verdict::ok)
     throw std::logic_error(
@@ -289,8 +304,10 @@ Expected<void> Yardmaster::recover() {
   if (!jobs) return tl::make_unexpected(jobs.error());
   for (JobRecord& job : *jobs) {
     ++unfinished_of_[job.owner.uid];
+    arrays_.add(job);
     jobs_.emplace(job.number, std::move(job));
   }
+  if (auto ok = recall_arrays(); !ok) return ok;
   last_number_ = journal_.last_number();
   last_sequence_ = published_ = journal_.last_event();
   next_compaction_ = now() + seconds(10);
@@ -305,6 +322,19 @@ Expected<void> Yardmaster::recover() {
     if (journal_.setting("machine/" + cluster.machines[m].name) == "drained")
       closed_.insert(MachineId{m});
   return take_up_jobs();
+}
+
+/// Of arrays with tasks to come, whether one that has ended was not done.
+Expected<void> Yardmaster::recall_arrays() {
+  JobNumber last = 0;
+  for (const auto& [number, job] : jobs_) {
+    if (job.task.array == 0 || job.task.array == last) continue;
+    last = job.task.array;
+    const auto tally = journal_.tally(last);
+    if (!tally) return tl::make_unexpected(tally.error());
+    if (*tally && (*tally)->not_done > 0) arrays_.add_not_done(last);
+  }
+  return {};
 }
 
 Expected<void> Yardmaster::take_up_jobs() {
@@ -364,16 +394,10 @@ Expected<void> Yardmaster::find_dependencies(JobRecord& job) {
   job.waits_for = 0;
   const std::set<JobNumber> others(job.spec.after.begin(), job.spec.after.end());
   for (const JobNumber other : others) {
-    Phase phase = Phase::absent;
-    if (const JobRecord* known = find(other)) {
-      phase = known->phase();
-    } else {
-      const auto ended = journal_.find(other);
-      if (!ended) return tl::make_unexpected(ended.error());
-      phase = *ended ? (*ended)->phase() : Phase::cancelled;
-    }
-    if (phase == Phase::done) continue;
-    if (trainyard::has_ended(phase)) {
+    const auto phase = end_of(other);
+    if (!phase) return tl::make_unexpected(phase.error());
+    if (*phase == Phase::done) continue;
+    if (trainyard::has_ended(*phase)) {
       end(job, EventKind::cancelled, fmt::format("job {}, which it waits for, is not done", other));
       return {};
     }
@@ -382,6 +406,21 @@ Expected<void> Yardmaster::find_dependencies(JobRecord& job) {
   }
   if (job.waits_for == 0) release(job);
   return {};
+}
+
+/// How a job or an array ended; `absent` when it has not. An array has ended with its first task
+/// that is not done.
+Expected<Phase> Yardmaster::end_of(JobNumber number) const {
+  if (const auto job = jobs_.find(number); job != jobs_.end())
+    return job->second.has_ended() ? job->second.phase() : Phase::absent;
+  if (arrays_.contains(number)) return arrays_.not_done(number) ? Phase::failed : Phase::absent;
+  const auto job = journal_.find(number);
+  if (!job) return tl::make_unexpected(job.error());
+  if (*job) return (*job)->phase();
+  const auto array = journal_.tally(number);
+  if (!array) return tl::make_unexpected(array.error());
+  if (!*array) return Phase::cancelled;
+  return (*array)->not_done > 0 ? Phase::failed : Phase::done;
 }
 
 std::vector<const JobRecord*> Yardmaster::records() const {

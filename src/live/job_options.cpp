@@ -23,6 +23,8 @@ constexpr std::array kOptions{
     JobOption{"--signal", "signal", "[B:]USR1[@SECONDS]", "asks it to save; else SIGTERM"},
     JobOption{"--model", "model", "NAME", "of neural network (trainyard models lists them)"},
     JobOption{"--after", "after", "JOB[,JOB...]", "starts when all of these are done"},
+    JobOption{"--array", "array", "TASKS",
+              "many jobs that differ in SLURM_ARRAY_TASK_ID: 0-9, 1,3,5-9:2; 0-9%2: two at once"},
     JobOption{"--chdir", "directory", "DIR", "where it runs; else where you are"},
     JobOption{"--constraint", "constraint", "FEATURES",
               "of the machine, as a100, a100&80gb, a100|h100: else it does not start"},

@@ -87,6 +87,7 @@ LearningCurve curve_from_json(const json& j) {
 }
 
 void read_life(const json& j, JobRecord& job) {
+  if (j.contains("task")) job.task = array_task_from_json(j.at("task"));
   job.life.state = state_from_json(j.at("state"));
   place_from_json(j.at("place"), job.life);
   job.life.room_for = JobId{j.value("room_for", static_cast<std::uint32_t>(kNoJob))};
@@ -121,6 +122,11 @@ void put_payload(JobSpec& spec, JobPayload payload) {
   spec.environment = std::move(payload.environment);
 }
 
+std::string name_of(const JobRecord& job) {
+  if (job.task.array == 0) return std::to_string(job.number);
+  return fmt::format("{}_{}", job.task.array, job.task.task);
+}
+
 std::string_view state_name(Phase phase) {
   return phase == Phase::absent ? "held" : name(phase);
 }
@@ -143,6 +149,7 @@ std::string life_to_json(const JobRecord& job) {
   if (job.life.room_for != kNoJob) j["room_for"] = job.life.room_for;
   if (job.life.unsaved.us != 0) j["unsaved"] = job.life.unsaved.us;
   for (const JobId other : job.life.yielded_to) j["yielded_to"].push_back(index(other));
+  if (job.task.array != 0) j["task"] = to_json(job.task);
   if (job.exit_status) j["exit_status"] = *job.exit_status;
   if (!job.curve.points().empty()) j["curve"] = curve_to_json(job.curve);
   if (job.pause_took) j["pause_took"] = job.pause_took->us;

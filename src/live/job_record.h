@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "live/engine/engine.h"
 #include "live/identity.h"
+#include "live/job_array.h"
 #include "live/job_spec.h"
 #include "live/learning_curve.h"
 #include "live/progress.h"
@@ -21,6 +22,7 @@ namespace trainyard {
 
 struct JobRecord {
   JobNumber number = 0;
+  ArrayTask task;  // its place in an array, if it is of one
   Identity owner;
   JobSpec spec;
   Time submitted;
@@ -50,7 +52,12 @@ struct JobRecord {
   [[nodiscard]] RunId run() const { return {number, runs}; }
   [[nodiscard]] bool is_held() const { return phase() == Phase::absent; }
   [[nodiscard]] bool has_ended() const { return trainyard::has_ended(phase()); }
+  /// The number that its submission got: its array's, or its own. The payload is kept under it.
+  [[nodiscard]] JobNumber submission() const { return task.array != 0 ? task.array : number; }
 };
+
+/// What people call it: "7", or "12_3".
+std::string name_of(const JobRecord& job);
 
 /// The large parts of what was submitted, which only a start needs: apart from the record, so that
 /// lists, and the memory of waiting jobs, stay small.

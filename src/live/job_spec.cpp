@@ -5,6 +5,7 @@
 
 #include "live/bounded_json.h"
 #include "live/constraint.h"
+#include "live/job_array.h"
 
 namespace trainyard {
 namespace {
@@ -150,6 +151,16 @@ Expected<void> read_after(const json& value, JobSpec& spec) {
   return {};
 }
 
+Expected<void> read_array(const json& value, JobSpec& spec) {
+  auto text = read_line(value, kLongestArray);
+  if (!text) return tl::make_unexpected(text.error());
+  if (!text->empty())
+    if (const auto array = parse_job_array(*text); !array)
+      return tl::make_unexpected(array.error());
+  spec.array = *std::move(text);
+  return {};
+}
+
 Expected<void> read_exclusive(const json& value, JobSpec& spec) {
   if (!value.is_boolean()) return fail("{} is neither true nor false", shown(value));
   spec.exclusive = value.get<bool>();
@@ -223,6 +234,7 @@ constexpr std::array kFields{
     Field{"model",
           [](const json& v, JobSpec& s) { return keep(read_line(v, kLongestName), s.model); }},
     Field{"after", read_after},
+    Field{"array", read_array},
 };
 
 /// What people will see it as when they gave it no name.
@@ -286,6 +298,7 @@ json to_json(const JobSpec& spec) {
   if (spec.signal.number != 0) value["signal"] = format(spec.signal);
   if (spec.exclusive) value["exclusive"] = true;
   if (!spec.constraint.empty()) value["constraint"] = spec.constraint;
+  if (!spec.array.empty()) value["array"] = spec.array;
   return value;
 }
 

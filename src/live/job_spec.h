@@ -55,7 +55,8 @@ struct JobSpec {
   Duration grace = seconds(30);     // from being asked to save to SIGTERM; see the stop sequence
   StopSignal signal;
   std::string model;             // of neural network; empty: not known
-  std::vector<JobNumber> after;  // starts when all of these are done
+  std::vector<JobNumber> after;  // starts when all of these are done, arrays as a whole
+  std::string array;             // tasks to make of it, "0-9%2" (job_array.h); empty: one job
 
   bool operator==(const JobSpec&) const = default;
 };

@@ -18,9 +18,9 @@ tl::unexpected<Refusal> refuse(Refusal::Kind kind, fmt::format_string<Args...> f
   return tl::make_unexpected(Refusal{kind, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-bool may_handle(const Identity& who, const JobRecord& job) {
+bool may_handle(const Identity& who, const Identity& owner) {
   return who.role == Role::operator_ ||
-         (who.role == Role::user && who.uid == job.owner.uid && who.user == job.owner.user);
+         (who.role == Role::user && who.uid == owner.uid && who.user == owner.user);
 }
 
 Answer<void> only_operators(const Identity& who, const char* what) {
@@ -30,15 +30,16 @@ Answer<void> only_operators(const Identity& who, const char* what) {
 
 }  // namespace
 
-Answer<void> Yardmaster::check(const Identity& who, const JobSpec& spec) const {
+Answer<void> Yardmaster::check(const Identity& who, const JobSpec& spec, std::size_t count) const {
   if (who.role == Role::viewer) return refuse(Refusal::Kind::forbidden, "a viewer submits no jobs");
   if (options_.only_uid && who.uid != *options_.only_uid)
     return refuse(Refusal::Kind::forbidden,
                   "this daemon is not root's and runs jobs of its own user only");
-  if (const auto open = unfinished_of_.find(who.uid);
-      open != unfinished_of_.end() && open->second >= kMostUnfinished)
-    return refuse(Refusal::Kind::conflict,
-                  "you have {} jobs that have not ended, which is the most", kMostUnfinished);
+  const auto open = unfinished_of_.find(who.uid);
+  const std::size_t unfinished = open == unfinished_of_.end() ? 0 : open->second;
+  if (unfinished + count > kMostUnfinished)
+    return refuse(Refusal::Kind::conflict, "you have {} jobs that have not ended; {} are the most",
+                  unfinished, kMostUnfinished);
   if (const std::string why = yard_.misfit(spec); !why.empty())
     return refuse(Refusal::Kind::invalid, "this job could never run here: it {}", why);
   return check_dependencies(who, spec);
@@ -46,78 +47,125 @@ Answer<void> Yardmaster::check(const Identity& who, const JobSpec& spec) const {
 
 Answer<void> Yardmaster::check_dependencies(const Identity& who, const JobSpec& spec) const {
   for (const JobNumber number : spec.after) {
-    if (const auto known = jobs_.find(number); known != jobs_.end()) {
-      if (may_handle(who, known->second)) continue;
+    const auto job = journal_.find(number);
+    if (!job) return refuse(Refusal::Kind::unavailable, "{}", job.error().message);
+    const auto array = journal_.tally(number);
+    if (!array) return refuse(Refusal::Kind::unavailable, "{}", array.error().message);
+    const Identity* owner = *job ? &(*job)->owner : *array ? &(*array)->owner : nullptr;
+    if (owner == nullptr || !may_handle(who, *owner))
       return refuse(Refusal::Kind::invalid, "there is no job {} of yours to wait for", number);
-    }
-    const auto ended = journal_.find(number);
-    if (!ended) return refuse(Refusal::Kind::unavailable, "{}", ended.error().message);
-    if (!*ended || !may_handle(who, **ended))
-      return refuse(Refusal::Kind::invalid, "there is no job {} of yours to wait for", number);
-    if ((*ended)->phase() != Phase::done)
+    const auto end = end_of(number);
+    if (!end) return refuse(Refusal::Kind::unavailable, "{}", end.error().message);
+    if (trainyard::has_ended(*end) && *end != Phase::done)
       return refuse(Refusal::Kind::conflict, "job {} has {}, so this one would never start", number,
-                    (*ended)->phase() == Phase::failed ? "failed" : "been cancelled");
+                    *end == Phase::failed ? "failed" : "been cancelled");
   }
   return {};
 }
 
-Answer<Submitted> Yardmaster::submit(const Identity& who, JobSpec spec) {
-  auto job = std::make_shared<JobRecord>();
-  job->owner = who;
-  job->spec = std::move(spec);
-  Submitted submitted;
-  submitted.warnings = warnings(job->spec);
-  Command command;
-  auto number = std::make_shared<JobNumber>(0);
-  command.stage = [this, job, number](JournalChange& change) -> Answer<void> {
-    if (auto ok = check(job->owner, job->spec); !ok) return ok;
-    job->number = *number = ++last_number_;
-    if (job->spec.name.empty()) job->spec.name = fmt::format("job-{}", job->number);
-    if (job->spec.exclusive) job->spec.per_worker.gpus = yard_.demand(job->spec).gpus;
-    job->submitted = job->life.state.since = now();
-    change.submitted.push_back(job.get());
-    change.events.push_back(event_of(*job, "submitted", json{{"name", job->spec.name}}.dump()));
-    return {};
-  };
-  command.take_effect = [this, job] {
-    ++counters_.submitted;
-    (void)take_payload(job->spec);
-    JobRecord& record = jobs_.emplace(job->number, std::move(*job)).first->second;
-    ++unfinished_of_[record.owner.uid];
-    (void)find_dependencies(record);  // unreadable now: it is held until the next start
-  };
-  if (auto done = ask(std::move(command)); !done) return tl::make_unexpected(done.error());
-  submitted.number = *number;
-  return submitted;
+namespace {
+
+/// The jobs of one submission, still without numbers. Only the first has the payload.
+std::vector<JobRecord> records_of(const Identity& who, JobSpec spec) {
+  const std::string text = std::exchange(spec.array, {});
+  JobRecord first;
+  first.owner = who;
+  first.spec = std::move(spec);
+  if (text.empty()) return {std::move(first)};
+  std::vector<JobRecord> all{std::move(first)};
+  JobRecord other = all.front();
+  (void)take_payload(other.spec);
+  const auto tasks = tasks_of(0, *parse_job_array(text));
+  all.resize(tasks.size(), other);
+  for (std::size_t i = 0; i < tasks.size(); ++i) all[i].task = tasks[i];
+  return all;
 }
 
-Answer<void> Yardmaster::cancel(const Identity& who, JobNumber number) {
-  auto job = std::make_shared<JobRecord>();
+}  // namespace
+
+Answer<Submitted> Yardmaster::submit(const Identity& who, JobSpec spec) {
+  const bool is_array = !spec.array.empty();
+  auto jobs = std::make_shared<std::vector<JobRecord>>(records_of(who, std::move(spec)));
+  auto submitted = std::make_shared<Submitted>();
+  submitted->warnings = warnings(jobs->front().spec);
+  submitted->tasks = is_array ? jobs->size() : 0;
   Command command;
-  command.stage = [this, who, number, job](JournalChange& change) -> Answer<void> {
-    const auto found = jobs_.find(number);
-    if (found == jobs_.end()) {
-      if (auto ended = visible(who, number); !ended) return tl::make_unexpected(ended.error());
-      return {};
+  command.stage = [this, jobs, submitted](JournalChange& change) -> Answer<void> {
+    const JobRecord& first = jobs->front();
+    if (auto ok = check(first.owner, first.spec, jobs->size()); !ok) return ok;
+    const std::int32_t gpus =
+        first.spec.exclusive ? yard_.demand(first.spec).gpus : first.spec.per_worker.gpus;
+    submitted->number = ++last_number_;
+    for (JobRecord& job : *jobs) {
+      job.number = submitted->tasks == 0 ? submitted->number : ++last_number_;
+      if (submitted->tasks > 0) job.task.array = submitted->number;
+      if (job.spec.name.empty()) job.spec.name = fmt::format("job-{}", submitted->number);
+      job.spec.per_worker.gpus = gpus;
+      job.submitted = job.life.state.since = now();
+      change.submitted.push_back(&job);
+      change.events.push_back(event_of(job, "submitted", json{{"name", job.spec.name}}.dump()));
     }
-    if (!may_handle(who, found->second))
-      return refuse(Refusal::Kind::not_found, "there is no job {} of yours", number);
-    if (found->second.stopping || found->second.has_ended()) return {};
-    *job = found->second;
-    job->stopping = true;
-    job->reason = fmt::format("cancelled by {}", who.user);
-    job->forced = who.uid != job->owner.uid;
-    change.changed.push_back(job.get());
-    change.events.push_back(event_of(*job, "cancelling", json{{"by", who.user}}.dump()));
     return {};
   };
-  command.take_effect = [this, number, job] {
-    JobRecord* known = find(number);
-    if (known == nullptr || known->has_ended() || known->stopping || job->number == 0) return;
-    known->stopping = true;
-    known->reason = job->reason;
-    known->forced = job->forced;
-    stop_for_good(*known);
+  command.take_effect = [this, jobs] {
+    counters_.submitted += jobs->size();
+    (void)take_payload(jobs->front().spec);
+    unfinished_of_[jobs->front().owner.uid] += jobs->size();
+    std::vector<JobRecord*> taken;
+    for (JobRecord& job : *jobs)
+      taken.push_back(&jobs_.emplace(job.number, std::move(job)).first->second);
+    for (const JobRecord* job : taken) arrays_.add(*job);
+    // Unreadable now: it is held until the next start.
+    for (JobRecord* job : taken) (void)find_dependencies(*job);
+  };
+  if (auto done = ask(std::move(command)); !done) return tl::make_unexpected(done.error());
+  return *submitted;
+}
+
+Answer<std::vector<JobNumber>> Yardmaster::find(const Identity& who, const JobName& name) {
+  auto found = journal_.numbers(name);
+  if (!found) return refuse(Refusal::Kind::unavailable, "{}", found.error().message);
+  // Of another's array it must not show that there is one.
+  if (!found->empty() && visible(who, found->front())) return *std::move(found);
+  const std::string tasks = name.tasks.empty() ? "" : "_" + format_tasks(name.tasks);
+  return refuse(Refusal::Kind::not_found, "there is no job {}{} of yours", name.number, tasks);
+}
+
+Answer<void> Yardmaster::cancel(const Identity& who, const std::vector<JobNumber>& numbers) {
+  auto jobs = std::make_shared<std::vector<JobRecord>>();  // as they will be
+  Command command;
+  command.stage = [this, who, numbers, jobs](JournalChange& change) -> Answer<void> {
+    for (const JobNumber number : numbers) {
+      const auto found = jobs_.find(number);
+      if (found == jobs_.end()) continue;
+      if (!may_handle(who, found->second.owner))
+        return refuse(Refusal::Kind::not_found, "there is no job {} of yours", number);
+      if (found->second.stopping || found->second.has_ended()) continue;
+      JobRecord& job = jobs->emplace_back(found->second);
+      job.stopping = true;
+      job.reason = fmt::format("cancelled by {}", who.user);
+      job.forced = who.uid != job.owner.uid;
+    }
+    for (const JobRecord& job : *jobs) {
+      change.changed.push_back(&job);
+      change.events.push_back(event_of(job, "cancelling", json{{"by", who.user}}.dump()));
+    }
+    if (!jobs->empty() || numbers.empty()) return {};
+    // All have ended, or there are none.
+    const auto ended = visible(who, numbers.back());
+    return ended ? Answer<void>() : tl::make_unexpected(ended.error());
+  };
+  command.take_effect = [this, jobs] {
+    std::vector<JobRecord*> told;
+    for (const JobRecord& job : *jobs) {
+      JobRecord* now = known(job.number);
+      if (now == nullptr || now->has_ended() || now->stopping) continue;
+      now->stopping = true;
+      now->reason = job.reason;
+      now->forced = job.forced;
+      told.push_back(now);
+    }
+    for (JobRecord* job : told) stop_for_good(*job);
   };
   return ask(std::move(command));
 }

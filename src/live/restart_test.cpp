@@ -140,7 +140,7 @@ TEST_F(YardmasterTest, OneThatIsCancelledBeforeItCouldStartDoesNotStart) {
   engine->refuse_starts("no space left on device");
   engine->report(Kind::exited, {batch, 1}, 0);
   ASSERT_TRUE(eventually([&] { return record(trial).runs == 1; }));
-  ASSERT_TRUE(master->cancel(kAda, trial));
+  ASSERT_TRUE(master->cancel(kAda, {trial}));
   EXPECT_TRUE(becomes(trial, "cancelled"));
   engine->refuse_starts("");
   EXPECT_TRUE(eventually([&] {

@@ -35,6 +35,8 @@ constexpr std::string_view kNoBinding = "the system places processes on cores";
 constexpr std::string_view kAtSubmit = "it is about what sbatch prints";
 
 constexpr std::array kTaken{
+    taken("--array", 'a', kRequired, set_array,
+          "`0-9`, `1,3,5-9:2`, `0-9%2` (two at once): tasks that differ in `SLURM_ARRAY_TASK_ID`"),
     taken("--chdir", 'D', kRequired, set_directory, "where the job runs"),
     taken("--constraint", 'C', kRequired, set_constraint,
           "features of the machine, with `&` or `|` between: its name, the kind of its GPUs and "
@@ -141,7 +143,6 @@ constexpr std::string_view kNamesMachines =
     "there is one machine here; take the line out, or ask for its name with --constraint";
 
 constexpr std::array kRefused{
-    refused("--array", 'a', kRequired, "submit its tasks one by one in a loop"),
     refused("--bb", 0, kRequired, "there is no burst buffer; copy the data in the script"),
     refused("--bbf", 0, kRequired, "there is no burst buffer; copy the data in the script"),
     refused("--begin", 'b', kRequired,

@@ -187,6 +187,9 @@ Expected<void> set_directory(SbatchWishes& wishes, std::string_view value) {
 Expected<void> set_nothing(SbatchWishes& /*wishes*/, std::string_view /*value*/) {
   return {};
 }
+Expected<void> set_array(SbatchWishes& wishes, std::string_view value) {
+  return set_field(wishes, "array", value);
+}
 Expected<void> set_cpus(SbatchWishes& wishes, std::string_view value) {
   return set_field(wishes, "cpus", value);
 }

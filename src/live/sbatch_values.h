@@ -34,6 +34,7 @@ Expected<void> set_gpus(SbatchWishes& wishes, std::string_view value) {
   return {};
 }
 
+Expected<void> set_array(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_constraint(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_cpus(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_dependency(SbatchWishes& wishes, std::string_view value);

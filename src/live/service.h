@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct JobFilter {
   std::optional<uid_t> uid;         // beside the name, which may have been another's before
   std::vector<std::string> states;  // names of JobPhase; empty: all
   std::optional<JobClass> job_class;
+  std::optional<JobNumber> array;  // only its tasks
+  bool fold = false;               // tasks of an array that wait in the same state count as one
   JobNumber before = 0;  // only smaller numbers; 0: from the newest on. Pages go backwards.
   std::size_t limit = 100;
 };
@@ -46,11 +49,14 @@ struct JobFilter {
 struct JobPage {
   std::vector<JobRecord> jobs;  // newest first
   bool more = false;
+  /// By the number of the job that stands for them: tasks of its array that wait as it does.
+  std::map<JobNumber, std::vector<std::int32_t>> folded;
 };
 
 struct Submitted {
-  JobNumber number = 0;
+  JobNumber number = 0;  // the job's, or the array's
   std::vector<std::string> warnings;
+  std::size_t tasks = 0;  // of the array; 0: it is none
 };
 
 /// Why a job waits: a token, a sentence with numbers, and what the user can do about it.
@@ -100,8 +106,10 @@ class Service {
   virtual ~Service() = default;
 
   virtual Answer<Submitted> submit(const Identity& who, JobSpec spec) = 0;
-  /// Also of a job that has ended: then nothing happens.
-  virtual Answer<void> cancel(const Identity& who, JobNumber job) = 0;
+  /// The jobs that go by this name: one, or tasks of an array.
+  virtual Answer<std::vector<JobNumber>> find(const Identity& who, const JobName& name) = 0;
+  /// All of them together. Also those that have ended: then nothing happens.
+  virtual Answer<void> cancel(const Identity& who, const std::vector<JobNumber>& jobs) = 0;
   virtual Answer<void> drain(const Identity& who, const std::string& machine) = 0;
   virtual Answer<void> resume(const Identity& who, const std::string& machine) = 0;
   virtual Answer<void> set_policy(const Identity& who, const PolicyView& policy) = 0;

@@ -46,7 +46,7 @@ Answer<JobRecord> Yardmaster::visible(const Identity& who, JobNumber number) con
 Answer<JobRecord> Yardmaster::job(const Identity& who, JobNumber number) {
   auto job = visible(who, number);
   if (!job) return job;
-  auto payload = journal_.payload(number);
+  auto payload = journal_.payload(job->submission());
   if (!payload) return unreadable(payload.error());
   job->spec.script = std::move(payload->script);
   return job;
@@ -70,10 +70,22 @@ WhyAnswer Yardmaster::why_held(const JobRecord& job) const {
             "held",
             {"old-run", "its last run has to end on what was this machine", 0, {}},
             "nothing: it is queued again then"};
+  if (arrays_.waits(job))
+    return {
+        "held",
+        "held",
+        {"array-limit",
+         fmt::format("at most {} tasks of array {} run at once", job.task.at_once, job.task.array),
+         0,
+         {}},
+        "nothing: it starts when one of them has ended; a number after % in --array is what "
+        "bounds them"};
   std::string others;
   for (const JobNumber other : job.spec.after)
-    if (const auto known = jobs_.find(other); known != jobs_.end() && !known->second.has_ended())
-      others += fmt::format("{}job {}", others.empty() ? "" : ", ", other);
+    if (const auto known = jobs_.find(other);
+        arrays_.contains(other) || (known != jobs_.end() && !known->second.has_ended()))
+      others += fmt::format("{}{} {}", others.empty() ? "" : ", ",
+                            arrays_.contains(other) ? "array" : "job", other);
   if (others.empty())
     return {"held",
             "held",

@@ -30,6 +30,7 @@
 #include <thread>
 #include <vector>
 
+#include "live/array_slots.h"
 #include "live/engine/engine.h"
 #include "live/journal/journal.h"
 #include "live/live_yard.h"
@@ -55,7 +56,8 @@ class Yardmaster final : public Service {
   ~Yardmaster() override;
 
   Answer<Submitted> submit(const Identity& who, JobSpec spec) override;
-  Answer<void> cancel(const Identity& who, JobNumber job) override;
+  Answer<std::vector<JobNumber>> find(const Identity& who, const JobName& name) override;
+  Answer<void> cancel(const Identity& who, const std::vector<JobNumber>& jobs) override;
   Answer<void> drain(const Identity& who, const std::string& machine) override;
   Answer<void> resume(const Identity& who, const std::string& machine) override;
   Answer<void> set_policy(const Identity& who, const PolicyView& policy) override;
@@ -104,6 +106,7 @@ class Yardmaster final : public Service {
   // --- What happens to jobs (happenings.cpp)
   // ------------------------------------------------------
   Expected<void> recover();
+  Expected<void> recall_arrays();
   Expected<void> take_up_jobs();
   Expected<void> take_up(JobRecord& job);
   void leave_the_machine();
@@ -118,6 +121,8 @@ class Yardmaster final : public Service {
   Verdict tell(EventKind kind, JobRecord& job);
   void end(JobRecord& job, EventKind kind, const std::string& reason);
   void come_back(JobRecord& job, EventKind kind, const std::string& why);
+  void leave_array(const JobRecord& task, bool done);
+  [[nodiscard]] Expected<Phase> end_of(JobNumber job_or_array) const;
   void settle_dependents(JobNumber ended, bool done);
   void release(JobRecord& job);
   void stop_for_good(JobRecord& job);
@@ -129,13 +134,14 @@ class Yardmaster final : public Service {
   void compact();
   [[nodiscard]] LiveEvent event_of(const JobRecord& job, std::string kind, std::string details);
   void note(const JobRecord& job, std::string kind, std::string details = "{}");
-  [[nodiscard]] JobRecord* find(JobNumber job);
+  [[nodiscard]] JobRecord* known(JobNumber job);
   [[nodiscard]] Expected<PolicySpec> parse(const PolicyView& policy) const;
   [[nodiscard]] std::vector<const JobRecord*> records() const;
 
   // --- What callers ask for (requests.cpp, views.cpp)
   // ----------------------------------------------
-  [[nodiscard]] Answer<void> check(const Identity& who, const JobSpec& spec) const;
+  [[nodiscard]] Answer<void> check(const Identity& who, const JobSpec& spec,
+                                   std::size_t count) const;
   [[nodiscard]] Answer<void> check_dependencies(const Identity& who, const JobSpec& spec) const;
   [[nodiscard]] Answer<JobRecord> visible(const Identity& who, JobNumber job) const;
   Answer<void> open_or_close(const Identity& who, const std::string& machine, bool open);
@@ -161,7 +167,8 @@ class Yardmaster final : public Service {
   /// Those that have not ended, or whose end is not on disk yet. They agree with the yard after
   /// every change of it.
   std::map<JobNumber, JobRecord> jobs_;
-  std::multimap<JobNumber, JobNumber> dependents_;  // who waits for it
+  std::multimap<JobNumber, JobNumber> dependents_;  // jobs that wait for a job or an array
+  ArraySlots arrays_;                               // of jobs_
   std::map<uid_t, std::size_t> unfinished_of_;      // jobs, by user
   std::set<MachineId> closed_;
   JobNumber last_number_ = 0;

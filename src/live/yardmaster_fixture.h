@@ -62,7 +62,7 @@ class YardmasterTest : public testing::Test {
     return eventually([&] { return engine->was_told(line); });
   }
   /// Something happens, so that the daemon looks at the clock that the test has moved.
-  void nudge() { (void)master->cancel(kOperator, 1'000'000); }
+  void nudge() { (void)master->cancel(kOperator, {1'000'000}); }
   /// Has the job running.
   void run(JobNumber job, std::uint32_t number = 1) {
     ASSERT_TRUE(told(fmt::format("start {}.{}", job, number)));

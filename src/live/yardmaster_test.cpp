@@ -108,20 +108,20 @@ TEST_F(YardmasterTest, WhatOnlyEverComesBackIsGivenUp) {
 TEST_F(YardmasterTest, CancellingWaitsForTheProcessesToEnd) {
   const JobNumber first = submit(spec(4)), second = submit(spec(4));
   run(first);
-  ASSERT_TRUE(master->cancel(kAda, first));
+  ASSERT_TRUE(master->cancel(kAda, {first}));
   ASSERT_TRUE(told("stop 1.1"));
   EXPECT_FALSE(engine->was_told("start 2.1")) << "its GPUs are still in use";
   engine->report(Kind::exited, {first, 1}, 0);
   EXPECT_TRUE(becomes(first, "cancelled"));
   EXPECT_EQ(record(first).reason, "cancelled by ada");
   run(second);
-  ASSERT_TRUE(master->cancel(kAda, first)) << "it has ended: nothing happens";
+  ASSERT_TRUE(master->cancel(kAda, {first})) << "it has ended: nothing happens";
 }
 
 TEST_F(YardmasterTest, OneWhoWaitsIsCancelledAtOnce) {
   submit(spec(4));
   const JobNumber waiting = submit(spec(4));
-  ASSERT_TRUE(master->cancel(kAda, waiting));
+  ASSERT_TRUE(master->cancel(kAda, {waiting}));
   EXPECT_EQ(state(waiting), "cancelled");
 }
 
@@ -171,7 +171,7 @@ TEST_F(YardmasterTest, WhatNoMachineCouldRunIsRefused) {
 
 TEST_F(YardmasterTest, AUserHandlesAndSeesWhatIsTheirs) {
   const JobNumber job = submit(spec(), kAda);
-  EXPECT_EQ(master->cancel(kBob, job).error().kind, Refusal::Kind::not_found);
+  EXPECT_EQ(master->cancel(kBob, {job}).error().kind, Refusal::Kind::not_found);
   EXPECT_EQ(master->job(kBob, job).error().kind, Refusal::Kind::not_found);
   EXPECT_EQ(master->why(kBob, job).error().kind, Refusal::Kind::not_found);
   EXPECT_EQ(master->logs(kBob, job, 0, 0, 0).error().kind, Refusal::Kind::not_found);
@@ -183,11 +183,11 @@ TEST_F(YardmasterTest, AUserHandlesAndSeesWhatIsTheirs) {
   EXPECT_TRUE(master->events(kBob, 0, {}).events.empty());
   EXPECT_FALSE(master->events(kAda, 0, {}).events.empty());
   // The name alone does not do: it is the kernel's number that counts.
-  EXPECT_EQ(master->cancel(person("ada", 1002), job).error().kind, Refusal::Kind::not_found);
+  EXPECT_EQ(master->cancel(person("ada", 1002), {job}).error().kind, Refusal::Kind::not_found);
   JobSpec after = spec();
   after.after = {job};
   EXPECT_EQ(master->submit(kBob, after).error().kind, Refusal::Kind::invalid);
-  EXPECT_TRUE(master->cancel(kOperator, job));
+  EXPECT_TRUE(master->cancel(kOperator, {job}));
   const Identity viewer = person("eve", 1003, Role::viewer);
   EXPECT_EQ(master->submit(viewer, spec()).error().kind, Refusal::Kind::forbidden);
   EXPECT_EQ(master->drain(kAda, "r0m0").error().kind, Refusal::Kind::forbidden);
@@ -314,8 +314,8 @@ TEST_F(YardmasterTest, WhatIsAskedForTogetherDoesNotCollide) {
     JobSpec later = spec();
     later.after = {first};
     const JobNumber second = submit(later);
-    std::thread one([&] { (void)master->cancel(kAda, first); });
-    std::thread two([&] { (void)master->cancel(kAda, second); });
+    std::thread one([&] { (void)master->cancel(kAda, {first}); });
+    std::thread two([&] { (void)master->cancel(kAda, {second}); });
     const auto third = master->submit(kAda, later);
     one.join();
     two.join();

@@ -112,15 +112,41 @@ yard cancel 3
 until_state 3 cancelled
 until_state 5 "done"
 
+# --- arrays ---
+# shellcheck disable=SC2016  # the job expands it
+yard submit --array 1-5:2%1 --name sweep -- sh -c \
+  'echo "$SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_COUNT"; sleep 300'
+expect "an array" "^submitted job 6, an array of 3 tasks \(no time limit\)$" "$work/out"
+until_state 6_1 running
+yard queue
+expect "a task" "^6_1 +sweep .* running" "$work/out"
+expect "the tasks that wait" "^6_\[3,5%1\] +sweep .* held" "$work/out"
+yard logs 6_1
+expect "what the task knows" "^6 1 of 3$" "$work/out"
+yard why 6_5
+expect "why it is held" "^array-limit: at most 1 tasks of array 6" "$work/out"
+refuses "6 are 3 tasks of an array: name one of them" show 6
+refuses "there is no job 6_2 of yours" show 6_2
+refuses "'6_x' is not a task|'6_x': 'x' is not a task" cancel 6_x
+yard cancel '6_[1,3]'
+until_state 6_3 cancelled
+until_state 6_5 running
+yard show 6_5
+expect "both of its numbers" "^job +6_5, job 9 of array 6 \(sweep\)" "$work/out"
+yard cancel 6
+until_state 6_5 cancelled
+yard submit --wait --array 0-1 -- true
+expect "the whole array is waited for" "^array 10: all tasks are done$" "$work/out"
+
 # --- operators ---
 yard nodes --json
 machine=$(sed -E 's/.*"name":"([^"]*)".*/\1/' "$work/out")
 yard drain "$machine"
 yard submit -- true
-yard why 6
+yard why 13
 expect "a drained machine" "drained" "$work/out"
 yard resume "$machine"
-until_state 6 "done"
+until_state 13 "done"
 yard policy set las
 yard policy show
 expect "the policy" "^las$" "$work/out"
@@ -199,7 +225,7 @@ refuses "there is no token 'ci'" token remove ci
 
 # --- the API itself ---
 api http://x/healthz | grep -q '"accepting":true' || fail "/healthz"
-api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 8$' || fail "/metrics"
+api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 13$' || fail "/metrics"
 api http://x/v1/history >"$work/out"
 expect "the history is a workload" "^id,|,submit," "$work/out"
 timeout 60 "$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||

@@ -111,7 +111,7 @@ void submit_after(Daemon& daemon, JobSpec spec, JobNumber other) {
 
 void cancel(Daemon& daemon, JobNumber number) {
   write_line(fmt::format("cancel {}", number));
-  (void)daemon.service().cancel(kMe, number);
+  (void)daemon.service().cancel(kMe, {number});
 }
 
 std::string state_of(Daemon& daemon, JobNumber number) {

@@ -15,6 +15,7 @@
 #include "base/resources.h"
 #include "base/time.h"
 #include "live/identity.h"
+#include "live/job_array.h"
 #include "live/job_spec.h"
 #include "live/progress.h"
 #include "model/cluster.h"
@@ -41,6 +42,7 @@ struct Launch {
   Resources per_worker;              // with defaults filled in: limits that hold
   std::vector<WorkerPlace> workers;  // by rank
   std::uint32_t restarts = 0;        // how often it was paused or moved before
+  ArrayTask task;                    // its place in an array, if it is of one
 };
 
 /// The stop sequence: SIGCONT; the declared signal, if any, and wait for the grace; SIGTERM, and

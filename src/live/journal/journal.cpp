@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <nlohmann/json.hpp>
@@ -70,6 +71,7 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
     writing->db.exec(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
     if (version == 0) writing->create();
+    if (version > 0 && version < Tables::kVersion) writing->migrate(version);
     auto reading = std::make_unique<Tables>(path, SQLite::OPEN_READONLY);
     reading->db.setBusyTimeout(1000);
     return std::unique_ptr<Journal>(
@@ -121,41 +123,100 @@ Expected<std::optional<JobRecord>> Journal::find(JobNumber number) const {
   });
 }
 
-Expected<JobPayload> Journal::payload(JobNumber number) const {
+Expected<JobPayload> Journal::payload(JobNumber submission) const {
   const std::lock_guard lock(reading_mutex_);
   return attempt("read", [&]() -> Expected<JobPayload> {
     SQLite::Statement& row = reading_->statement("SELECT payload FROM payload WHERE number = ?");
-    row.bind(1, number);
+    row.bind(1, submission);
     if (!row.executeStep()) return JobPayload{};
     const nlohmann::json j = nlohmann::json::parse(row.getColumn(0).getString(), nullptr, false);
     row.reset();
-    if (j.is_discarded()) return fail("job {}: its script and environment cannot be read", number);
+    if (j.is_discarded())
+      return fail("job {}: its script and environment cannot be read", submission);
     return JobPayload{j.at("script"), j.at("environment")};
   });
 }
 
-Expected<JobPage> Journal::find(const JobFilter& filter) const {
+Expected<std::optional<Journal::ArrayTally>> Journal::tally(JobNumber array) const {
   const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<JobPage> {
-    std::string where = "WHERE 1";
-    std::vector<std::string> texts;
+  return attempt("read", [&]() -> Expected<std::optional<ArrayTally>> {
+    SQLite::Statement& row = reading_->statement(
+        "SELECT user, uid, gid, sum(ended IS NULL), sum(ended IS NOT NULL AND state != 'done') "
+        "FROM job WHERE array = ? GROUP BY array");
+    row.bind(1, array);
+    if (!row.executeStep()) return std::optional<ArrayTally>();
+    ArrayTally found;
+    found.owner.user = row.getColumn(0).getString();
+    found.owner.uid = static_cast<uid_t>(row.getColumn(1).getInt64());
+    found.owner.gid = static_cast<gid_t>(row.getColumn(2).getInt64());
+    found.unfinished = static_cast<std::size_t>(row.getColumn(3).getInt64());
+    found.not_done = static_cast<std::size_t>(row.getColumn(4).getInt64());
+    row.reset();
+    return std::optional(found);
+  });
+}
+
+Expected<std::vector<JobNumber>> Journal::numbers(const JobName& name) const {
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<std::vector<JobNumber>> {
+    SQLite::Statement& rows = reading_->statement(
+        "SELECT number, NULL FROM job WHERE number = ?1 UNION ALL "
+        "SELECT number, task FROM job WHERE array = ?1");
+    rows.bind(1, name.number);
+    std::vector<JobNumber> found;
+    while (rows.executeStep()) {
+      const bool is_task = !rows.getColumn(1).isNull();
+      const bool is_wanted =
+          name.tasks.empty() ||
+          (is_task && std::ranges::binary_search(name.tasks, rows.getColumn(1).getInt()));
+      if (is_wanted) found.push_back(rows.getColumn(0).getInt64());
+    }
+    rows.reset();
+    return found;
+  });
+}
+
+namespace {
+
+/// The conditions of a filter as SQL, and the texts that its marks stand for.
+struct Where {
+  std::string sql = "WHERE 1";
+  std::vector<std::string> texts;
+
+  explicit Where(const JobFilter& filter) {
     const auto require = [&](const std::string& condition, const std::string& text) {
-      where += " AND " + condition;
+      sql += " AND " + condition;
       texts.push_back(text);
     };
     if (filter.user) require("user = ?", *filter.user);
-    if (filter.uid) where += fmt::format(" AND uid = {}", *filter.uid);
+    if (filter.uid) sql += fmt::format(" AND uid = {}", *filter.uid);
     if (filter.name) require("name = ?", *filter.name);
     if (filter.job_class) require("class = ?", std::string(name(*filter.job_class)));
+    if (filter.array) sql += fmt::format(" AND array = {}", *filter.array);
     if (!filter.states.empty()) {
       const std::vector<std::string> marks(filter.states.size(), "?");
-      where += fmt::format(" AND state IN ({})", fmt::join(marks, ", "));
+      sql += fmt::format(" AND state IN ({})", fmt::join(marks, ", "));
       texts.insert(texts.end(), filter.states.begin(), filter.states.end());
     }
-    if (filter.before > 0) where += fmt::format(" AND job.number < {}", filter.before);
-    where += fmt::format(" ORDER BY job.number DESC LIMIT {}", filter.limit + 1);
-    SQLite::Statement rows(reading_->db, Tables::select_jobs() + where);
-    for (std::size_t i = 0; i < texts.size(); ++i) rows.bind(static_cast<int>(i) + 1, texts[i]);
+    if (filter.before > 0) sql += fmt::format(" AND job.number < {}", filter.before);
+    sql += " ORDER BY job.number DESC";
+  }
+  void bind(SQLite::Statement& statement) const {
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      statement.bind(static_cast<int>(i) + 1, texts[i]);
+  }
+};
+
+}  // namespace
+
+Expected<JobPage> Journal::find(const JobFilter& filter) const {
+  if (filter.fold) return find_folded(filter);
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<JobPage> {
+    const Where where(filter);
+    SQLite::Statement rows(reading_->db, Tables::select_jobs() + where.sql +
+                                             fmt::format(" LIMIT {}", filter.limit + 1));
+    where.bind(rows);
     JobPage page;
     while (rows.executeStep()) {
       if (page.jobs.size() == filter.limit) {
@@ -167,6 +228,49 @@ Expected<JobPage> Journal::find(const JobFilter& filter) const {
       page.jobs.push_back(std::move(*job));
     }
     return page;
+  });
+}
+
+/// Looks at numbers and states only, of which there may be many, and then at the jobs that are
+/// shown.
+Expected<JobPage> Journal::find_folded(const JobFilter& filter) const {
+  JobPage page;
+  std::vector<JobNumber> shown;
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<JobPage> {
+    const Where where(filter);
+    SQLite::Statement rows(reading_->db, "SELECT number, array, task, state FROM job " + where.sql);
+    where.bind(rows);
+    std::map<std::pair<JobNumber, std::string>, JobNumber> standing_for;  // by array and state
+    while (rows.executeStep()) {
+      const JobNumber number = rows.getColumn(0).getInt64(), array = rows.getColumn(1).getInt64();
+      const std::string state = rows.getColumn(3).getString();
+      const bool waits = array != 0 && (state == "held" || state == "queued");
+      const auto known = standing_for.find({array, state});
+      if (waits && known != standing_for.end()) {
+        page.folded[known->second].push_back(rows.getColumn(2).getInt());
+        continue;
+      }
+      page.more = shown.size() == filter.limit;
+      // Of arrays that are shown all waiting tasks are; their numbers follow their arrays'.
+      if (page.more && (standing_for.empty() || number < standing_for.begin()->first.first)) break;
+      if (page.more) continue;
+      shown.push_back(number);
+      if (!waits) continue;
+      standing_for[{array, state}] = number;
+      page.folded[number].push_back(rows.getColumn(2).getInt());
+    }
+    for (const JobNumber number : shown) {
+      SQLite::Statement& row = reading_->statement(Tables::select_jobs() + "WHERE job.number = ?");
+      row.bind(1, number);
+      if (!row.executeStep()) continue;
+      auto job = Tables::read_job(row);
+      row.reset();
+      if (!job) return tl::make_unexpected(job.error());
+      page.jobs.push_back(std::move(*job));
+    }
+    for (auto& [number, tasks] : page.folded) std::ranges::sort(tasks);
+    return std::move(page);
   });
 }
 

@@ -52,8 +52,19 @@ class Journal {
   [[nodiscard]] Expected<std::vector<JobRecord>> unfinished() const;
   [[nodiscard]] Expected<std::optional<JobRecord>> find(JobNumber number) const;
   [[nodiscard]] Expected<JobPage> find(const JobFilter& filter) const;
-  /// Empty when it is no longer kept. Records are found without it.
-  [[nodiscard]] Expected<JobPayload> payload(JobNumber number) const;
+  /// What was submitted under this number (JobRecord::submission). Empty when it is no longer kept.
+  /// Records are found without it.
+  [[nodiscard]] Expected<JobPayload> payload(JobNumber submission) const;
+
+  /// An array, as its tasks stand.
+  struct ArrayTally {
+    Identity owner;
+    std::size_t unfinished = 0, not_done = 0;  // still to end; failed or cancelled
+  };
+  /// None when there is no array of this number.
+  [[nodiscard]] Expected<std::optional<ArrayTally>> tally(JobNumber array) const;
+  /// The numbers of the jobs that go by this name; none when there are none.
+  [[nodiscard]] Expected<std::vector<JobNumber>> numbers(const JobName& name) const;
   /// Every job that has ended, by number, of the filter's user. Takes long, and holds up nobody.
   Expected<void> each_ended(const JobFilter& of,
                             const std::function<void(const JobRecord&)>& visit) const;
@@ -76,6 +87,7 @@ class Journal {
   Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
           std::unique_ptr<Tables> reading);
   void checkpoint_until(const std::stop_token& stop);
+  [[nodiscard]] Expected<JobPage> find_folded(const JobFilter& filter) const;
   [[nodiscard]] std::int64_t number_of(const std::string& query) const;
 
   System& system_;

@@ -180,6 +180,43 @@ TEST_F(JournalTest, CompactionForgetsWhatIsOldAndKeepsHistory) {
   EXPECT_EQ(*journal->compact(Time{1'500'000}, 100, [](const JobRecord&) {}), 0U);
 }
 
+TEST_F(JournalTest, AnOlderFormatIsTakenOver) {
+  submit(record(1));
+  journal.reset();
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec(
+          "DROP INDEX job_array; ALTER TABLE job DROP COLUMN array; "
+          "ALTER TABLE job DROP COLUMN task; PRAGMA user_version = 1");
+  open();
+  EXPECT_EQ((*journal->find(1))->spec.command, record(1).spec.command);
+  JobRecord task = record(3);
+  task.task = {2, 7, 1, 7, 7, 1, 0};
+  submit(task);
+  open();
+  EXPECT_EQ((*journal->find(3))->task, task.task);
+  EXPECT_EQ((*journal->tally(2))->unfinished, 1U);
+  EXPECT_EQ(*journal->numbers({2, {7}}), std::vector<JobNumber>{3});
+  EXPECT_FALSE(*journal->tally(1));
+}
+
+TEST_F(JournalTest, ThePayloadOfAnArrayIsKeptUntilItsLastTaskIsOld) {
+  for (JobNumber n = 2; n <= 3; ++n) {
+    JobRecord job = record(n);
+    job.task = {1, static_cast<std::int32_t>(n), 2, 2, 3, 1, 0};
+    submit(job);
+    job.life.state.phase = Phase::done, job.life.state.since = Time{n * 1'000'000};
+    if (n == 2) update(job);
+  }
+  ASSERT_EQ(*journal->compact(Time{10'000'000}, 100, [](const JobRecord&) {}), 1U);
+  EXPECT_FALSE(journal->payload(1)->environment.empty());
+  JobRecord last = **journal->find(3);
+  last.life.state.phase = Phase::failed, last.life.state.since = Time{4'000'000};
+  update(last);
+  EXPECT_EQ((*journal->tally(1))->not_done, 1U);
+  ASSERT_EQ(*journal->compact(Time{10'000'000}, 100, [](const JobRecord&) {}), 1U);
+  EXPECT_TRUE(journal->payload(1)->environment.empty());
+}
+
 TEST_F(JournalTest, ADamagedLifeIsAnErrorThatNamesTheJob) {
   submit(record(5));
   SQLite::Database(path, SQLite::OPEN_READWRITE).exec("UPDATE job SET life = '{\"runs\": 1}'");

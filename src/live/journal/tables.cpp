@@ -19,12 +19,14 @@ void Journal::Tables::create() {
       number INTEGER PRIMARY KEY,
       user TEXT NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL,
       name TEXT NOT NULL, class TEXT NOT NULL, state TEXT NOT NULL,
-      submitted INTEGER NOT NULL, ended INTEGER, life TEXT NOT NULL);
+      submitted INTEGER NOT NULL, ended INTEGER, life TEXT NOT NULL,
+      array INTEGER, task INTEGER);
     CREATE INDEX job_unfinished ON job (number) WHERE ended IS NULL;
     CREATE INDEX job_ended ON job (ended) WHERE ended IS NOT NULL;
     CREATE INDEX job_user ON job (user, number);
     CREATE INDEX job_name ON job (name, number);
     CREATE INDEX job_state ON job (state, number);
+    CREATE INDEX job_array ON job (array, task) WHERE array IS NOT NULL;
     CREATE TABLE spec (number INTEGER PRIMARY KEY, spec TEXT NOT NULL);
     CREATE TABLE payload (number INTEGER PRIMARY KEY, payload TEXT NOT NULL);
     CREATE TABLE event (
@@ -37,8 +39,21 @@ void Journal::Tables::create() {
   transaction.commit();
 }
 
+void Journal::Tables::migrate(int version) {
+  SQLite::Transaction transaction(db);
+  if (version == 1)  // knew no arrays
+    db.exec(R"(
+      ALTER TABLE job ADD COLUMN array INTEGER;
+      ALTER TABLE job ADD COLUMN task INTEGER;
+      CREATE INDEX job_array ON job (array, task) WHERE array IS NOT NULL;
+    )");
+  db.exec("PRAGMA user_version = " + std::to_string(kVersion));
+  transaction.commit();
+}
+
 void Journal::Tables::insert(const JobRecord& job) {
-  SQLite::Statement& row = statement("INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)");
+  SQLite::Statement& row =
+      statement("INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?)");
   row.bind(1, job.number);
   row.bind(2, job.owner.user);
   row.bind(3, static_cast<std::int64_t>(job.owner.uid));
@@ -48,6 +63,8 @@ void Journal::Tables::insert(const JobRecord& job) {
   row.bind(7, std::string(state_name(job.phase())));
   row.bind(8, job.submitted.us);
   row.bind(9, life_to_json(job));
+  row.bind(10), row.bind(11);
+  if (job.task.array != 0) row.bind(10, job.task.array), row.bind(11, job.task.task);
   row.exec();
   JobSpec small = job.spec;
   const JobPayload payload = take_payload(small);
@@ -55,8 +72,9 @@ void Journal::Tables::insert(const JobRecord& job) {
   spec.bind(1, job.number);
   spec.bind(2, to_json(small).dump());
   spec.exec();
-  SQLite::Statement& large = statement("INSERT INTO payload VALUES (?, ?)");
-  large.bind(1, job.number);
+  // Of an array the first task brings it for all.
+  SQLite::Statement& large = statement("INSERT OR IGNORE INTO payload VALUES (?, ?)");
+  large.bind(1, job.submission());
   large.bind(
       2, nlohmann::json{{"script", payload.script}, {"environment", payload.environment}}.dump());
   large.exec();
@@ -92,8 +110,10 @@ void Journal::Tables::strip(const JobRecord& job) {
       statement("DELETE FROM event WHERE job = ? AND sequence < (SELECT max(sequence) FROM event)");
   events.bind(1, job.number);
   events.exec();
-  SQLite::Statement& payload = statement("DELETE FROM payload WHERE number = ?");
-  payload.bind(1, job.number);
+  SQLite::Statement& payload = statement(
+      "DELETE FROM payload WHERE number = ?1 "
+      "AND NOT EXISTS (SELECT 1 FROM job WHERE array = ?1 AND ended IS NULL)");
+  payload.bind(1, job.submission());
   payload.exec();
 }
 

@@ -1,8 +1,9 @@
 // The tables of the journal, and a connection to them with its prepared statements.
 //
-//   job      a row for each job; `ended` is null until it has, `life` changes with every phase
+//   job      a row for each job; `ended` is null until it has, `life` changes with every phase;
+//            `array` and `task` are null unless it is a task of an array
 //   spec     what was submitted, but for
-//   payload  script and environment, which only a start needs
+//   payload  script and environment, which only a start needs: one for all tasks of an array
 //   event    what happened, in order
 //   setting  the policy, and what operators said of machines
 #pragma once
@@ -18,7 +19,7 @@
 namespace trainyard {
 
 struct Journal::Tables {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   SQLite::Database db;
   std::unordered_map<std::string, SQLite::Statement> statements;
@@ -29,6 +30,8 @@ struct Journal::Tables {
   SQLite::Statement& statement(const std::string& sql);
 
   void create();
+  /// From an older format, in one transaction.
+  void migrate(int version);
   /// Its payload goes into a table of its own.
   void insert(const JobRecord& job);
   void update(const JobRecord& job);

@@ -1,6 +1,5 @@
 #include "live/server/answers.h"
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "live/server/json.h"
@@ -30,10 +29,11 @@ Reply json_reply(const Answer<T>& answer, int status = 200) {
   return answer ? as_json(to_json(*answer), status) : refusal_reply(answer.error());
 }
 
-Expected<JobNumber> job_of(const Call& call) {
-  auto job = parse_digits(call.words.at(0), 1, std::numeric_limits<JobNumber>::max());
-  if (!job) return fail_at("job", job.error());
-  return job;
+Answer<std::vector<JobNumber>> jobs_of(const Call& call) {
+  const auto name = parse_job_name(call.words.at(0));
+  if (!name)
+    return tl::make_unexpected(Refusal{Refusal::Kind::invalid, "job: " + name.error().message});
+  return call.service.find(call.who, *name);
 }
 
 std::vector<std::string> machine_names(const Call& call) {
@@ -44,6 +44,20 @@ std::vector<std::string> machine_names(const Call& call) {
 }
 
 }  // namespace
+
+Answer<JobNumber> job_of(const Call& call) {
+  const auto jobs = jobs_of(call);
+  if (!jobs) return tl::make_unexpected(jobs.error());
+  if (jobs->size() == 1) return jobs->front();
+  const std::string& name = call.words.at(0);
+  const std::string array = name.substr(0, name.find('_'));
+  return tl::make_unexpected(Refusal{
+      Refusal::Kind::invalid,
+      fmt::format(
+          "{} are {} tasks of an array: name one of them, as in {}_3; trainyard queue --all "
+          "--array {} lists them",
+          name, jobs->size(), array, array)});
+}
 
 Reply error_reply(int status, std::string_view kind, std::string_view message) {
   return as_json({{"error", {{"kind", kind}, {"message", message}}}}, status);
@@ -81,26 +95,28 @@ Reply answer_jobs(const Call& call) {
   for (const JobRecord& job : page->jobs) {
     jobs.push_back(to_json(job, names));
     for (const char* large : {"script", "curve"}) jobs.back().erase(large);
+    if (const auto tasks = page->folded.find(job.number); tasks != page->folded.end())
+      add_folded(job.task, tasks->second, jobs.back());
   }
   return as_json({{"jobs", std::move(jobs)}, {"more", page->more}});
 }
 
 Reply answer_job(const Call& call) {
   const auto number = job_of(call);
-  if (!number) return invalid(number.error());
+  if (!number) return refusal_reply(number.error());
   const auto job = call.service.job(call.who, *number);
   return job ? as_json(to_json(*job, machine_names(call))) : refusal_reply(job.error());
 }
 
 Reply answer_cancel(const Call& call) {
-  const auto number = job_of(call);
-  if (!number) return invalid(number.error());
-  return done_reply(call.service.cancel(call.who, *number));
+  const auto jobs = jobs_of(call);
+  if (!jobs) return refusal_reply(jobs.error());
+  return done_reply(call.service.cancel(call.who, *jobs));
 }
 
 Reply answer_why(const Call& call) {
   const auto number = job_of(call);
-  if (!number) return invalid(number.error());
+  if (!number) return refusal_reply(number.error());
   return json_reply(call.service.why(call.who, *number));
 }
 

@@ -5,6 +5,9 @@
 
 namespace trainyard {
 
+/// The one job that the path names: by its number, or as a task of an array.
+Answer<JobNumber> job_of(const Call& call);
+
 Reply answer_submit(const Call& call);
 Reply answer_jobs(const Call& call);
 Reply answer_job(const Call& call);

@@ -187,6 +187,7 @@ TEST(OpenApi, DescribesTheFieldsOfAJobAndNoOther) {
   spec.signal = *parse_stop_signal("USR1");
   spec.exclusive = true;
   spec.constraint = "a100";
+  spec.array = "0-9";
   const json written = to_json(spec);
   EXPECT_EQ(written.size(), properties.size());
   for (const auto& [field, value] : written.items())

@@ -90,6 +90,9 @@ void add_life(const JobRecord& job, json& value) {
 json to_json(const JobRecord& job, const std::vector<std::string>& machines) {
   const JobSpec& spec = job.spec;
   json value{{"job", job.number},
+             {"id", name_of(job)},
+             {"array", job.task.array == 0 ? json(nullptr) : json(job.task.array)},
+             {"task", job.task.array == 0 ? json(nullptr) : json(job.task.task)},
              {"name", spec.name},
              {"user", job.owner.user},
              {"state", state_name(job.phase())},
@@ -114,8 +117,17 @@ json to_json(const JobRecord& job, const std::vector<std::string>& machines) {
   return value;
 }
 
+void add_folded(const ArrayTask& task, const std::vector<std::int32_t>& tasks, json& value) {
+  value["tasks"] = tasks.size();
+  if (tasks.size() == 1) return;
+  const std::string bound = task.at_once == 0 ? "" : fmt::format("%{}", task.at_once);
+  value["id"] = fmt::format("{}_[{}{}]", task.array, format_tasks(tasks), bound);
+}
+
 json to_json(const Submitted& submitted) {
-  return {{"job", submitted.number}, {"warnings", submitted.warnings}};
+  json value{{"job", submitted.number}, {"warnings", submitted.warnings}};
+  if (submitted.tasks > 0) value["tasks"] = submitted.tasks;
+  return value;
 }
 
 json to_json(const WhyAnswer& why) {

@@ -13,6 +13,9 @@ namespace trainyard {
 
 /// `machines`: names by MachineId. Never the environment: it is full of secrets.
 nlohmann::json to_json(const JobRecord& job, const std::vector<std::string>& machines);
+/// The job stands for these tasks of its array too.
+void add_folded(const ArrayTask& task, const std::vector<std::int32_t>& tasks,
+                nlohmann::json& value);
 nlohmann::json to_json(const Submitted& submitted);
 nlohmann::json to_json(const WhyAnswer& why);
 nlohmann::json to_json(const ClusterView& cluster);

@@ -57,7 +57,8 @@ json job_spec_schema() {
         {"grace", amount_schema("from being asked to save to SIGTERM, \"30s\" or seconds")},
         {"signal", text_schema("asks it to save: [B:]USR1[@SECONDS]")},
         {"model", text_schema("of neural network")},
-        {"after", list_schema("integer", "numbers of jobs that must be done before")}}}};
+        {"after", list_schema("integer", "numbers of jobs and arrays that must be done before")},
+        {"array", text_schema("tasks to make of it: 0-9, 1,3,5-9:2; 0-9%2: two at once")}}}};
 }
 
 json components() {

@@ -58,8 +58,13 @@ Expected<JobFilter> job_filter(const Query& query) {
   JobFilter filter;
   const auto before = whole_parameter(query, "before", 0, std::numeric_limits<JobNumber>::max(), 0);
   const auto limit = whole_parameter(query, "limit", 1, 1000, 100);
-  for (const auto* number : {&before, &limit})
+  const auto array = whole_parameter(query, "array", 1, std::numeric_limits<JobNumber>::max(), 0);
+  for (const auto* number : {&before, &limit, &array})
     if (!*number) return tl::make_unexpected(number->error());
+  const auto fold = switch_parameter(query, "fold");
+  if (!fold) return tl::make_unexpected(fold.error());
+  filter.fold = *fold;
+  if (*array > 0) filter.array = *array;
   filter.before = *before;
   filter.limit = static_cast<std::size_t>(*limit);
   for (const auto& [name, value] : query) {

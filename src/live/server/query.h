@@ -22,7 +22,7 @@ Expected<std::int64_t> whole_parameter(const Query& query, const std::string& na
 /// true, 1, false, 0; or only its name, which is true.
 Expected<bool> switch_parameter(const Query& query, const std::string& name);
 
-/// user, name, state, class, before, limit.
+/// user, name, state, class, array, fold, before, limit.
 Expected<JobFilter> job_filter(const Query& query);
 
 }  // namespace trainyard

@@ -9,7 +9,7 @@ namespace {
 
 using In = Parameter::In;
 
-const Parameter kJob{"job", In::path, "integer", "the job's number"};
+const Parameter kJob{"job", In::path, "string", "the job's number, or a task of an array: 12_3"};
 const Parameter kMachine{"machine", In::path, "string", "the machine's name"};
 
 constexpr std::string_view kJson = "application/json";
@@ -28,13 +28,22 @@ std::vector<Route> job_routes() {
          "only in these states, with commas between: held, queued, reserved, starting, running, "
          "draining, done, failed, cancelled"},
         {"class", In::query, "string", "only trial or batch jobs"},
+        {"array", In::query, "integer", "only tasks of this array"},
+        {"fold", In::query, "boolean", "tasks of an array that wait in the same state as one"},
         {"before", In::query, "integer", "only smaller numbers: for the next page"},
         {"limit", In::query, "integer", "so many at most, 1 to 1000; 100 if not given"}},
        "",
        kJson,
        answer_jobs},
       {"GET", "/v1/jobs/{job}", Role::viewer, "One job", {kJob}, "", kJson, answer_job},
-      {"DELETE", "/v1/jobs/{job}", Role::user, "Cancels a job", {kJob}, "", kJson, answer_cancel},
+      {"DELETE",
+       "/v1/jobs/{job}",
+       Role::user,
+       "Cancels a job, an array, or tasks of it",
+       {{"job", In::path, "string", "a number, 12_3, or 12_[3-5]; an array's means all of it"}},
+       "",
+       kJson,
+       answer_cancel},
       {"GET",
        "/v1/jobs/{job}/logs",
        Role::user,

@@ -21,10 +21,8 @@ struct LogRequest {
   bool follow = false;
 };
 
-Expected<LogRequest> log_request(const Call& call) {
+Expected<LogRequest> log_request(const Call& call, JobNumber job) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  const auto job = parse_digits(call.words.at(0), 1, kMost);
-  if (!job) return fail_at("job", job.error());
   const auto worker = whole_parameter(call.query, "worker", 0, 1 << 20, 0);
   const auto run =
       whole_parameter(call.query, "run", 0, std::numeric_limits<std::uint32_t>::max(), 0);
@@ -33,7 +31,7 @@ Expected<LogRequest> log_request(const Call& call) {
     if (!*number) return tl::make_unexpected(number->error());
   const auto follow = switch_parameter(call.query, "follow");
   if (!follow) return tl::make_unexpected(follow.error());
-  return LogRequest{*job, static_cast<std::int32_t>(*worker), static_cast<std::uint32_t>(*run),
+  return LogRequest{job, static_cast<std::int32_t>(*worker), static_cast<std::uint32_t>(*run),
                     static_cast<std::uint64_t>(*offset), *follow};
 }
 
@@ -100,7 +98,9 @@ class EventStream {
 }  // namespace
 
 Reply answer_logs(const Call& call) {
-  const auto request = log_request(call);
+  const auto job = job_of(call);
+  if (!job) return refusal_reply(job.error());
+  const auto request = log_request(call, *job);
   if (!request) return error_reply(400, "invalid", request.error().message);
   auto first =
       call.service.logs(call.who, request->job, request->worker, request->run, request->offset);

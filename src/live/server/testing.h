@@ -39,11 +39,19 @@ class FakeService : public Service {
     add_event("submitted", job.number, who.user);
     return Submitted{job.number, warnings(job.spec)};
   }
-  Answer<void> cancel(const Identity& who, JobNumber number) override {
+  Answer<std::vector<JobNumber>> find(const Identity& /*who*/, const JobName& name) override {
     const std::lock_guard lock(mutex_);
-    if (auto refused = check_owner(who, number)) return tl::make_unexpected(*refused);
-    jobs_[number].life.state.phase = Phase::cancelled;
-    add_event("cancelled", number, jobs_[number].owner.user);
+    if (!name.tasks.empty() || !jobs_.contains(name.number))
+      return tl::make_unexpected(no_such_job());
+    return std::vector{name.number};
+  }
+  Answer<void> cancel(const Identity& who, const std::vector<JobNumber>& numbers) override {
+    const std::lock_guard lock(mutex_);
+    for (const JobNumber number : numbers) {
+      if (auto refused = check_owner(who, number)) return tl::make_unexpected(*refused);
+      jobs_[number].life.state.phase = Phase::cancelled;
+      add_event("cancelled", number, jobs_[number].owner.user);
+    }
     return {};
   }
   Answer<void> drain(const Identity& /*who*/, const std::string& machine) override {

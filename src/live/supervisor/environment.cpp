@@ -66,6 +66,17 @@ void add_slurm(const RunPlan& plan, std::int32_t rank, Variables& all) {
   if (plan.restarts > 0) all["SLURM_RESTART_COUNT"] = std::to_string(plan.restarts);
 }
 
+/// Of a job that is none, nothing.
+void add_array(const ArrayTask& task, Variables& all) {
+  if (task.array == 0) return;
+  all["SLURM_ARRAY_JOB_ID"] = std::to_string(task.array);
+  all["SLURM_ARRAY_TASK_ID"] = std::to_string(task.task);
+  all["SLURM_ARRAY_TASK_COUNT"] = std::to_string(task.count);
+  all["SLURM_ARRAY_TASK_MIN"] = std::to_string(task.lowest);
+  all["SLURM_ARRAY_TASK_MAX"] = std::to_string(task.highest);
+  all["SLURM_ARRAY_TASK_STEP"] = std::to_string(task.step);
+}
+
 void add_trainyard(const RunPlan& plan, Variables& all) {
   const std::string directory = run_directory(plan.state, plan.job, plan.run);
   all["TRAINYARD_JOB_ID"] = std::to_string(plan.job);
@@ -87,6 +98,7 @@ std::vector<std::string> worker_environment(const RunPlan& plan, std::int32_t ra
   add_user(plan, all);
   add_gang(plan, rank, all);
   add_slurm(plan, rank, all);
+  add_array(plan.task, all);
   add_trainyard(plan, all);
   std::vector<std::string> lines;
   for (const auto& [name, value] : all) lines.push_back(name + "=" + value);

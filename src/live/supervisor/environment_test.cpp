@@ -28,6 +28,18 @@ RunPlan plan() {
   return plan;
 }
 
+TEST(WorkerEnvironment, ATaskOfAnArrayKnowsIts) {
+  RunPlan task = plan();
+  EXPECT_THAT(worker_environment(task, 0), Each(Not(StartsWith("SLURM_ARRAY_"))));
+  task.task = {
+      .array = 12, .task = 4, .count = 3, .lowest = 1, .highest = 7, .step = 3, .at_once = 2};
+  for (const char* variable :
+       {"SLURM_ARRAY_JOB_ID=12", "SLURM_ARRAY_TASK_ID=4", "SLURM_ARRAY_TASK_COUNT=3",
+        "SLURM_ARRAY_TASK_MIN=1", "SLURM_ARRAY_TASK_MAX=7", "SLURM_ARRAY_TASK_STEP=3",
+        "SLURM_JOB_ID=17"})
+    EXPECT_THAT(worker_environment(task, 0), Contains(variable));
+}
+
 TEST(WorkerEnvironment, HasWhatScriptsLookFor) {
   const auto all = worker_environment(plan(), 1);
   for (const char* variable : {"RANK=1",

@@ -63,6 +63,7 @@ RunPlan run_plan_from(const json& value) {
   get(value, "worker_milli_cpus", plan.per_worker.milli_cpus);
   get(value, "worker_memory_mib", plan.per_worker.memory_mib);
   get(value, "gpus", plan.gpus), get(value, "restarts", plan.restarts);
+  if (value.contains("task")) plan.task = array_task_from_json(value["task"]);
   plan.stop = stop_order_from(value.at("stop"));
   plan.cgroups = cgroup_places_from(value.at("cgroups"));
   get(value, "cgroup", plan.cgroup);
@@ -110,6 +111,7 @@ std::string to_json(const RunPlan& plan) {
                   {"worker_memory_mib", plan.per_worker.memory_mib},
                   {"gpus", plan.gpus},
                   {"restarts", plan.restarts},
+                  {"task", to_json(plan.task)},
                   {"stop", as_json(plan.stop)},
                   {"cgroups", as_json(plan.cgroups)},
                   {"cgroup", plan.cgroup}});

@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "base/time.h"
+#include "live/job_array.h"
 #include "live/supervisor/cgroup.h"
 
 namespace trainyard {
@@ -58,6 +59,7 @@ struct RunPlan {
   Resources per_worker;
   std::vector<std::vector<std::int32_t>> gpus;  // by rank
   std::uint32_t restarts = 0;
+  ArrayTask task;  // of an array, if it is
   StopOrder stop;  // what the job declared: how it is stopped if the file `stop` cannot be written
   CgroupPlaces cgroups;
   std::string cgroup;  // the name of its group in each of them

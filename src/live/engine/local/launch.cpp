@@ -101,6 +101,7 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
   plan.per_worker = launch.per_worker;
   for (const WorkerPlace& worker : launch.workers) plan.gpus.push_back(worker.gpus);
   plan.restarts = launch.restarts;
+  plan.task = launch.task;
   plan.stop = {.signal = spec.signal.number,
                .leader_only = spec.signal.leader_only,
                .grace = spec.grace,

@@ -15,8 +15,10 @@ case "$1" in
 requeue)
   [ -n "$TRAINYARD_REQUEUE_FILE" ] || refuse "not inside a job"
   [ "$#" -le 2 ] || refuse "one job only can be requeued"
-  [ "${2:-$TRAINYARD_JOB_ID}" = "$TRAINYARD_JOB_ID" ] ||
-    refuse "this is job $TRAINYARD_JOB_ID, not $2"
+  case "${2:-$TRAINYARD_JOB_ID}" in
+  "$TRAINYARD_JOB_ID" | "${SLURM_ARRAY_JOB_ID:-none}_${SLURM_ARRAY_TASK_ID:-}") ;;
+  *) refuse "this is job $TRAINYARD_JOB_ID, not $2" ;;
+  esac
   : >"$TRAINYARD_REQUEUE_FILE"
   ;;
 show)
