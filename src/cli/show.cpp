@@ -72,6 +72,8 @@ std::string describe(const json& job) {
     add(job.contains("script") ? "arguments" : "command",
         fmt::format("{}", fmt::join(job["command"].get<std::vector<std::string>>(), " ")));
   add("directory", job.value("directory", ""));
+  add("output", job.value("output", ""));
+  add("error", job.value("error", ""));
   return table(rows);
 }
 

@@ -64,6 +64,15 @@ TEST(BatchScript, GpusForAllOrForEachNodeAreShared) {
   EXPECT_THAT(problem("#SBATCH -n 3 --gpus=4\n"), HasSubstr("a.sh: 4 GPUs cannot be shared"));
 }
 
+TEST(BatchScript, FilesForTheOutputAreTaken) {
+  const auto script = parse("#SBATCH -o out/%A_%a.log -e %j.err --open-mode=append\n");
+  ASSERT_TRUE(script) << script.error().message;
+  EXPECT_EQ(script->spec.output, "out/%A_%a.log");
+  EXPECT_EQ(script->spec.error, "%j.err");
+  EXPECT_TRUE(script->spec.append);
+  EXPECT_THAT(problem("#SBATCH --open-mode=a\n"), HasSubstr("--open-mode: 'a' is neither"));
+}
+
 TEST(BatchScript, AnArrayIsTaken) {
   EXPECT_EQ(parse("#SBATCH --array=0-9%2\n")->spec.array, "0-9%2");
   EXPECT_EQ(parse("#SBATCH -a 1,3,5-9:2\n")->spec.array, "1,3,5-9:2");

@@ -151,6 +151,13 @@ Expected<void> read_after(const json& value, JobSpec& spec) {
   return {};
 }
 
+Expected<void> read_open_mode(const json& value, JobSpec& spec) {
+  if (value != "append" && value != "truncate")
+    return fail("{} is neither append nor truncate", shown(value));
+  spec.append = value == "append";
+  return {};
+}
+
 Expected<void> read_array(const json& value, JobSpec& spec) {
   auto text = read_line(value, kLongestArray);
   if (!text) return tl::make_unexpected(text.error());
@@ -206,6 +213,11 @@ constexpr std::array kFields{
     Field{"command", read_command},
     Field{"script", read_script},
     Field{"directory", read_directory},
+    Field{"output",
+          [](const json& v, JobSpec& s) { return keep(read_line(v, kLongestPath), s.output); }},
+    Field{"error",
+          [](const json& v, JobSpec& s) { return keep(read_line(v, kLongestPath), s.error); }},
+    Field{"open_mode", read_open_mode},
     Field{"environment", read_environment},
     Field{"class", read_class},
     Field{"workers", [](const json& v,
@@ -296,6 +308,9 @@ json to_json(const JobSpec& spec) {
              {"after", spec.after}};
   if (!spec.script.empty()) value["script"] = spec.script;
   if (spec.signal.number != 0) value["signal"] = format(spec.signal);
+  if (!spec.output.empty()) value["output"] = spec.output;
+  if (!spec.error.empty()) value["error"] = spec.error;
+  if (spec.append) value["open_mode"] = "append";
   if (spec.exclusive) value["exclusive"] = true;
   if (!spec.constraint.empty()) value["constraint"] = spec.constraint;
   if (!spec.array.empty()) value["array"] = spec.array;

@@ -44,6 +44,9 @@ struct JobSpec {
   std::vector<std::string> command;  // what to run with its arguments, or the script's arguments
   std::string script;                // its text, "#!" first; empty: `command` is run
   std::string directory = "/";       // where it runs
+  std::string output, error;         // files that it writes to (output_path.h); empty: kept for
+                                     // `logs`, and `error` goes where `output` does
+  bool append = false;               // to what they hold; else the first run begins them anew
   std::map<std::string, std::string> environment;
 
   JobClass job_class = JobClass::batch;

@@ -49,7 +49,8 @@ TEST(JobSpec, AllFieldsAreRead) {
     "directory": "/home/ada", "environment": {"PATH": "/bin", "_X1": ""}, "class": "trial",
     "workers": 4, "gpus": 2, "cpus": 1.5, "memory": "64GiB", "time": "1h30m", "grace": 90,
     "signal": "B:USR1@60", "model": "ResNet-50", "after": [3, 7], "exclusive": true,
-    "constraint": "a100|h100", "array": "0-9%2"})");
+    "constraint": "a100|h100", "array": "0-9%2", "output": "%j.out", "error": "/dev/null",
+    "open_mode": "append"})");
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->name, "resnet");
   EXPECT_EQ(spec->per_worker, (Resources{.gpus = 2, .milli_cpus = 1500, .memory_mib = 65536}));
@@ -85,6 +86,8 @@ TEST(JobSpec, WhatIsWrongIsNamed) {
   EXPECT_THAT(problem_of({{"directory", "home"}}), HasSubstr("directory: 'home' does not begin"));
   EXPECT_THAT(problem_of({{"script", "echo"}}), HasSubstr("script: its first line"));
   EXPECT_THAT(problem_of({{"exclusive", "yes"}}), HasSubstr("exclusive: 'yes' is neither"));
+  EXPECT_THAT(problem_of({{"open_mode", "a"}}), HasSubstr("open_mode: 'a' is neither append"));
+  EXPECT_THAT(problem_of({{"output", "a\nb"}}), HasSubstr("output: "));
   EXPECT_THAT(problem_of({{"array", "5-1"}}), HasSubstr("array: '5-1': ends before it begins"));
   EXPECT_THAT(problem_of({{"constraint", "a*2"}}), HasSubstr("constraint: 'a*2' is not"));
   EXPECT_THAT(problem_of({{"after", {0}}}), HasSubstr("after: '0' is not"));

@@ -47,6 +47,8 @@ constexpr std::array kTaken{
     taken("--dependency", 'd', kRequired, set_dependency,
           "`afterok:JOB[:JOB...]` only: starts when these are done, and is cancelled when one of "
           "them is not. Other kinds are refused"),
+    taken("--error", 'e', kRequired, set_error,
+          "the standard error goes to this file; without it, where the output does"),
     taken("--exclusive", 0, kOptional, set_exclusive,
           "the whole machine: all its GPUs, shared evenly by the workers. `=user` and `=mcs` are "
           "refused"),
@@ -79,6 +81,12 @@ constexpr std::array kTaken{
     taken("--ntasks", 'n', kRequired, set_whole<&Wishes::tasks>, "the number of workers"),
     taken("--ntasks-per-node", 0, kRequired, set_whole<&Wishes::tasks_per_node>,
           "times `--nodes`: the number of workers, unless `--ntasks` says it"),
+    taken("--open-mode", 0, kRequired, set_open_mode,
+          "`append` or `truncate` (as without it): the first run of a job begins its files anew, "
+          "later ones always append"),
+    taken("--output", 'o', kRequired, set_output,
+          "a file below `--chdir`, with %j, %A, %a, %x, %u, %N, %n, %t and %%; without it, the "
+          "output is kept for `trainyard logs`"),
     taken("--requeue", 0, kNone, set_nothing, "as without it: a paused job runs again"),
     taken("--signal", 0, kRequired, set_signal, "`[B:]SIGNAL[@SECONDS]`: asks the job to save"),
     taken("--time", 't', kRequired, set_time, "what the job may run in all"),
@@ -96,7 +104,6 @@ constexpr std::array kIgnored{
     ignored("--cpu-freq", 0, kRequired, "the system sets frequencies"),
     ignored("--delay-boot", 0, kRequired, "the machine is up"),
     ignored("--distribution", 'm', kRequired, kOneMachine),
-    ignored("--error", 'e', kRequired, "the output is kept for `trainyard logs`"),
     ignored("--extra-node-info", 'B', kRequired, kNoBinding),
     ignored("--gpu-freq", 0, kRequired, "the system sets frequencies"),
     ignored("--gres-flags", 0, kRequired, kNoBinding),
@@ -111,8 +118,6 @@ constexpr std::array kIgnored{
     ignored("--no-kill", 'k', kOptional, kOneMachine),
     ignored("--ntasks-per-core", 0, kRequired, kNoBinding),
     ignored("--ntasks-per-socket", 0, kRequired, kNoBinding),
-    ignored("--open-mode", 0, kRequired, "the output is kept for `trainyard logs`"),
-    ignored("--output", 'o', kRequired, "the output is kept for `trainyard logs`"),
     ignored("--overcommit", 'O', kNone, "workers get the cores that they ask for"),
     ignored("--oversubscribe", 's', kNone, "a GPU is one job's at a time; the machine is shared"),
     ignored("--parsable", 0, kNone, kAtSubmit),

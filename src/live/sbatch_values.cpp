@@ -193,6 +193,15 @@ Expected<void> set_array(SbatchWishes& wishes, std::string_view value) {
 Expected<void> set_cpus(SbatchWishes& wishes, std::string_view value) {
   return set_field(wishes, "cpus", value);
 }
+Expected<void> set_error(SbatchWishes& wishes, std::string_view value) {
+  return set_field(wishes, "error", value);
+}
+Expected<void> set_open_mode(SbatchWishes& wishes, std::string_view value) {
+  return set_field(wishes, "open_mode", value);
+}
+Expected<void> set_output(SbatchWishes& wishes, std::string_view value) {
+  return set_field(wishes, "output", value);
+}
 Expected<void> set_name(SbatchWishes& wishes, std::string_view value) {
   return set_field(wishes, "name", value);
 }

@@ -1,7 +1,9 @@
 // What callers ask to see. Jobs come from the journal, so that nobody is shown what is not on disk.
 #include <bit>
+#include <filesystem>
 #include <sstream>
 
+#include "live/output_path.h"
 #include "live/yardmaster.h"
 #include "workload/write.h"
 
@@ -125,6 +127,14 @@ Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber number) {
   return answer;
 }
 
+std::string Yardmaster::output_file(const JobRecord& job, const std::string& pattern,
+                                    std::int32_t worker) const {
+  const std::string path =
+      output_path(pattern, {job.number, job.task, job.spec.name, job.owner.user,
+                            engine_.cluster().machines.front().name, worker});
+  return (std::filesystem::path(job.spec.directory) / path).lexically_normal();
+}
+
 Answer<Service::LogPage> Yardmaster::logs(const Identity& who, JobNumber number,
                                           std::int32_t worker, std::uint32_t run,
                                           std::uint64_t offset) {
@@ -135,6 +145,11 @@ Answer<Service::LogPage> Yardmaster::logs(const Identity& who, JobNumber number,
     return tl::make_unexpected(Refusal{
         Refusal::Kind::invalid,
         fmt::format("worker {} is none of the job's 0 to {}", worker, job->spec.workers - 1)});
+  if (!job->spec.output.empty())
+    return tl::make_unexpected(
+        Refusal{Refusal::Kind::conflict,
+                fmt::format("job {} writes to {} (its --output), and nothing of it is kept here",
+                            name_of(*job), output_file(*job, job->spec.output, worker))});
   LogPage page;
   page.run = run == 0 ? job->runs : run;
   if (page.run > job->runs)

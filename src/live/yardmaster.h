@@ -146,6 +146,8 @@ class Yardmaster final : public Service {
   [[nodiscard]] Answer<JobRecord> visible(const Identity& who, JobNumber job) const;
   Answer<void> open_or_close(const Identity& who, const std::string& machine, bool open);
   [[nodiscard]] WhyAnswer why_held(const JobRecord& job) const;
+  [[nodiscard]] std::string output_file(const JobRecord& job, const std::string& pattern,
+                                        std::int32_t worker) const;
   [[nodiscard]] MachineView view(MachineId machine) const;
 
   System& system_;

@@ -138,15 +138,28 @@ until_state 6_5 cancelled
 yard submit --wait --array 0-1 -- true
 expect "the whole array is waited for" "^array 10: all tasks are done$" "$work/out"
 
+# --- files for the output ---
+(cd "$work" && mkdir -p logs && yard submit --wait --workers 2 --output 'logs/%x-%j.out' \
+  --error 'logs/%j.%t.err' --name files -- sh -c 'echo "out $RANK"; echo "err $RANK" >&2')
+sort "$work/logs/files-13.out" >"$work/sorted"
+[ "$(cat "$work/sorted")" = "out 0
+out 1" ] || { cat "$work/sorted" >&2; fail "the output of both workers is in one file"; }
+expect "a file for each worker" "^err 1$" "$work/logs/13.1.err"
+refuses "job 13 writes to $work/logs/files-13.out \(its --output\)" logs 13
+status=0
+yard submit --wait --output "$work/no/such/folder" -- true || status=$?
+[ "$status" = 1 ] || fail "a file that cannot be opened: status $status"
+expect "why it failed" "the file '$work/no/such/folder' of --output cannot be opened by user" "$work/out"
+
 # --- operators ---
 yard nodes --json
 machine=$(sed -E 's/.*"name":"([^"]*)".*/\1/' "$work/out")
 yard drain "$machine"
 yard submit -- true
-yard why 13
+yard why 15
 expect "a drained machine" "drained" "$work/out"
 yard resume "$machine"
-until_state 13 "done"
+until_state 15 "done"
 yard policy set las
 yard policy show
 expect "the policy" "^las$" "$work/out"
@@ -225,7 +238,7 @@ refuses "there is no token 'ci'" token remove ci
 
 # --- the API itself ---
 api http://x/healthz | grep -q '"accepting":true' || fail "/healthz"
-api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 13$' || fail "/metrics"
+api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 15$' || fail "/metrics"
 api http://x/v1/history >"$work/out"
 expect "the history is a workload" "^id,|,submit," "$work/out"
 timeout 60 "$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||

@@ -188,6 +188,8 @@ TEST(OpenApi, DescribesTheFieldsOfAJobAndNoOther) {
   spec.exclusive = true;
   spec.constraint = "a100";
   spec.array = "0-9";
+  spec.output = spec.error = "%j";
+  spec.append = true;
   const json written = to_json(spec);
   EXPECT_EQ(written.size(), properties.size());
   for (const auto& [field, value] : written.items())

@@ -58,6 +58,8 @@ json placement_of(const SavedJob& life, const std::vector<std::string>& machines
 void add_private(const JobSpec& spec, json& value) {
   if (!spec.command.empty()) value["command"] = spec.command;
   if (!spec.directory.empty()) value["directory"] = spec.directory;
+  if (!spec.output.empty()) value["output"] = spec.output;
+  if (!spec.error.empty()) value["error"] = spec.error;
   if (!spec.script.empty()) value["script"] = spec.script;
 }
 

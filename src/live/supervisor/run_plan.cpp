@@ -63,6 +63,8 @@ RunPlan run_plan_from(const json& value) {
   get(value, "worker_milli_cpus", plan.per_worker.milli_cpus);
   get(value, "worker_memory_mib", plan.per_worker.memory_mib);
   get(value, "gpus", plan.gpus), get(value, "restarts", plan.restarts);
+  plan.output = value.value("output", ""), plan.error = value.value("error", "");
+  plan.append = value.value("append", false);
   if (value.contains("task")) plan.task = array_task_from_json(value["task"]);
   plan.stop = stop_order_from(value.at("stop"));
   plan.cgroups = cgroup_places_from(value.at("cgroups"));
@@ -105,6 +107,9 @@ std::string to_json(const RunPlan& plan) {
                   {"command", plan.command},
                   {"has_script", plan.has_script},
                   {"directory", plan.directory},
+                  {"output", plan.output},
+                  {"error", plan.error},
+                  {"append", plan.append},
                   {"environment", plan.environment},
                   {"worker_gpus", plan.per_worker.gpus},
                   {"worker_milli_cpus", plan.per_worker.milli_cpus},

@@ -54,6 +54,8 @@ struct RunPlan {
   std::vector<std::string> command;
   bool has_script = false;  // the file `script` is run, with `command` as its arguments
   std::string directory;
+  std::string output, error;  // patterns of files; empty: the pipe, where the output goes
+  bool append = false;        // else the files begin anew
   std::map<std::string, std::string> environment;
 
   Resources per_worker;

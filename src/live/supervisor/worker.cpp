@@ -18,6 +18,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "live/output_path.h"
 #include "live/supervisor/environment.h"
 
 namespace trainyard {
@@ -28,9 +29,24 @@ constexpr int kLookAgainMs = 50;
 
 /// How far a process on its way to the user's program came, and what stopped it.
 struct Failure {
-  enum class Stage : int { output, cgroup, user, orphaned, directory, program };
+  enum class Stage : int {
+    output,
+    cgroup,
+    user,
+    orphaned,
+    directory,
+    out_file,
+    error_file,
+    program
+  };
   Stage stage{};
   int why = 0;
+};
+
+/// A file that the job's user wants output in.
+struct OutputFile {
+  std::string path;  // empty: none
+  bool truncate = false;
 };
 
 /// Everything that can be prepared before the fork.
@@ -40,7 +56,21 @@ struct Preparation {
   std::vector<char*> arguments, environment;
   pid_t parent = 0;
   int output = -1;
+  OutputFile out, error;
 };
+
+/// Workers start one after the other, and those that share a file must not cut what others wrote.
+OutputFile output_file(const std::string& pattern, const RunPlan& plan, std::int32_t rank) {
+  const OutputNames names{plan.job, plan.task, plan.name, plan.user, plan.host, rank};
+  return {output_path(pattern, names), !plan.append && (rank == 0 || has_rank(pattern))};
+}
+
+/// Appending, so that workers which share a file do not write over each other.
+bool write_to_file(const OutputFile& file, int descriptor) {
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_CLOEXEC;
+  const int opened = ::open(file.path.c_str(), file.truncate ? flags | O_TRUNC : flags, 0666);
+  return opened >= 0 && ::dup2(opened, descriptor) == descriptor;
+}
 
 void reset_signals() {
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
@@ -97,6 +127,14 @@ Failure become_worker(Preparation& prepared) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != prepared.parent) return {Stage::orphaned, 0};
   if (::chdir(plan.directory.c_str()) != 0) return {Stage::directory, errno};
+  // As the user by now, so that no file is opened which the user could not open.
+  const OutputFile &out = prepared.out, &error = prepared.error;
+  if (!out.path.empty() && !write_to_file(out, 1)) return {Stage::out_file, errno};
+  if (error.path.empty() || error.path == out.path) {
+    if (::dup2(1, 2) != 2) return {Stage::out_file, errno};
+  } else if (!write_to_file(error, 2)) {
+    return {Stage::error_file, errno};
+  }
   environ = prepared.environment.data();
   ::execvp(prepared.arguments[0], prepared.arguments.data());
   return {Stage::program, errno};
@@ -117,13 +155,20 @@ tl::unexpected<Error> program_fails(const RunPlan& plan, int why) {
   return fail("{}: cannot be run: {}", quoted(program), std::strerror(why));
 }
 
-tl::unexpected<Error> explain(const RunPlan& plan, const Failure& failure) {
+tl::unexpected<Error> explain(const Preparation& prepared, const Failure& failure) {
   using Stage = Failure::Stage;
+  const RunPlan& plan = prepared.plan;
   const char* why = std::strerror(failure.why);
   switch (failure.stage) {
     case Stage::directory:
       return fail("the directory {} cannot be entered by user {}: {}", quoted(plan.directory),
                   plan.user, why);
+    case Stage::out_file:
+      return fail("the file {} of --output cannot be opened by user {}: {}",
+                  quoted(prepared.out.path), plan.user, why);
+    case Stage::error_file:
+      return fail("the file {} of --error cannot be opened by user {}: {}",
+                  quoted(prepared.error.path), plan.user, why);
     case Stage::program:
       return program_fails(plan, failure.why);
     case Stage::user:
@@ -212,7 +257,9 @@ Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
                        .arguments = pointers(arguments),
                        .environment = pointers(variables),
                        .parent = ::getpid(),
-                       .output = output->write.get()};
+                       .output = output->write.get(),
+                       .out = output_file(plan.output, plan, rank),
+                       .error = output_file(plan.error, plan, rank)};
   const pid_t pid = fork_into(cgroup.unified(), prepared.groups);
   if (pid < 0) return fail("a worker cannot be started: {}", std::strerror(errno));
   if (pid == 0) {
@@ -231,7 +278,7 @@ Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
   while (got < 0 && errno == EINTR);
   if (got != sizeof failure) return WorkerProcess{pid, std::move(output->read)};
   ::waitpid(pid, nullptr, 0);
-  return explain(plan, failure);
+  return explain(prepared, failure);
 }
 
 }  // namespace trainyard

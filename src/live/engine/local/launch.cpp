@@ -97,6 +97,9 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
   plan.command = spec.command;
   plan.has_script = !spec.script.empty();
   plan.directory = spec.directory;
+  plan.output = spec.output;
+  plan.error = spec.error;
+  plan.append = spec.append || launch.restarts > 0;
   plan.environment = spec.environment;
   plan.per_worker = launch.per_worker;
   for (const WorkerPlace& worker : launch.workers) plan.gpus.push_back(worker.gpus);
