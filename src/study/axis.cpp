@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
 
 namespace trainyard {
@@ -66,63 +67,97 @@ double round_up_time_step(double step) {
   return found == kSteps.end() ? std::max(1.0, round_up_step(step / kDay)) * kDay : *found;
 }
 
-/// Candidates for ticks within [low, high], those most worth having first.
-std::vector<std::vector<double>> number_candidates(double low, double high) {
-  std::vector<std::vector<double>> ranks(2);
-  const int last = static_cast<int>(std::ceil(std::log10(high)));
-  for (int power = static_cast<int>(std::floor(std::log10(low))); power <= last; ++power) {
-    const double decade = std::pow(10, power);
-    ranks[0].push_back(decade);
-    ranks[1].push_back(2 * decade);
-    ranks[1].push_back(5 * decade);
+/// A value that a tick of a logarithmic axis may stand at; those of a lower rank are better known.
+struct Rung {
+  double at;
+  int rank;
+};
+
+/// 1, 2, 5 and their tens.
+void add_decades(std::vector<Rung>& ladder, double unit, int from, int to) {
+  for (int power = from; power <= to; ++power) {
+    const double decade = unit * std::pow(10, power);
+    ladder.insert(ladder.end(), {{decade, 0}, {2 * decade, 1}, {5 * decade, 1}});
   }
-  return ranks;
 }
 
-std::vector<std::vector<double>> time_candidates(double high) {
-  std::vector<std::vector<double>> ranks{{1e-3, 1, kMinute, kHour, kDay},
-                                         {1e-2, 1e-1, 10, 10 * kMinute},
-                                         {6 * kHour},
-                                         {2, 5, 30, 2 * kMinute, 5 * kMinute, 30 * kMinute,
-                                          2 * kHour, 12 * kHour, 2 * kDay, 5 * kDay}};
-  for (double days = 10; days * kDay <= high; days *= 10) ranks[1].push_back(days * kDay);
-  return ranks;
+/// Every rung there is around [low, high], in order.
+std::vector<Rung> ladder_for(double low, double high, Unit unit) {
+  std::vector<Rung> ladder;
+  const auto power_of = [](double value) {
+    return static_cast<int>(std::floor(std::log10(value)));
+  };
+  if (unit != Unit::seconds) {
+    add_decades(ladder, 1, power_of(low) - 1, power_of(high) + 1);
+    return ladder;
+  }
+  add_decades(ladder, 1, std::min(power_of(low), 0) - 1, -1);
+  ladder.insert(ladder.end(), {{1, 0},
+                               {2, 3},
+                               {5, 3},
+                               {10, 1},
+                               {30, 3},
+                               {kMinute, 0},
+                               {2 * kMinute, 3},
+                               {5 * kMinute, 3},
+                               {10 * kMinute, 1},
+                               {30 * kMinute, 3},
+                               {kHour, 0},
+                               {2 * kHour, 3},
+                               {6 * kHour, 2},
+                               {12 * kHour, 3}});
+  add_decades(ladder, kDay, 0, std::max(power_of(high / kDay), 0) + 1);
+  return ladder;
+}
+
+/// The part of the ladder that reaches from low to high and no further.
+std::span<const Rung> reaching(const std::vector<Rung>& ladder, double low, double high) {
+  const auto first = std::ranges::upper_bound(ladder, low * (1 + 1e-9), {}, &Rung::at) - 1;
+  const auto last = std::ranges::lower_bound(ladder, high * (1 - 1e-9), {}, &Rung::at);
+  return {first, last + 1};
+}
+
+/// Both ends, then the better known ones where there is room, until there are enough.
+std::vector<double> chosen_rungs(std::span<const Rung> ladder, double gap, std::size_t enough) {
+  std::vector<double> chosen{ladder.front().at, ladder.back().at};
+  const double distance = gap * std::log(chosen[1] / chosen[0]);
+  for (int rank = 0; rank <= 3 && chosen.size() < enough; ++rank) {
+    for (const Rung& rung : ladder) {
+      const bool is_free = std::ranges::none_of(
+          chosen, [&](double other) { return std::abs(std::log(rung.at / other)) < distance; });
+      if (rung.rank == rank && is_free) chosen.push_back(rung.at);
+    }
+  }
+  std::ranges::sort(chosen);
+  return chosen;
 }
 
 }  // namespace
 
 std::vector<Tick> linear_ticks(double low, double high, std::size_t most, Unit unit) {
-  const double least_step = (high - low) / static_cast<double>(most - 1);
-  const double step =
-      unit == Unit::seconds ? round_up_time_step(least_step) : round_up_step(least_step);
+  const auto round_up = unit == Unit::seconds ? round_up_time_step : round_up_step;
+  double step = round_up((high - low) / static_cast<double>(most - 1));
+  const auto first = [&] { return std::floor(low / step + 1e-9); };
+  const auto last = [&] { return std::ceil(high / step - 1e-9); };
+  while (last() - first() >= static_cast<double>(most)) step = round_up(1.01 * step);
   std::vector<Tick> ticks;
-  const double end = std::floor(high / step + 1e-9);
-  for (double i = std::ceil(low / step - 1e-9); i <= end && ticks.size() < most; ++i)
+  for (double i = first(); i <= last(); ++i)
     ticks.push_back({i * step, label(i == 0 ? 0 : i * step, step, unit)});
   return ticks;
 }
 
 std::vector<Tick> log_ticks(double low, double high, double gap, Unit unit) {
-  const double distance = gap * std::log(high / low);
-  std::vector<double> chosen;
-  const auto is_free = [&](double value) {
-    return value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9) &&
-           std::ranges::none_of(
-               chosen, [&](double other) { return std::abs(std::log(value / other)) < distance; });
-  };
-  const bool time = unit == Unit::seconds;
-  const std::size_t enough = time ? 6 : 3;
-  for (const auto& rank : time ? time_candidates(high) : number_candidates(low, high)) {
-    if (chosen.size() >= enough) break;
-    for (const double value : rank)
-      if (is_free(value)) chosen.push_back(value);
+  // Within two doublings equal steps say more.
+  if (high / low < 4) {
+    const auto most = static_cast<std::size_t>(std::max(3.0, 1 / (2 * gap)));
+    auto ticks = linear_ticks(low, high, most, unit);
+    if (ticks.front().at > 0) return ticks;
   }
-  // Within less than a few doublings equal steps say more.
-  if (chosen.size() < 3 && high / low < 20)
-    return linear_ticks(low, high, static_cast<std::size_t>(std::max(2.0, 1 / (2 * gap))), unit);
-  std::ranges::sort(chosen);
+  const std::vector<Rung> ladder = ladder_for(low, high, unit);
+  const std::size_t enough = unit == Unit::seconds ? 6 : 4;
   std::vector<Tick> ticks;
-  for (const double value : chosen) ticks.push_back({value, label(value, value, unit)});
+  for (const double value : chosen_rungs(reaching(ladder, low, high), gap, enough))
+    ticks.push_back({value, label(value, value, unit)});
   return ticks;
 }
 

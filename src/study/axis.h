@@ -15,7 +15,7 @@ struct Axis {
   std::string label;
   Unit unit = Unit::number;
   Scale scale = Scale::linear;
-  std::optional<double> low, high;  // ends; by default those of the data
+  std::optional<double> low, high;  // what it shows at least; by default the data
 };
 
 struct Tick {
@@ -23,10 +23,14 @@ struct Tick {
   std::string label;
 };
 
-/// At most `most` (> 1) ticks, equally far apart, within low < high.
+/// The ticks of an axis that shows values from low to high, in order: the first is at or below low
+/// and the last at or above high, so that an axis from the one to the other has a label at both
+/// ends, and every value lies between two labels. At most `most` (> 2), equally far apart, for
+/// low < high.
 std::vector<Tick> linear_ticks(double low, double high, std::size_t most, Unit unit);
 
-/// Ticks within 0 < low < high, no two closer than `gap`, a share of the axis' length.
+/// The same for 0 < low < high on a logarithmic axis, no two closer than `gap`, a share of its
+/// length.
 std::vector<Tick> log_ticks(double low, double high, double gap, Unit unit);
 
 /// Values to pixels. A logarithmic axis has no place for 0, which waiting times often are: when

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
+#include <numeric>
+#include <ranges>
 
 #include "study/markup.h"
 
@@ -17,6 +20,7 @@ constexpr double kLegendRow = 18, kLegendLine = 26, kLegendText = 32;
 constexpr double kCharacter = 6.3;  // about the width of one, at the size of the legend
 constexpr double kTickRoom = 42;    // what the label of a tick takes on the x axis
 constexpr double kTickHeight = 40;  // and between ticks of the y axis
+constexpr double kLabelHeight = 13, kLabelGap = 5;  // of what stands beside a reference line
 constexpr std::size_t kStyles = 8;
 
 struct Range {
@@ -52,20 +56,55 @@ std::vector<Point> extent(const Series& series) {
   return points;
 }
 
+void include(Range& range, const Axis& axis, double value) {
+  if (axis.scale == Scale::log && value <= 0) {
+    range.has_zero = true;
+    return;
+  }
+  range.low = std::min(range.low, value);
+  range.high = std::max(range.high, value);
+}
+
 Range range_of(const Chart& chart, const Axis& axis, double Point::*coordinate) {
   Range range;
-  for (const Series& series : chart.series) {
-    for (const Point& point : extent(series)) {
-      const double value = point.*coordinate;
-      if (axis.scale == Scale::log && value <= 0) {
-        range.has_zero = true;
-        continue;
-      }
-      range.low = std::min(range.low, value);
-      range.high = std::max(range.high, value);
-    }
-  }
-  return fitted(axis, range);
+  for (const Series& series : chart.series)
+    for (const Point& point : extent(series)) include(range, axis, point.*coordinate);
+  return range;
+}
+
+struct DrawnAxis {
+  std::vector<Tick> ticks;  // the first and the last stand at its ends
+  Projection to_px;
+};
+
+/// From one pixel to another, with ticks at least `room` apart.
+DrawnAxis lay_out(const Axis& axis, const Range& data, double from_px, double to_px, double room) {
+  const Range range = fitted(axis, data);
+  const double pixels = std::abs(to_px - from_px);
+  std::vector<Tick> ticks =
+      axis.scale == Scale::log
+          ? log_ticks(range.low, range.high, room / pixels, axis.unit)
+          : linear_ticks(range.low, range.high,
+                         static_cast<std::size_t>(std::max(3.0, pixels / room)), axis.unit);
+  const Projection projection(axis.scale, ticks.front().at, ticks.back().at, from_px, to_px,
+                              range.has_zero);
+  return {std::move(ticks), projection};
+}
+
+DrawnAxis lay_out_x(const Chart& chart, double right) {
+  return lay_out(chart.x, range_of(chart, chart.x, &Point::x), kLeft, right, kTickRoom);
+}
+
+DrawnAxis lay_out_y(const Chart& chart, double bottom, double top) {
+  Range range = range_of(chart, chart.y, &Point::y);
+  for (const Reference& reference : chart.references) include(range, chart.y, reference.y);
+  return lay_out(chart.y, range, bottom, top, kTickHeight);
+}
+
+/// About so much, in a font that is not a narrow one.
+double text_width(std::string_view utf8) {
+  return kCharacter * static_cast<double>(
+                          std::ranges::count_if(utf8, [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 /// Cut to what fits into `pixels`, at a whole UTF-8 character.
@@ -91,12 +130,41 @@ std::vector<LegendEntry> lay_out_legend(const Chart& chart) {
   const double room = chart.width - kLeft - kRight;
   for (const Series& series : chart.series) {
     const std::string text = shortened(series.name, room - kLegendText);
-    const double width = kLegendText + kCharacter * static_cast<double>(text.size());
+    const double width = kLegendText + text_width(text);
     if (x > 0 && x + width > room) x = 0, ++row;
     entries.push_back({text, x, row});
     x += width + kBetween;
   }
   return entries;
+}
+
+/// Where the plot ends: labels of references stand to its right.
+double right_of(const Chart& chart) {
+  double labels = 0;
+  for (const Reference& reference : chart.references)
+    labels = std::max(labels, text_width(reference.label));
+  return chart.width - std::max(kRight, kLabelGap + labels);
+}
+
+/// Where labels of lines at these heights stand: beside their lines, moved up or down where they
+/// would meet each other or leave the plot.
+std::vector<double> label_baselines(const std::vector<double>& lines, double highest,
+                                    double lowest) {
+  std::vector<std::size_t> upwards(lines.size());
+  std::iota(upwards.begin(), upwards.end(), 0U);
+  std::ranges::stable_sort(upwards, std::greater{}, [&](std::size_t i) { return lines[i]; });
+  std::vector<double> baselines(lines.size());
+  double limit = lowest;
+  for (const std::size_t i : upwards) {
+    baselines[i] = std::min(lines[i] + 4, limit);
+    limit = baselines[i] - kLabelHeight;
+  }
+  limit = highest;
+  for (const std::size_t i : std::views::reverse(upwards)) {
+    baselines[i] = std::max(baselines[i], limit);
+    limit = baselines[i] + kLabelHeight;
+  }
+  return baselines;
 }
 
 /// Draws a chart piece by piece into `svg`.
@@ -108,11 +176,11 @@ class Drawing {
         top_(kTop +
              kLegendRow * (legend_.empty() ? 0.0 : static_cast<double>(legend_.back().row + 1))),
         bottom_(top_ + chart.plot_height),
-        range_x_(range_of(chart, chart.x, &Point::x)),
-        range_y_(range_of(chart, chart.y, &Point::y)),
-        x_(chart.x.scale, range_x_.low, range_x_.high, kLeft, chart.width - kRight,
-           range_x_.has_zero),
-        y_(chart.y.scale, range_y_.low, range_y_.high, bottom_, top_, range_y_.has_zero) {}
+        right_(right_of(chart)),
+        x_axis_(lay_out_x(chart, right_)),
+        y_axis_(lay_out_y(chart, bottom_, top_)),
+        x_(x_axis_.to_px),
+        y_(y_axis_.to_px) {}
 
   std::string draw() {
     add("<svg class=\"plot\" role=\"img\" aria-label=\"{}\" viewBox=\"0 0 {:g} {:g}\">\n",
@@ -123,6 +191,7 @@ class Drawing {
     draw_y_axis();
     draw_x_axis();
     for (const Series& series : chart_.series) draw_series(series);
+    draw_references();
     svg_ += "</svg>\n";
     return std::move(svg_);
   }
@@ -145,22 +214,14 @@ class Drawing {
     }
   }
 
-  [[nodiscard]] std::vector<Tick> ticks(const Axis& axis, const Range& range, double pixels,
-                                        double room) const {
-    if (axis.scale == Scale::log) return log_ticks(range.low, range.high, room / pixels, axis.unit);
-    const auto most = static_cast<std::size_t>(std::max(2.0, pixels / room));
-    return linear_ticks(range.low, range.high, most, axis.unit);
-  }
-
   void draw_y_tick(double y, const std::string& label) {
-    add("<path class=\"grid\" d=\"M{:g} {:.1f}H{:g}\"/>", kLeft, y, chart_.width - kRight);
+    add("<path class=\"grid\" d=\"M{:g} {:.1f}H{:g}\"/>", kLeft, y, right_);
     add("<text class=\"tick\" x=\"{:g}\" y=\"{:.1f}\" text-anchor=\"end\">{}</text>\n", kLeft - 6,
         y + 4, escaped(label));
   }
 
   void draw_y_axis() {
-    for (const Tick& tick : ticks(chart_.y, range_y_, chart_.plot_height, kTickHeight))
-      draw_y_tick(y_(tick.at), tick.label);
+    for (const Tick& tick : y_axis_.ticks) draw_y_tick(y_(tick.at), tick.label);
     if (y_.has_zero_strip()) draw_y_tick(y_.zero_px(), "0");
     if (chart_.y.label.empty()) return;
     add("<text class=\"label\" transform=\"translate(12 {:.1f}) rotate(-90)\" "
@@ -168,30 +229,27 @@ class Drawing {
         (top_ + bottom_) / 2, escaped(chart_.y.label));
   }
 
+  /// The label of the last one is kept within the chart.
   void draw_x_tick(double x, const std::string& label) {
+    const double middle = std::min(x, chart_.width - text_width(label) / 2);
     add("<path class=\"grid\" d=\"M{0:.1f} {1:.1f}V{2:.1f}\"/>", x, top_, bottom_);
-    add("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", x,
+    add("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n", middle,
         bottom_ + 16, escaped(label));
   }
 
   void draw_x_axis() {
-    const double right = chart_.width - kRight;
-    for (const Tick& tick : ticks(chart_.x, range_x_, right - x_.from_px(), kTickRoom)) {
-      const double x = x_(tick.at);
-      const bool meets_zero = x_.has_zero_strip() && x - x_.zero_px() < kTickRoom / 2;
-      if (!meets_zero) draw_x_tick(x, tick.label);
-    }
+    for (const Tick& tick : x_axis_.ticks) draw_x_tick(x_(tick.at), tick.label);
     if (x_.has_zero_strip()) {
       draw_x_tick(x_.zero_px(), "0");
       const double middle = (x_.zero_px() + x_.from_px()) / 2;
       add("<path class=\"axis\" d=\"M{0:.1f} {2:.1f}H{3:.1f}m-2 5l4 -10m2 10l4 -10m-2 "
           "5H{1:.1f}\"/>\n",
-          kLeft, right, bottom_, middle);
+          kLeft, right_, bottom_, middle);
     } else {
-      add("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom_, right);
+      add("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, bottom_, right_);
     }
     add("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-        (kLeft + right) / 2, bottom_ + 36, escaped(chart_.x.label));
+        (kLeft + right_) / 2, bottom_ + 36, escaped(chart_.x.label));
   }
 
   void draw_series(const Series& series) {
@@ -223,11 +281,24 @@ class Drawing {
     add("<path class=\"area\" d=\"{}Z\"/>", path);
   }
 
+  void draw_references() {
+    std::vector<double> lines;
+    for (const Reference& reference : chart_.references) lines.push_back(y_(reference.y));
+    const std::vector<double> baselines = label_baselines(lines, top_ + 4, bottom_ + 4);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const Reference& reference = chart_.references[i];
+      add("<g class=\"{} reference\"><path d=\"M{:g} {:.1f}H{:g}\"/>",
+          series_class(reference.style), kLeft, lines[i], right_);
+      add("<text x=\"{:g}\" y=\"{:.1f}\">{}</text></g>\n", right_ + kLabelGap, baselines[i],
+          escaped(reference.label));
+    }
+  }
+
   const Chart& chart_;
   std::vector<LegendEntry> legend_;
-  double top_, bottom_;
-  Range range_x_, range_y_;
-  Projection x_, y_;
+  double top_, bottom_, right_;
+  DrawnAxis x_axis_, y_axis_;
+  const Projection &x_, &y_;
   std::string svg_;
 };
 
@@ -257,6 +328,8 @@ std::string_view plot_style() {
 .plot .series.dim { opacity: .15; }
 .plot .line { stroke: var(--colour); stroke-width: 2; stroke-linejoin: round; }
 .plot .area { fill: var(--colour); fill-opacity: .18; }
+.plot .reference path { stroke: var(--colour); stroke-width: 1.25; stroke-dasharray: 1 3; }
+.plot .reference text { fill: var(--colour); font-size: 11px; }
 .plot .reach { stroke: transparent; stroke-width: 12; pointer-events: stroke; }
 .colour0 { --colour: #0072b2; }
 .colour1 { --colour: #d55e00; }

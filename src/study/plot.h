@@ -27,10 +27,18 @@ struct Series {
   std::vector<Band> band = {};  // in order of x, all finite; shaded behind the line
 };
 
+/// A value to hold the lines against, drawn across the whole chart: what a paper reports.
+struct Reference {
+  double y;
+  std::string label;
+  std::size_t style = 0;  // that of the series which it is about
+};
+
 struct Chart {
   std::string title;
   Axis x, y;
   std::vector<Series> series;
+  std::vector<Reference> references = {};
   bool filled = false;  // the area under each line as well
   bool legend = true;
   double width = 440, plot_height = 250;  // the height is that of the plot without the legend

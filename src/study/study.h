@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/summary.h"
+#include "study/quantity.h"
 
 namespace trainyard {
 
@@ -73,7 +73,7 @@ enum class TakenAt { base, largest };
 
 struct Claim {
   std::string id, text;
-  std::string source;   // where in the paper
+  std::string source;   // where in the paper; begins with "our" where the number is not the paper's
   std::string measure;  // its id
   Direction direction;
   double paper;  // the published number

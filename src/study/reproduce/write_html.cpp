@@ -65,14 +65,50 @@ Series series_of(const SweepFinding& sweep, std::size_t column, bool with_band) 
   return series;
 }
 
+/// Whether the claim is on the conditions of this sweep, and not on another alone.
+bool concerns(const Claim& claim, const SweepFinding& sweep) {
+  if (claim.at.empty()) return true;
+  return claim.taken_at == TakenAt::largest ? claim.at == sweep.table.title
+                                            : claim.at.starts_with(sweep.table.heading + " = ");
+}
+
+/// The line of a claim: "paper ≥ 96.6 %".
+Reference reference_of(const ClaimFinding& found, std::size_t style) {
+  const Interval value{found.claim.paper, 0};
+  const NumberFormat format(found.quantity, {&value, 1});
+  return {found.claim.paper,
+          fmt::format("{} {} {}", found.claim.source.starts_with("our") ? "aim" : "paper",
+                      found.claim.direction == Direction::at_least ? "≥" : "≤",
+                      format.with_unit(format.mean(value))),
+          style};
+}
+
+/// What is claimed of the measures in a chart, each number once.
+std::vector<Reference> references_of(const Findings& findings, const SweepFinding& sweep,
+                                     const std::vector<Series>& series) {
+  std::vector<Reference> references;
+  for (const ClaimFinding& found : findings.claims) {
+    const auto measure =
+        std::ranges::find(findings.study->measures, found.claim.measure, &Measure::id);
+    const auto line = std::ranges::find(series, measure->label, &Series::name);
+    if (line == series.end() || !concerns(found.claim, sweep)) continue;
+    Reference reference = reference_of(found, line->style);
+    if (std::ranges::find(references, reference.label, &Reference::label) == references.end())
+      references.push_back(std::move(reference));
+  }
+  return references;
+}
+
 /// Of the measures of one quantity, so that the axis has one unit.
-Chart sweep_chart(const SweepFinding& sweep, Quantity quantity, bool with_band) {
+Chart sweep_chart(const Findings& findings, const SweepFinding& sweep, Quantity quantity) {
   Chart chart;
   chart.title = sweep.table.title;
   std::vector<double> xs, ys;
   for (std::size_t c = 0; c < sweep.table.columns.size(); ++c)
     if (sweep.table.columns[c].quantity == quantity)
-      chart.series.push_back(series_of(sweep, c, with_band));
+      chart.series.push_back(series_of(sweep, c, findings.extent.seeds > 1));
+  chart.references = references_of(findings, sweep, chart.series);
+  for (const Reference& reference : chart.references) ys.push_back(reference.y);
   for (const Series& series : chart.series) {
     for (const Point& point : series.points) xs.push_back(point.x), ys.push_back(point.y);
     for (const Band& band : series.band) ys.push_back(band.low);
@@ -83,24 +119,25 @@ Chart sweep_chart(const SweepFinding& sweep, Quantity quantity, bool with_band) 
   return chart;
 }
 
-std::string charts_of(const SweepFinding& sweep, const Extent& extent) {
+std::string charts_of(const Findings& findings, const SweepFinding& sweep) {
   if (std::ranges::count_if(sweep.x, [](const auto& x) { return x.has_value(); }) < 2) return "";
-  const std::string caption =
-      extent.seeds > 1 ? fmt::format("Mean over {} seeds; shaded: its 95% interval.", extent.seeds)
-                       : std::string("One seed.");
+  const int seeds = findings.extent.seeds;
+  const std::string means =
+      seeds > 1 ? fmt::format("Lines are means over {} seeds, shades their 95% intervals.", seeds)
+                : std::string("Lines are of one seed.");
   std::string html = "<div class=\"charts\">\n";
   for (const Quantity quantity :
        {Quantity::share, Quantity::ratio, Quantity::seconds, Quantity::count})
-    if (const Chart chart = sweep_chart(sweep, quantity, extent.seeds > 1); !chart.series.empty())
-      html += html_figure(chart, caption);
+    if (const Chart chart = sweep_chart(findings, sweep, quantity); !chart.series.empty())
+      html += html_figure(
+          chart, chart.references.empty() ? means : means + " Dotted lines are what is claimed.");
   return html + "</div>\n";
 }
 
 std::string sweeps(const Findings& findings) {
   std::string html;
   for (const SweepFinding& sweep : findings.sweeps)
-    html += fmt::format("<h2>{}</h2>\n", escaped(sweep.table.title)) +
-            charts_of(sweep, findings.extent) +
+    html += fmt::format("<h2>{}</h2>\n", escaped(sweep.table.title)) + charts_of(findings, sweep) +
             html_table(table_of(sweep.table, findings.extent), RowStyle::plain);
   return html;
 }
