@@ -49,10 +49,11 @@ Expected<std::vector<PolicyRuns>> run_all(const CompareOptions& options, const S
   return result;
 }
 
-Interval over_seeds(const PolicyRuns& policy, const std::function<double(const Result&)>& metric) {
+std::vector<double> over_seeds(const PolicyRuns& policy,
+                               const std::function<double(const Result&)>& metric) {
   std::vector<double> values;
   for (const Run& run : policy.runs) values.push_back(metric(run.result));
-  return mean_interval(values);
+  return values;
 }
 
 bool has_both_classes(const Comparison& comparison) {

@@ -49,8 +49,9 @@ struct CompareOptions {
 /// order (policies, then seeds), and runs after it are not begun.
 Expected<std::vector<PolicyRuns>> run_all(const CompareOptions& options, const Simulate& simulate);
 
-/// The policy's value of one metric over the seeds, as mean and 95% confidence interval.
-Interval over_seeds(const PolicyRuns& policy, const std::function<double(const Result&)>& metric);
+/// The policy's value of one metric with each seed, in their order.
+std::vector<double> over_seeds(const PolicyRuns& policy,
+                               const std::function<double(const Result&)>& metric);
 
 /// Whether there were both trial and batch jobs, so that to tell them apart says something.
 bool has_both_classes(const Comparison& comparison);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "study/markup.h"
 #include "study/report_style.h"
 
@@ -19,12 +17,19 @@ std::string row_head(const std::string& text, RowStyle style, std::size_t number
 }
 
 std::string note_of(const SummaryTable& table) {
-  if (table.note.empty()) return "";
-  const bool any_best = std::ranges::any_of(table.rows, [](const auto& row) {
-    return std::ranges::any_of(row, &SummaryTable::Cell::best);
-  });
-  return fmt::format("<p class=\"note\">{}{}.</p>\n", escaped(table.note),
-                     any_best ? "; bold: best" : "");
+  std::string note = table.note;
+  if (has_best(table))
+    note += fmt::format("{}Bold marks {}.", note.empty() ? "" : " ", kBestMeaning);
+  return note.empty() ? "" : fmt::format("<p class=\"note\">{}</p>\n", escaped(note));
+}
+
+/// The interval stands below the mean, so that many columns find room.
+std::string cell_html(const SummaryTable::Cell& cell) {
+  constexpr std::size_t kLongestNumber = 24;  // what is longer is words, which may wrap
+  std::string html = escaped(cell.text);
+  if (cell.text.size() <= kLongestNumber) html = fmt::format("<span>{}</span>", html);
+  if (!cell.spread.empty()) html += fmt::format("<span>{}</span>", escaped(cell.spread));
+  return fmt::format("<td{}>{}</td>", cell.best ? " class=\"best\"" : "", html);
 }
 
 }  // namespace
@@ -55,9 +60,7 @@ std::string html_table(const SummaryTable& table, RowStyle style) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const auto& row = table.rows[i];
     html += row_head(row[0].text, style, i);
-    for (auto cell = row.begin() + 1; cell != row.end(); ++cell)
-      html +=
-          fmt::format("<td{}>{}</td>", cell->best ? " class=\"best\"" : "", escaped(cell->text));
+    for (auto cell = row.begin() + 1; cell != row.end(); ++cell) html += cell_html(*cell);
     html += "</tr>\n";
   }
   return html + "</tbody>\n</table>\n</div>\n" + note_of(table);

@@ -67,6 +67,13 @@ std::string warnings(const Comparison& comparison) {
   return html;
 }
 
+std::string seed_by_seed(const Comparison& comparison) {
+  if (comparison.seeds.size() < 2 || comparison.policies.size() < 2) return "";
+  const SummaryTable table = against_the_best(comparison);
+  if (table.header.size() < 2) return "";
+  return "<h2>Against the best, seed by seed</h2>\n" + html_table(table, RowStyle::series);
+}
+
 std::vector<Point> cumulative(const Distribution& distribution) {
   std::vector<Point> points;
   const std::size_t count = distribution.quantiles.size();
@@ -169,7 +176,7 @@ std::string to_html(const Comparison& comparison) {
       "<h1>Scheduling policies compared</h1>\n" + facts(comparison) + warnings(comparison);
   if (!comparison.policies.empty())
     body += "<h2>Summary</h2>\n" + html_table(summarize(comparison), RowStyle::series) +
-            distributions(comparison) + utilization(comparison);
+            seed_by_seed(comparison) + distributions(comparison) + utilization(comparison);
   body += kTerms;
   return html_page("Policies compared: " + comparison.workload, body);
 }

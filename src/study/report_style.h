@@ -34,12 +34,13 @@ code { font: .88em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mo
 .warning { border-left: 3px solid #d55e00; padding: .25rem .75rem; background: var(--soft); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .45rem .6rem; text-align: right; white-space: nowrap; }
+th, td { padding: .45rem .6rem; text-align: right; }
+td span { white-space: nowrap; display: block; }
+td span + span { color: var(--muted); font-size: .87em; font-weight: 400; line-height: 1.2; }
 thead th { color: var(--muted); font-weight: 500; font-size: .87rem; vertical-align: bottom;
-  white-space: normal; min-width: 5.2rem;
   border-bottom: 1.5px solid var(--muted); }
 tbody td, tbody th { border-bottom: 1px solid var(--rule); }
-tbody th { font-weight: 600; white-space: normal; min-width: 8rem; }
+tbody th { font-weight: 600; min-width: 8rem; overflow-wrap: anywhere; }
 th:first-child { text-align: left; padding-left: 0; }
 tbody tr:hover { background: var(--soft); }
 .best { font-weight: 700; color: var(--accent); }

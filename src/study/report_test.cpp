@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "study/testing.h"
@@ -39,6 +41,44 @@ TEST(Report, NamesWhatWasRun) {
 TEST(Report, ThreeDistributionsAndAPanelOfUtilisationForEachPolicy) {
   EXPECT_EQ(figures(to_html(sample_comparison({"a", "bb"}, {1}, {.trial_share = 0}))), 3 + 2U);
   EXPECT_EQ(figures(to_html(sample_comparison({"a", "bb"}, {1}))), 9 + 2U) << "by class as well";
+}
+
+/// What the summary needs at least: its cells do not wrap, its titles do between words.
+double least_width(const std::string& html) {
+  constexpr double kCharacter = 9, kPadding = 18;  // of a wide font at 14 px
+  const std::size_t begin = html.find("<table>"), end = html.find("</table>");
+  const std::string table = html.substr(begin, end - begin);
+  const std::regex row("<tr.*?</tr>"), cell("<t[hd][^>]*>(.*?)</t[hd]>"), tag("<[^>]*>");
+  std::vector<std::size_t> columns;
+  for (std::sregex_iterator r(table.begin(), table.end(), row), none; r != none; ++r) {
+    const std::string text = r->str();
+    std::size_t c = 0;
+    for (std::sregex_iterator d(text.begin(), text.end(), cell); d != none; ++d, ++c) {
+      std::string words = std::regex_replace((*d)[1].str(), tag, "\n");
+      if (text.find("scope=\"col\"") != std::string::npos || c == 0)
+        std::ranges::replace(words, ' ', '\n');
+      columns.resize(std::max(columns.size(), c + 1));
+      std::istringstream lines(words);
+      for (std::string line; std::getline(lines, line);)
+        columns[c] = std::max(columns[c], line.size());
+    }
+  }
+  double width = 0;
+  for (const std::size_t longest : columns)
+    width += kPadding + kCharacter * static_cast<double>(longest);
+  return width;
+}
+
+TEST(Report, SevenPoliciesFitIntoAWindowOf1280Pixels) {
+  const std::vector<std::string> policies{
+      "fifo", "fifo-easy", "srtf", "las", "tiresias", "fitgpp+xion", "dally-consolidated"};
+  Comparison comparison = sample_comparison(policies, {1, 2, 3});
+  for (PolicyRuns& policy : comparison.policies)
+    for (auto& run : policy.runs)
+      run.result.preemptions = 1'234'567 + run.result.seed, run.result.trial.slowdown.p95 *= 1000;
+  const double width = least_width(to_html(comparison));
+  EXPECT_GT(width, 600) << "ten columns were seen";
+  EXPECT_LE(width, 1280 - 64) << "what the window leaves beside the page's margins";
 }
 
 TEST(Report, TextIsEscaped) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string_view>
 
 namespace trainyard {
@@ -38,69 +39,104 @@ std::vector<Column> columns(bool both_classes) {
   return list;
 }
 
-struct Scaled {
-  double factor;
-  std::string_view unit;
-};
-
-Scaled scale_for(double value, Quantity quantity) {
-  if (quantity == Quantity::share) return {100, " %"};
-  if (quantity != Quantity::seconds) return {1, ""};
-  const double s = std::abs(value);
-  if (s == 0) return {1, " s"};
-  if (s < 1) return {1e3, " ms"};
-  if (s < 120) return {1, " s"};
-  if (s < 7200) return {1.0 / 60, " min"};
-  if (s < 2 * 86'400) return {1.0 / 3600, " h"};
-  return {1.0 / 86'400, " d"};
+/// A list for each policy, each with all seeds.
+std::vector<std::vector<double>> values_of(const Comparison& comparison, const Column& column) {
+  std::vector<std::vector<double>> values;
+  for (const PolicyRuns& policy : comparison.policies)
+    values.push_back(over_seeds(policy, column.value));
+  return values;
 }
 
-/// As many as show three digits of the mean in its unit; none for a count that is whole.
-int decimals(const Interval& value, Quantity quantity) {
-  const double size = std::abs(value.mean * scale_for(value.mean, quantity).factor);
-  const bool whole =
-      quantity == Quantity::count && value.half_width == 0 && size == std::floor(size);
-  if (whole || size == 0 || size >= 99.95) return 0;
-  return size >= 9.995 ? 1 : 2;
+std::vector<Interval> means_of(std::span<const std::vector<double>> values) {
+  std::vector<Interval> means;
+  for (const auto& row : values) means.push_back(mean_interval(row));
+  return means;
 }
 
-void mark_best(SummaryTable& table, std::size_t column, const std::vector<double>& means,
-               bool more_is_better) {
-  const auto [least, most] = std::ranges::minmax(means);
-  if (least == most) return;
-  for (std::size_t i = 0; i < means.size(); ++i)
-    table.rows[i][column].best = means[i] == (more_is_better ? most : least);
+/// The row with the least mean, or the most.
+std::size_t leader_of(std::span<const Interval> means, bool more_is_better) {
+  const auto least = std::ranges::min_element(
+      means, {}, [&](const Interval& value) { return more_is_better ? -value.mean : value.mean; });
+  return static_cast<std::size_t>(least - means.begin());
+}
+
+/// Seed by seed, how far `a` is from `b`: the logarithm of their ratio, or the difference where a
+/// value is not positive and there is no such ratio.
+Interval paired(std::span<const double> a, std::span<const double> b) {
+  const auto is_positive = [](double value) { return value > 0; };
+  const bool by_ratio = std::ranges::all_of(a, is_positive) && std::ranges::all_of(b, is_positive);
+  std::vector<double> apart;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    apart.push_back(by_ratio ? std::log(a[i] / b[i]) : a[i] - b[i]);
+  return mean_interval(apart);
 }
 
 void add_column(SummaryTable& table, const Comparison& comparison, const Column& column) {
-  std::vector<double> means;
-  for (std::size_t i = 0; i < comparison.policies.size(); ++i) {
-    const Interval value = over_seeds(comparison.policies[i], column.value);
-    means.push_back(value.mean);
-    const bool with_interval = comparison.seeds.size() > 1;
-    table.rows[i].push_back({to_text(value, column.quantity, with_interval)});
-  }
-  table.header.emplace_back(column.header);
-  mark_best(table, table.header.size() - 1, means, column.more_is_better);
+  const auto values = values_of(comparison, column);
+  const std::vector<Interval> means = means_of(values);
+  const NumberFormat format(column.quantity, means);
+  const std::vector<bool> best = best_of(values, column.more_is_better);
+  table.header.push_back(format.heading(column.header));
+  for (std::size_t i = 0; i < means.size(); ++i)
+    table.rows[i].push_back({format.mean(means[i]),
+                             comparison.seeds.size() > 1 ? format.spread(means[i]) : "", best[i]});
 }
 
 void add_ratio_column(SummaryTable& table, const Comparison& comparison) {
-  const auto mean_jct = [](const Result& r) { return r.all.jct_s.mean; };
-  const double first = over_seeds(comparison.policies.front(), mean_jct).mean;
-  for (std::size_t i = 0; i < comparison.policies.size(); ++i) {
-    const double mean = over_seeds(comparison.policies[i], mean_jct).mean;
-    table.rows[i].push_back({first > 0 ? fmt::format("{:.2f}", mean / first) : "-"});
-  }
+  const Column jct = columns(false).front();
+  const std::vector<Interval> means = means_of(values_of(comparison, jct));
   table.header.emplace_back("JCT ratio");
+  for (std::size_t i = 0; i < means.size(); ++i)
+    table.rows[i].push_back(
+        {means[0].mean > 0 ? fmt::format("{:.2f}", means[i].mean / means[0].mean) : "-"});
+}
+
+/// How many times the value of the best each policy has: "1.07 (1.05 to 1.09)".
+void add_paired_column(SummaryTable& table, const Comparison& comparison, const Column& column) {
+  const auto values = values_of(comparison, column);
+  const std::size_t leader = leader_of(means_of(values), column.more_is_better);
+  const std::vector<bool> best = best_of(values, column.more_is_better);
+  std::vector<Interval> logs, ratios;
+  for (const auto& row : values) {
+    logs.push_back(paired(row, values[leader]));
+    ratios.push_back({std::exp(logs.back().mean), 0});
+  }
+  const NumberFormat format(Quantity::ratio, ratios);
+  table.header.emplace_back(column.header);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto end = [&](int side) {
+      return format.mean({std::exp(logs[i].mean + side * logs[i].half_width), 0});
+    };
+    table.rows[i].push_back({format.mean(ratios[i]),
+                             i == leader ? "" : fmt::format("({} to {})", end(-1), end(+1)),
+                             best[i]});
+  }
+}
+
+bool all_positive(std::span<const std::vector<double>> values) {
+  return std::ranges::all_of(values, [](const auto& row) {
+    return std::ranges::all_of(row, [](double value) { return value > 0; });
+  });
+}
+
+SummaryTable named_rows(const Comparison& comparison) {
+  SummaryTable table;
+  if (comparison.policies.empty()) return table;
+  table.header.emplace_back("policy");
+  for (const PolicyRuns& policy : comparison.policies) table.rows.push_back({{policy.policy}});
+  return table;
 }
 
 std::string note(const Comparison& comparison) {
-  std::string text;
-  if (comparison.seeds.size() > 1)
-    text = fmt::format("mean over {} seeds ± half of its 95% confidence interval; ",
-                       comparison.seeds.size());
-  return text +
-         fmt::format("JCT ratio: mean JCT over that of {}", comparison.policies.front().policy);
+  const std::size_t seeds = comparison.seeds.size();
+  const std::string means =
+      seeds == 1 ? std::string("One seed was run, so the numbers hold for exactly these jobs.")
+                 : fmt::format(
+                       "Numbers are means over {} seeds ± half the width of their 95% "
+                       "confidence intervals.",
+                       seeds);
+  return fmt::format("{} JCT ratio is the mean JCT over that of {}.", means,
+                     comparison.policies.front().policy);
 }
 
 std::size_t display_width(std::string_view utf8) {
@@ -117,17 +153,29 @@ std::vector<std::size_t> widths(const SummaryTable& table) {
   for (const std::string& title : table.header) result.push_back(display_width(title));
   for (const auto& row : table.rows)
     for (std::size_t c = 0; c < row.size(); ++c)
-      result[c] = std::max(result[c], display_width(row[c].text));
+      result[c] = std::max(result[c], display_width(joined(row[c])));
   return result;
 }
 
 }  // namespace
 
+std::vector<bool> best_of(std::span<const std::vector<double>> values, bool more_is_better) {
+  std::vector<bool> best(values.size(), false);
+  if (values.empty()) return best;
+  const auto& leader = values[leader_of(means_of(values), more_is_better)];
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    best[i] = values[i] == leader;
+    const auto [mean, half_width] = paired(values[i], leader);
+    const double behind = more_is_better ? -mean : mean;
+    if (!best[i] && behind <= half_width) return std::vector<bool>(values.size(), false);
+  }
+  const bool all_alike = std::ranges::all_of(best, std::identity{});
+  return all_alike ? std::vector<bool>(values.size(), false) : best;
+}
+
 SummaryTable summarize(const Comparison& comparison) {
-  SummaryTable table;
-  if (comparison.policies.empty()) return table;
-  table.header.emplace_back("policy");
-  for (const PolicyRuns& policy : comparison.policies) table.rows.push_back({{policy.policy}});
+  SummaryTable table = named_rows(comparison);
+  if (table.rows.empty()) return table;
   for (const Column& column : columns(has_both_classes(comparison)))
     add_column(table, comparison, column);
   add_ratio_column(table, comparison);
@@ -135,10 +183,21 @@ SummaryTable summarize(const Comparison& comparison) {
   return table;
 }
 
+SummaryTable against_the_best(const Comparison& comparison) {
+  SummaryTable table = named_rows(comparison);
+  if (table.rows.empty()) return table;
+  for (const Column& column : columns(has_both_classes(comparison)))
+    if (all_positive(values_of(comparison, column))) add_paired_column(table, comparison, column);
+  table.note =
+      "Numbers are ratios to the policy with the best mean, as geometric means over the seeds with "
+      "their 95% confidence intervals. Runs with the same seed have the same jobs: a ratio taken "
+      "seed by seed can be clear of 1 although the intervals above overlap.";
+  return table;
+}
+
 std::string to_text(const SummaryTable& table, bool terminal) {
   const std::vector<std::size_t> width = widths(table);
   std::string text;
-  bool any_best = false;
   for (std::size_t c = 0; c < table.header.size(); ++c) {
     const std::string pad = padding(table.header[c], width[c]);
     text += c == 0 ? table.header[c] + pad : "   " + pad + table.header[c];
@@ -147,31 +206,24 @@ std::string to_text(const SummaryTable& table, bool terminal) {
   for (const auto& row : table.rows) {
     text += row[0].text + padding(row[0].text, width[0]);
     for (std::size_t c = 1; c < row.size(); ++c) {
-      const auto& [cell, best] = row[c];
-      any_best = any_best || best;
-      text += "  " + padding(cell, width[c]) + (best && !terminal ? "*" : " ");
-      text += best && terminal ? fmt::format("\033[1m{}\033[0m", cell) : cell;
+      const std::string cell = joined(row[c]);
+      text += "  " + padding(cell, width[c]) + (row[c].best ? "*" : " ");
+      text += row[c].best && terminal ? fmt::format("\033[1m{}\033[0m", cell) : cell;
     }
     text += '\n';
   }
-  if (table.note.empty()) return text;
-  return text + table.note + (any_best ? (terminal ? "; bold: best" : "; *: best") : "") + "\n";
+  if (!table.note.empty()) text += table.note + "\n";
+  return has_best(table) ? text + fmt::format("* marks {}.\n", kBestMeaning) : text;
 }
 
-std::string to_text(const Interval& value, Quantity quantity, bool with_interval) {
-  const Scaled scaled = scale_for(value.mean, quantity);
-  const int digits = decimals(value, quantity);
-  const double mean = value.mean * scaled.factor;
-  if (!with_interval) return fmt::format("{:.{}f}{}", mean, digits, scaled.unit);
-  return fmt::format("{:.{}f} ± {:.{}f}{}", mean, digits, value.half_width * scaled.factor, digits,
-                     scaled.unit);
+std::string joined(const SummaryTable::Cell& cell) {
+  return cell.spread.empty() ? cell.text : cell.text + " " + cell.spread;
 }
 
-std::string ends_text(const Interval& value, Quantity quantity) {
-  const Scaled scaled = scale_for(value.mean, quantity);
-  const int digits = decimals(value, quantity);
-  return fmt::format("{:.{}f} to {:.{}f}{}", (value.mean - value.half_width) * scaled.factor,
-                     digits, (value.mean + value.half_width) * scaled.factor, digits, scaled.unit);
+bool has_best(const SummaryTable& table) {
+  return std::ranges::any_of(table.rows, [](const auto& row) {
+    return std::ranges::any_of(row, &SummaryTable::Cell::best);
+  });
 }
 
 }  // namespace trainyard

@@ -22,47 +22,82 @@ PolicyRuns runs(const std::string& policy, double jct_s, double utilization,
   return result;
 }
 
-TEST(Summary, NumbersInAUnitOfTheirSize) {
-  using enum Quantity;
-  EXPECT_EQ(to_text({0, 0}, seconds, true), "0 ± 0 s");
-  EXPECT_EQ(to_text({0.25, 0.01}, seconds, true), "250 ± 10 ms");
-  EXPECT_EQ(to_text({90, 1.5}, seconds, true), "90.0 ± 1.5 s");
-  EXPECT_EQ(to_text({600, 30}, seconds, true), "10.0 ± 0.5 min");
-  EXPECT_EQ(to_text({9000, 360}, seconds, false), "2.50 h");
-  EXPECT_EQ(to_text({864'000, 86'400}, seconds, true), "10.0 ± 1.0 d");
-  EXPECT_EQ(to_text({0.783, 0.004}, share, true), "78.3 ± 0.4 %");
-  EXPECT_EQ(to_text({1.234, 0}, ratio, false), "1.23");
-  EXPECT_EQ(to_text({12'345.6, 12}, ratio, true), "12346 ± 12");
-  EXPECT_EQ(to_text({7, 0}, count, false), "7");
-  EXPECT_EQ(to_text({7.5, 6.4}, count, true), "7.50 ± 6.40");
-}
-
-TEST(Summary, EndsOfAnInterval) {
-  EXPECT_EQ(ends_text({9000, 360}, Quantity::seconds), "2.40 to 2.60 h");
-  EXPECT_EQ(ends_text({0.02, 0.05}, Quantity::share), "-3.00 to 7.00 %");
-  EXPECT_EQ(ends_text({7, 0}, Quantity::count), "7 to 7");
+Comparison two_policies() {
+  Comparison comparison;
+  comparison.seeds = {1, 2};
+  comparison.policies = {runs("fifo", 7200, 0.5, 0), runs("srtf", 3600, 0.75, 40)};
+  return comparison;
 }
 
 TEST(Summary, TextOfATable) {
-  Comparison comparison;
-  comparison.seeds = {1, 2};
-  comparison.policies = {runs("fifo", 7200, 0.5, 0), runs("srtf", 3600, 0.75, 40)};
   const char* expected =
-      R"(policy         JCT mean          JCT p50         JCT p95   wait mean   slowdown p95    utilisation   preemptions   JCT ratio
-fifo      2.00 ± 0.00 h   60.0 ± 0.0 min   4.00 ± 0.00 h     0 ± 0 s          0 ± 0   50.0 ± 0.0 %        *0 ± 0        1.00
-srtf    *60.0 ± 0.0 min  *30.0 ± 0.0 min  *2.00 ± 0.00 h     0 ± 0 s          0 ± 0  *75.0 ± 0.0 %        40 ± 0        0.50
-mean over 2 seeds ± half of its 95% confidence interval; JCT ratio: mean JCT over that of fifo; *: best
+      R"(policy   JCT mean (h)   JCT p50 (min)   JCT p95 (h)   wait mean (s)   slowdown p95   utilisation (%)   preemptions   JCT ratio
+fifo      2.00 ± 0.00      60.0 ± 0.0   4.00 ± 0.00           0 ± 0          0 ± 0        50.0 ± 0.0        *0 ± 0        1.00
+srtf     *1.00 ± 0.00     *30.0 ± 0.0  *2.00 ± 0.00           0 ± 0          0 ± 0       *75.0 ± 0.0        40 ± 0        0.50
+Numbers are means over 2 seeds ± half the width of their 95% confidence intervals. JCT ratio is the mean JCT over that of fifo.
+* marks the best of a column where, compared seed by seed, all others are told apart from it.
 )";
-  EXPECT_EQ(to_text(summarize(comparison), false), expected);
+  EXPECT_EQ(to_text(summarize(two_policies()), false), expected);
 }
 
-TEST(Summary, ATerminalGetsTheBestInBold) {
-  Comparison comparison;
-  comparison.seeds = {1, 2};
-  comparison.policies = {runs("fifo", 7200, 0.5, 0), runs("srtf", 3600, 0.75, 40)};
-  const std::string text = to_text(summarize(comparison), true);
-  EXPECT_NE(text.find("\033[1m60.0 ± 0.0 min\033[0m"), std::string::npos);
-  EXPECT_EQ(text.find('*'), std::string::npos);
+TEST(Summary, ATerminalGetsTheBestInBoldAsWell) {
+  const std::string text = to_text(summarize(two_policies()), true);
+  EXPECT_NE(text.find("*\033[1m1.00 ± 0.00\033[0m"), std::string::npos);
+}
+
+std::vector<bool> best(const std::vector<std::vector<double>>& values, bool more = false) {
+  return best_of(values, more);
+}
+
+TEST(Best, IsTheLeastOrTheMost) {
+  EXPECT_EQ(best({{3, 3}, {1, 1}, {2, 2}}), (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(best({{3, 3}, {1, 1}, {2, 2}}, true), (std::vector<bool>{true, false, false}));
+}
+
+TEST(Best, SeedsThatDisagreeNameNoWinner) {
+  EXPECT_EQ(best({{10, 12, 11}, {11, 10, 12.5}}), (std::vector<bool>{false, false}));
+  EXPECT_EQ(best({{10, 12, 11}, {11, 10, 12.5}, {90, 92, 91}}),
+            (std::vector<bool>{false, false, false}))
+      << "two are not told apart, though both are better than the third";
+}
+
+TEST(Best, EqualOnesWinTogether) {
+  EXPECT_EQ(best({{4, 4}, {4, 4}}), (std::vector<bool>{false, false})) << "against nobody";
+  EXPECT_EQ(best({{0, 0, 0}, {0, 0, 0}, {7, 9, 8}}), (std::vector<bool>{true, true, false}));
+}
+
+TEST(Best, OneSeedIsTakenAsItIs) {
+  EXPECT_EQ(best({{3}, {2.9}}), (std::vector<bool>{false, true}));
+}
+
+TEST(Best, OfOneOrOfNothingThereIsNone) {
+  EXPECT_EQ(best({{3, 4}}), std::vector<bool>{false});
+  EXPECT_TRUE(best({}).empty());
+}
+
+TEST(Best, SeedsAreComparedOneByOne) {
+  // The second is 10% worse with every seed; what differs between the seeds is far more than that.
+  EXPECT_EQ(best({{10, 100, 1000}, {11, 110, 1100}}), (std::vector<bool>{true, false}));
+  EXPECT_EQ(best({{10, 100, 1000}, {11, 110, 1100}}, true), (std::vector<bool>{false, true}));
+}
+
+TEST(Best, TheLeastMeanIsNotEnough) {
+  // The first has half of the second but for one seed.
+  EXPECT_EQ(best({{5, 5, 5, 90}, {10, 10, 10, 10}}), (std::vector<bool>{false, false}));
+}
+
+TEST(Summary, RatiosToTheBestAreTakenSeedBySeed) {
+  Comparison comparison = two_policies();
+  for (PolicyRuns& policy : comparison.policies) policy.runs[1].result.all.jct_s.mean *= 100;
+  const SummaryTable table = against_the_best(comparison);
+  ASSERT_EQ(table.header,
+            (std::vector<std::string>{"policy", "JCT mean", "JCT p50", "JCT p95", "utilisation"}))
+      << "not those with a 0 in them";
+  EXPECT_EQ(joined(table.rows[0][1]), "2.00 (2.00 to 2.00)")
+      << "the seeds' difference does not blur it";
+  EXPECT_EQ(joined(table.rows[1][1]), "1.00");
+  EXPECT_FALSE(table.rows[0][1].best);
+  EXPECT_TRUE(table.rows[1][1].best);
 }
 
 TEST(Summary, ClassesApartWhenThereAreBoth) {

@@ -3,24 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <vector>
 
 namespace trainyard {
-namespace {
-
-constexpr std::string_view kUndefined = "-";
-
-std::string mean_text(const Interval& value, Quantity quantity, bool with_interval) {
-  return std::isfinite(value.mean) ? to_text(value, quantity, with_interval)
-                                   : std::string(kUndefined);
-}
-
-std::string paper_text(const ClaimFinding& found) {
-  return fmt::format("{} {}", found.claim.direction == Direction::at_least ? "≥" : "≤",
-                     to_text({found.claim.paper, 0}, found.quantity, false));
-}
-
-}  // namespace
 
 SummaryTable claims_table(const Findings& findings, bool with_source) {
   const bool any_elsewhere = std::ranges::any_of(findings.claims, [](const ClaimFinding& found) {
@@ -30,13 +16,15 @@ SummaryTable claims_table(const Findings& findings, bool with_source) {
   table.header = {"claim", "paper", "ours", "95% interval", "holds"};
   if (any_elsewhere) table.header.emplace_back("at");
   for (const ClaimFinding& found : findings.claims) {
-    const bool has_ends = findings.extent.seeds > 1 && std::isfinite(found.ours.mean);
+    const Interval paper{found.claim.paper, 0};
+    const NumberFormat format(found.quantity, std::array{paper, found.ours});
     const std::string source = with_source ? fmt::format(" ({})", found.claim.source) : "";
     table.rows.push_back(
         {{found.claim.text + source},
-         {paper_text(found)},
-         {mean_text(found.ours, found.quantity, false)},
-         {has_ends ? ends_text(found.ours, found.quantity) : std::string(kUndefined)},
+         {fmt::format("{} {}", found.claim.direction == Direction::at_least ? "≥" : "≤",
+                      format.with_unit(format.mean(paper)))},
+         {format.with_unit(format.mean(found.ours))},
+         {findings.extent.seeds > 1 ? format.with_unit(format.ends(found.ours)) : "-"},
          {found.holds ? "yes" : "no"}});
     if (any_elsewhere) table.rows.back().push_back({found.condition});
   }
@@ -46,19 +34,24 @@ SummaryTable claims_table(const Findings& findings, bool with_source) {
 SummaryTable table_of(const TableFinding& found, const Extent& extent) {
   SummaryTable table;
   table.header = {found.heading};
-  for (const auto& column : found.columns) table.header.push_back(column.title);
-  for (const auto& row : found.rows) {
-    table.rows.push_back({{row.name}});
-    for (std::size_t i = 0; i < row.values.size(); ++i)
-      table.rows.back().push_back(
-          {mean_text(row.values[i], found.columns[i].quantity, extent.seeds > 1)});
+  for (const auto& row : found.rows) table.rows.push_back({{row.name}});
+  for (std::size_t c = 0; c < found.columns.size(); ++c) {
+    std::vector<Interval> column;
+    for (const auto& row : found.rows) column.push_back(row.values[c]);
+    const NumberFormat format(found.columns[c].quantity, column);
+    table.header.push_back(format.heading(found.columns[c].title));
+    for (std::size_t r = 0; r < column.size(); ++r)
+      table.rows[r].push_back(
+          {format.mean(column[r]), extent.seeds > 1 ? format.spread(column[r]) : ""});
   }
   return table;
 }
 
 std::string interval_note(const Extent& extent) {
-  if (extent.seeds == 1) return "one seed: no interval can be told";
-  return fmt::format("mean over {} seeds ± half of its 95% confidence interval", extent.seeds);
+  if (extent.seeds == 1) return "One seed was run, so there are no intervals.";
+  return fmt::format(
+      "Numbers are means over {} seeds ± half the width of their 95% confidence intervals.",
+      extent.seeds);
 }
 
 }  // namespace trainyard

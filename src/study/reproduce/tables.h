@@ -12,7 +12,7 @@ SummaryTable claims_table(const Findings& findings, bool with_source);
 /// Means with their intervals.
 SummaryTable table_of(const TableFinding& table, const Extent& extent);
 
-/// "mean over 8 seeds ± half of its 95% confidence interval"; for one seed, that it was one.
+/// How to read the numbers: means over so many seeds, with intervals unless it is one.
 std::string interval_note(const Extent& extent);
 
 }  // namespace trainyard

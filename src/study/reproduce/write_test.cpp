@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "study/json.h"
+#include "study/reproduce/tables.h"
 #include "study/reproduce/testing.h"
 #include "study/schema_checker.h"
 #include "study/well_formed.h"
@@ -73,7 +74,7 @@ TEST(StudyOutput, TheTerminalHasClaimsThenTables) {
   EXPECT_THAT(text, HasSubstr("full run: 200 jobs, 3 seeds, 33 runs"));
   EXPECT_TRUE(std::regex_search(text, std::regex("It saves 99% +≥ 99.0 % .* no"))) << text;
   EXPECT_LT(text.find("It saves 99%"), text.find("By policy"));
-  EXPECT_THAT(text, HasSubstr("mean over 3 seeds"));
+  EXPECT_THAT(text, HasSubstr("means over 3 seeds"));
 }
 
 TEST(StudyOutput, MarkdownSaysHowItWasMade) {
@@ -85,9 +86,9 @@ TEST(StudyOutput, MarkdownSaysHowItWasMade) {
   const std::string text = to_markdown(sample_findings(study));
   EXPECT_EQ(text.find("# A sample of a study\n\nMade by `trainyard reproduce sample` (full run"),
             0U);
-  EXPECT_THAT(text, HasSubstr("| A \\| B (abstract) | ≥ 0 % |"));
+  EXPECT_THAT(text, HasSubstr("| A \\| B (abstract) | ≥ 0.0 % |"));
   EXPECT_THAT(text, HasSubstr("- las: `--policy \"las\"` `--set order.thresholds=1h`\n"));
-  EXPECT_THAT(text, HasSubstr("## Threshold of las\n\n| order.thresholds | saved by srtf |"));
+  EXPECT_THAT(text, HasSubstr("## Threshold of las\n\n| order.thresholds | saved by srtf (%) |"));
   EXPECT_TRUE(text.ends_with("## Discussion\n\n3 claims.\n")) << text;
   // Every row of a table has as many cells as its header.
   std::ptrdiff_t cells = 0;
@@ -118,6 +119,32 @@ TEST(StudyOutput, ASweepHasAChartForEachUnit) {
   EXPECT_EQ(count(html, ">30 min</text>"), 2) << "from 10 min to 10 h on a logarithmic axis";
   EXPECT_EQ(count(to_html(sample_findings(study, {.quick = true, .seeds = 1})), "class=\"area\""),
             0);
+}
+
+TEST(StudyOutput, APlotHasALineForWhatIsClaimedOfItsMeasures) {
+  Study study = sample_study();
+  const std::string html = to_html(sample_findings(study, {.quick = true}));
+  EXPECT_EQ(count(html, "class=\"[^\"]* reference\""), 2 * 3)
+      << "three claims on srtf, in two charts";
+  EXPECT_EQ(count(html, ">paper ≥ 99.0 %</text>"), 2);
+  study.claims[1].source = "our aim";
+  study.claims[1].at = "load = 0.9";
+  study.claims[2].at = "Load";
+  const std::string narrower = to_html(sample_findings(study, {.quick = true}));
+  EXPECT_EQ(count(narrower, ">aim ≥ 99.0 %</text>"), 1) << "where it was taken";
+  EXPECT_EQ(count(narrower, "class=\"[^\"]* reference\""), 3 + 1);
+}
+
+TEST(StudyOutput, AColumnHasOneUnit) {
+  Study study = sample_study();
+  study.measures[2].value = [](const Outcome& o) {
+    return o.metric("las", "preemptions") > o.metric("srtf", "preemptions") ? 12.0 : 11'520.0;
+  };
+  const SummaryTable table =
+      table_of(sample_findings(study, {.quick = true}).sweeps[1].table, study.quick);
+  EXPECT_EQ(table.header[3].find("mean wait under fifo ("), 0U);
+  for (const auto& row : table.rows)
+    EXPECT_EQ(row[3].text.find_first_not_of("0123456789."), std::string::npos);
 }
 
 TEST(StudyOutput, WhatIsNotDefinedIsADash) {

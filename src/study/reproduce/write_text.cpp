@@ -31,7 +31,7 @@ std::string markdown_table(const SummaryTable& table) {
   text += "\n" + rule + "\n";
   for (const auto& row : table.rows) {
     text += "|";
-    for (const auto& cell : row) text += fmt::format(" {} |", cell_text(cell.text));
+    for (const auto& cell : row) text += fmt::format(" {} |", cell_text(joined(cell)));
     text += "\n";
   }
   return text;
@@ -75,7 +75,7 @@ std::string to_markdown(const Findings& findings) {
   text += fmt::format("## Claims\n\n{}\n", markdown_table(claims_table(findings, true)));
   for (const std::string& warning : findings.warnings)
     text += fmt::format("**Warning**: {}\n\n", warning);
-  text += fmt::format("In the tables: {}.\n\n", interval_note(findings.extent));
+  text += interval_note(findings.extent) + "\n\n";
   text += "## What was run\n\n" + markdown_setup(findings);
   for (const TableFinding& table : findings.tables)
     text +=
