@@ -27,8 +27,7 @@ class ArrayTest : public YardmasterTest {
     filter.states = {wanted};
     std::vector<JobNumber> numbers;
     const JobPage page = *master->jobs(kOperator, filter);
-    for (const JobRecord& job : page.jobs)
-      numbers.insert(numbers.begin(), job.number);
+    for (const JobRecord& job : page.jobs) numbers.insert(numbers.begin(), job.number);
     return numbers;
   }
   void finish(JobNumber job, int status = 0, std::uint32_t number = 1) {

@@ -81,7 +81,7 @@ def test_declared_signals():
         for name, signal in (("all", "USR1@90"), ("first", "B:USR1@90")):
             done = scene.command("submit", "--signal", signal, "--grace", "60s", "--", "./listening.py", name)
             assert "shorter than" in done.stderr, f"no warning of a grace below 90 s: {done}"
-            jobs[name] = int(done.stdout.split()[-1])
+            jobs[name] = int(done.stdout.split()[2])  # "submitted job 7 (...)"
             for who in ("leader", "child"):
                 scene.text(f"{name}.{who}.ready")
         for job in jobs.values():
