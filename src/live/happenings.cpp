@@ -295,6 +295,10 @@ void Yardmaster::compact() {
       journal_.compact(now() - options_.keep_ended, kCompactedAtOnce,
                        [&](const JobRecord& job) { engine_.erase(job.number, job.runs); });
   if (done && *done == kCompactedAtOnce) next_compaction_ = now() + seconds(1);
+  if (!done)
+    system_.log().write(LogLevel::warning, fmt::format("output and events of jobs that ended long "
+                                                       "ago stay: {}",
+                                                       done.error().message));
 }
 
 // --- After a start of the daemon -----------------------------------------------------------------
@@ -321,6 +325,8 @@ Expected<void> Yardmaster::recover() {
   for (std::uint32_t m = 0; m < cluster.machines.size(); ++m)
     if (journal_.setting("machine/" + cluster.machines[m].name) == "drained")
       closed_.insert(MachineId{m});
+  system_.log().write(LogLevel::info, fmt::format("the policy is {}; {} jobs have not ended yet",
+                                                  policy_.policy, jobs_.size()));
   return take_up_jobs();
 }
 

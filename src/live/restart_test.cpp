@@ -59,8 +59,10 @@ TEST_F(YardmasterTest, AFullDiskRefusesNewWorkAndLosesNothing) {
   ASSERT_TRUE(eventually([&] { return !master->counters().accepting; }));
   EXPECT_EQ(state(running), "running") << "as the journal has it";
   EXPECT_FALSE(engine->was_told("forget 1.1"));
+  EXPECT_EQ(system.log().count(LogLevel::error, "database or disk is full"), 1U);
   system.heal();
   EXPECT_TRUE(becomes(running, "done"));
+  EXPECT_EQ(system.log().count(LogLevel::info, "can be written again"), 1U);
   EXPECT_TRUE(told("forget 1.1"));
   EXPECT_TRUE(master->counters().accepting);
   EXPECT_EQ(submit(spec()), 2) << "the refused one took no number";
@@ -69,7 +71,10 @@ TEST_F(YardmasterTest, AFullDiskRefusesNewWorkAndLosesNothing) {
 TEST_F(YardmasterTest, WhatCannotBeStartedIsTriedAgain) {
   engine->refuse_starts("no space left on device");
   const JobNumber job = submit(spec());
-  EXPECT_TRUE(eventually([&] { return record(job).runs >= 1; }));
+  EXPECT_TRUE(eventually([&] {
+    return system.log().count(LogLevel::error, "could not be started: no space left") > 0;
+  }));
+  EXPECT_GE(record(job).runs, 1U);
   engine->refuse_starts("");
   EXPECT_TRUE(eventually([&] {
     system.pass(seconds(1));

@@ -1,5 +1,6 @@
-// The one seam between the live scheduler and the machine: what time it is, and a question before
-// every act that leaves a mark on disk or among processes. The real one lets all of them happen;
+// The one seam between the live scheduler and the machine: what time it is, where operators are
+// told what happens, and a question before every act that leaves a mark on disk or among processes.
+// The real one lets all of them happen;
 // a test's refuses some (a full disk), ends the process at the n-th (kill -9), or turns the clock.
 //
 // Who acts asks first, and asks again when it is done, so that a test can strike on either side:
@@ -13,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "live/log.h"
 
 namespace trainyard {
 
@@ -25,6 +27,8 @@ class System {
   /// Never goes back; its zero means nothing.
   [[nodiscard]] virtual Time steady_clock() const = 0;
 
+  [[nodiscard]] virtual Log& log() { return silent_log(); }
+
   /// `act` is "part.verb": journal.commit, engine.start, engine.stop, engine.forget ...
   [[nodiscard]] virtual Expected<void> before(std::string_view /*act*/) { return {}; }
   virtual void after(std::string_view /*act*/) {}
@@ -33,8 +37,15 @@ class System {
 /// The machine as it is.
 class RealSystem : public System {
  public:
+  /// `log` must outlive it.
+  explicit RealSystem(Log& log = silent_log()) : log_(log) {}
+
   [[nodiscard]] Time wall_clock() const override;
   [[nodiscard]] Time steady_clock() const override;
+  [[nodiscard]] Log& log() override { return log_; }
+
+ private:
+  Log& log_;
 };
 
 }  // namespace trainyard

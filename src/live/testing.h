@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 
 #include "live/engine/engine.h"
+#include "live/kept_log.h"
 #include "live/system.h"
 
 namespace trainyard {
@@ -67,6 +68,8 @@ class HandSystem : public RealSystem {
     return {};
   }
 
+  [[nodiscard]] KeptLog& log() override { return log_; }
+
   void set_wall_clock_by(Duration shift) {
     const std::lock_guard lock(mutex_);
     wall_shift_ += shift;
@@ -86,6 +89,7 @@ class HandSystem : public RealSystem {
 
  private:
   mutable std::mutex mutex_;
+  KeptLog log_;
   Duration wall_shift_, steady_shift_;
   std::map<std::string, std::string, std::less<>> failing_;
 };

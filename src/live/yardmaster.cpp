@@ -9,6 +9,8 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "live/event_log.h"
+
 namespace trainyard {
 namespace {
 
@@ -131,9 +133,7 @@ std::vector<Answer<void>> Yardmaster::take_in(std::vector<Command>& commands) {
     last_sequence_ = sequence, last_number_ = number;
     for (Answer<void>& answer : answers)
       if (answer) answer = tl::make_unexpected(unavailable(done.error()));
-    ++counters_.journal_failures;
-    counters_.accepting = false;
-    last_failure_ = done.error().message;
+    note_journal_failure(done.error());
     return answers;
   }
   ++counters_.journal_commits;
@@ -183,12 +183,12 @@ bool Yardmaster::write_down() {
   const auto begin = std::chrono::steady_clock::now();
   const Expected<void> done = journal_.commit(change);
   add_seconds(counters_.commit_seconds, begin);
-  counters_.accepting = done.has_value();
   if (!done) {
-    ++counters_.journal_failures;
-    last_failure_ = done.error().message;
+    note_journal_failure(done.error());
     return false;
   }
+  if (!std::exchange(counters_.accepting, true))
+    system_.log().write(LogLevel::info, "the journal can be written again");
   ++counters_.journal_commits;
   changed_.clear();
   publish(std::exchange(happened_, {}));
@@ -198,6 +198,16 @@ bool Yardmaster::write_down() {
     jobs_.erase(job);
   }
   return true;
+}
+
+/// It is tried again until it works; operators are told once.
+void Yardmaster::note_journal_failure(const Error& error) {
+  ++counters_.journal_failures;
+  last_failure_ = error.message;
+  if (std::exchange(counters_.accepting, false))
+    system_.log().write(LogLevel::error,
+                        fmt::format("the journal cannot be written, so nothing new is accepted: {}",
+                                    error.message));
 }
 
 void Yardmaster::act() {
@@ -243,6 +253,7 @@ void Yardmaster::wait_for_something() {
 
 void Yardmaster::publish(std::vector<LiveEvent> events) {
   if (events.empty()) return;
+  for (const LiveEvent& event : events) log_event(system_.log(), event);
   const std::lock_guard lock(events_mutex_);
   for (LiveEvent& event : events) {
     published_ = event.sequence;

@@ -96,6 +96,7 @@ class Yardmaster final : public Service {
   void update_records();
   void take_orders();
   bool write_down();
+  void note_journal_failure(const Error& error);
   void act();
   void decide();
   void wait_for_something();

@@ -121,6 +121,7 @@ TEST_F(HostileTcp, OnlyTheTokenItselfLetsIn) {
   EXPECT_EQ(status_with("Authorization: Basic " + token + "\r\n"), 401);
   EXPECT_EQ(status_with("Authorization: bearer " + token + "\r\n"), 401);
   EXPECT_EQ(status_with(bearer + token + "\r\n" + bearer + "x\r\n"), 401) << "given twice";
+  EXPECT_GE(log.count(LogLevel::warning, "from address 127.0.0.1 has no valid token"), 1U);
   EXPECT_EQ(dial().ask("GET", "/v1/cluster?token=" + token).status, 401);
 }
 

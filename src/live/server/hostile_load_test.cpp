@@ -83,6 +83,7 @@ TEST_F(ServerTest, AConnectionTooManyIsTurnedAwayAtOnce) {
   RawClient late = connect();
   const RawAnswer answer = late.answer();
   EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(log.count(LogLevel::warning, "is refused: 4 are open"), 1U);
   EXPECT_THAT(answer.head, HasSubstr("Retry-After: 1"));
   EXPECT_EQ(open[0].ask("GET", "/healthz").status, 200);
   open.clear();

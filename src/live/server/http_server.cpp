@@ -25,7 +25,8 @@ class RunningServer : public HttpServer {
       : service_(service),
         options_(std::move(options)),
         tokens_(TokenFile(options_.state_directory)),
-        rate_(options_.burst, options_.per_second) {}
+        rate_(options_.burst, options_.per_second),
+        refusals_(*options_.log) {}
 
   Expected<void> begin();
   [[nodiscard]] int tcp_port() const override { return tcp_port_; }
@@ -35,7 +36,7 @@ class RunningServer : public HttpServer {
   Expected<Endpoint> tcp_endpoint();
   [[nodiscard]] Caller caller_of(const Connection& connection, const httplib::Request& request);
   Reply answer(Connection& connection, const httplib::Request& request);
-  static std::optional<Reply> let_in(const Route& route, const Caller& caller);
+  std::optional<Reply> let_in(const Route& route, const Caller& caller);
   std::optional<Reply> read_body(Connection& connection, const httplib::Request& request,
                                  const Route& route, std::string& body);
 
@@ -43,6 +44,7 @@ class RunningServer : public HttpServer {
   ServerOptions options_;
   TokenCheck tokens_;
   RateLimit rate_;
+  SeldomLog refusals_;
   int tcp_port_ = 0;
   std::unique_ptr<Listener> listener_;  // last: ends first
 };
@@ -74,7 +76,7 @@ Expected<void> RunningServer::begin() {
   if (!local) return tl::make_unexpected(local.error());
   endpoints.push_back(*std::move(local));
   listener_ =
-      std::make_unique<Listener>(std::move(endpoints), options_.limits,
+      std::make_unique<Listener>(std::move(endpoints), options_.limits, *options_.log,
                                  [this](Connection& connection, const httplib::Request& request) {
                                    return answer(connection, request);
                                  });
@@ -133,6 +135,8 @@ Caller RunningServer::caller_of(const Connection& connection, const httplib::Req
 std::optional<Reply> RunningServer::let_in(const Route& route, const Caller& caller) {
   if (!route.role) return {};
   if (!caller.who) {
+    refusals_.write(LogLevel::warning,
+                    fmt::format("a request from {} has no valid token", caller.bucket));
     Reply reply = error_reply(401, "unauthorized", "a token is needed: Authorization: Bearer ...");
     reply.headers.emplace_back("WWW-Authenticate", "Bearer");
     return reply;
@@ -177,6 +181,7 @@ Reply RunningServer::answer(Connection& connection, const httplib::Request& requ
       request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
   const Caller caller = caller_of(connection, request);
   if (const Duration wait = rate_.take(caller.bucket, steady_now()); wait.us > 0) {
+    refusals_.write(LogLevel::warning, fmt::format("{} sends too many requests", caller.bucket));
     Reply reply = error_reply(429, "too_many", "too many requests; wait a moment");
     reply.headers.emplace_back("Retry-After", std::to_string((wait.us + 999'999) / 1'000'000));
     return reply;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "live/log.h"
 #include "live/server/listener.h"
 #include "live/service.h"
 
@@ -25,6 +26,7 @@ struct ServerOptions {
   ListenerLimits limits;
   std::size_t body_bytes = 4 << 20;
   double burst = 10'000, per_second = 5'000;  // requests of one caller
+  Log* log = &silent_log();                   // must outlive the server
 };
 
 class HttpServer {

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 
 namespace trainyard {
 namespace {
@@ -48,6 +49,11 @@ std::optional<uid_t> holder(const std::optional<Identity>& peer) {
   return peer ? std::optional<uid_t>(peer->uid) : std::nullopt;
 }
 
+/// Who is at the other end, for the log.
+std::string name_of(const std::optional<Identity>& peer, const std::string& address) {
+  return peer ? "user " + peer->user : "address " + address;
+}
+
 /// Why no request could be made of what came; `status` is what httplib thinks of it.
 Reply failure_reply(Connection::Failure failure, int status) {
   switch (failure) {
@@ -63,9 +69,11 @@ Reply failure_reply(Connection::Failure failure, int status) {
 
 }  // namespace
 
-Listener::Listener(std::vector<Endpoint> endpoints, ListenerLimits limits, Answerer answerer)
+Listener::Listener(std::vector<Endpoint> endpoints, ListenerLimits limits, Log& log,
+                   Answerer answerer)
     : endpoints_(std::move(endpoints)),
       limits_(limits),
+      log_(log),
       answerer_(std::move(answerer)),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
   svr_sock_ = stop_.get();  // httplib ends answers in parts when this is not a socket any more
@@ -115,10 +123,13 @@ void Listener::accept_all(const Endpoint& endpoint) {
     socklen_t size = sizeof from;
     Descriptor socket(::accept4(endpoint.socket.get(), reinterpret_cast<sockaddr*>(&from), &size,
                                 SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket)
+    if (socket) {
       accept_one(endpoint, std::move(socket), address_of(from));
-    else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+      log_.write(LogLevel::error,
+                 fmt::format("no connection can be accepted: {}", std::strerror(errno)));
       ::poll(&entries[1], 1, 50);  // until somebody leaves
+    }
   }
 }
 
@@ -132,6 +143,8 @@ void Listener::accept_one(const Endpoint& endpoint, Descriptor socket, std::stri
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
   if (!admit(peer)) {
+    log_.write(LogLevel::warning, fmt::format("a connection from {} is refused: {} are open",
+                                              name_of(peer, address), open_.load()));
     if (!endpoint.tls) refuse(socket.get());
     return;
   }
@@ -152,6 +165,8 @@ void Listener::accept_one(const Endpoint& endpoint, Descriptor socket, std::stri
     leave(peer);
   });
   if (runs) return;
+  log_.write(LogLevel::error, fmt::format("a connection from {} is refused: there is no thread",
+                                          name_of(peer, connection->address())));
   refuse(connection->socket());
   leave(peer);
 }
@@ -181,8 +196,12 @@ void Listener::serve(Connection& connection) {
     request.ranges.clear();  // thousands of them may be asked for, of which each costs a copy
     request.headers.erase("Accept-Encoding");  // a compressed stream would wait to be worth it
   };
+  const bool is_open = connection.begin();
+  if (!is_open)
+    log_.write(LogLevel::warning,
+               fmt::format("TLS could not be agreed on with address {}", connection.address()));
   bool is_first = true;
-  while (!stopping_ && (!is_first || connection.begin()) && connection.await_request(is_first)) {
+  while (is_open && !stopping_ && connection.await_request(is_first)) {
     is_first = false;
     bool closed = false;
     if (!process_request(connection, stopping_, closed, prepare)) {
@@ -199,7 +218,9 @@ void Listener::answer(const httplib::Request& request, httplib::Response& respon
   Reply reply;
   try {
     reply = answerer_(*t_connection, request);
-  } catch (const std::exception&) {
+  } catch (const std::exception& problem) {
+    log_.write(LogLevel::error, fmt::format("{} {} could not be handled: {}", request.method,
+                                            request.path, problem.what()));
     t_connection->must_close = true;
     reply = error_reply(500, "internal", "the request could not be handled");
   }

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "live/log.h"
 #include "live/server/connection.h"
 #include "live/server/elastic_threads.h"
 #include "live/server/reply.h"
@@ -42,7 +43,7 @@ class Listener : private httplib::Server, public ServerStatus {
  public:
   using Answerer = std::function<Reply(Connection& connection, const httplib::Request& request)>;
 
-  Listener(std::vector<Endpoint> endpoints, ListenerLimits limits, Answerer answerer);
+  Listener(std::vector<Endpoint> endpoints, ListenerLimits limits, Log& log, Answerer answerer);
   /// From now on connections are accepted, so the answerer must be able to answer.
   void begin();
   /// Ends all connections, also those in use, and waits for their threads.
@@ -65,6 +66,7 @@ class Listener : private httplib::Server, public ServerStatus {
 
   std::vector<Endpoint> endpoints_;
   ListenerLimits limits_;
+  SeldomLog log_;
   Answerer answerer_;
   Descriptor stop_;  // becomes readable when it is time to stop
   std::atomic<bool> stopping_ = false;

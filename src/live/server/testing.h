@@ -18,6 +18,7 @@
 #include <string>
 #include <thread>
 
+#include "live/kept_log.h"
 #include "live/server/http_server.h"
 #include "live/server/sockets.h"
 
@@ -273,6 +274,7 @@ class ServerTest : public testing::Test {
  protected:
   void start(ServerOptions options = {}) {
     options.state_directory = folder.path;
+    options.log = &log;
     auto started = HttpServer::start(service, std::move(options));
     ASSERT_TRUE(started) << started.error().message;
     server = *std::move(started);
@@ -285,6 +287,7 @@ class ServerTest : public testing::Test {
 
   TemporaryFolder folder;
   FakeService service;
+  KeptLog log;
   std::unique_ptr<HttpServer> server;
 };
 
