@@ -47,7 +47,8 @@ Command& Command::add(std::string_view word, std::string about, std::string_view
 
 void Command::option(std::string_view listed, Variable variable, std::string help, Takes takes) {
   if (takes.type.empty()) takes.type = std::visit(TypeName{}, variable);
-  options.push_back({split(listed, ','), std::move(variable), std::move(help), std::move(takes)});
+  options.push_back(
+      {split(listed, ','), std::move(variable), std::move(help), std::move(takes), false});
 }
 
 void Command::flag(std::string_view listed, bool* variable, std::string help) {

@@ -56,6 +56,7 @@ struct Option {
   Variable variable;
   std::string help;
   Takes takes;
+  bool is_given = false;  // on the command line; the parser sets it
 
   [[nodiscard]] bool is_argument() const { return !names.front().starts_with('-'); }
   /// Flags, --help and --version take none.

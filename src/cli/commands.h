@@ -23,6 +23,7 @@ void add_policies_command(Command& program);
 void add_models_command(Command& program);
 void add_workload_command(Command& program);
 void add_completion_command(Command& program);
+void add_man_command(Command& program);
 
 // Those that talk to the daemon (cli/daemon.h).
 void add_submit_command(Command& program);
@@ -40,6 +41,13 @@ void add_policy_command(Command& program);
 void add_whatif_command(Command& program);
 void add_demo_command(Command& program);
 void add_token_command(Command& program);
+
+/// In single quotes, for a POSIX shell.
+std::string shell_quoted(std::string_view text);
+
+/// What to type for this program in any folder: "trainyard" where PATH finds it, else its whole
+/// path, quoted for a shell.
+std::string program_to_type();
 
 /// To the file, whole or not at all, or to standard output for "-".
 Expected<void> write_output(const std::string& path, std::string_view text);

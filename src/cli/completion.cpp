@@ -39,13 +39,6 @@ void walk(const Command& command, std::vector<Node>& nodes) {
   for (const Command& below : command.commands) walk(below, nodes);
 }
 
-/// In single quotes, for a POSIX shell.
-std::string shell_quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string words_of(const Node& node) {
   std::string words;
   for (const Entry& entry : node.entries) words += (words.empty() ? "" : " ") + entry.word;

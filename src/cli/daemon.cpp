@@ -52,8 +52,13 @@ Expected<void> print_json(const json& value) {
 }
 
 void hint(const AskOptions& options, std::string_view text) {
+  constexpr std::string_view kProgram = "trainyard ";
+  std::string line(text);
+  const std::string typed = program_to_type() + " ";
+  for (std::size_t at = 0; (at = line.find(kProgram, at)) != std::string::npos; at += typed.size())
+    line.replace(at, kProgram.size(), typed);
   const bool is_read = !options.json && ::isatty(STDOUT_FILENO) != 0;
-  (is_read ? std::cout : std::cerr) << "Next: " << text << '\n' << std::flush;
+  (is_read ? std::cout : std::cerr) << "Next: " << line << '\n' << std::flush;
 }
 
 std::string printable(std::string_view text) {

@@ -32,7 +32,7 @@ std::string job_path(const std::string& job);
 Expected<void> print_json(const nlohmann::json& value);
 
 /// "Next: ...", beside what the command has to say: on standard output only where a person reads
-/// it.
+/// it. The program is `trainyard` in `text`, and printed as it can be typed.
 void hint(const AskOptions& options, std::string_view text);
 
 // A job as the API tells it, for people.

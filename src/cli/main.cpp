@@ -55,6 +55,7 @@ int run(int argc, char** argv) {
   add_models_command(program);
   add_workload_command(program);
   add_completion_command(program);
+  add_man_command(program);
   add_live_commands(program);
   const auto given = parse(program, argc, argv);
   if (!given) return fail_with(2, given.error().message);

@@ -146,6 +146,8 @@ Expected<const Command*> parse(Command& program, int argc, char** argv) {
   }
   const Given given = find_given(app, program);
   given.command->is_bare = given.app->count_all() == 1;  // itself
+  for (Option& option : given.command->options)
+    option.is_given = given.app->count(option.names.front()) > 0;
   if (given.command->rest) {
     *given.command->rest->words = given.app->remaining();
     given.command->rest->command->assign(argv + std::min(own + 1, argc), argv + argc);

@@ -37,7 +37,7 @@ Expected<void> queue(const QueueOptions& options) {
   if (options.json) return print_json(*page);
   const json& jobs = page->at("jobs");
   if (jobs.empty()) {
-    hint(options, "trainyard submit -- python train.py");
+    hint(options, "trainyard submit -- sleep 60");
     return print("no jobs\n");
   }
   std::string text = job_table(jobs);

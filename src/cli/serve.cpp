@@ -2,23 +2,35 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
-#include <iostream>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "cli/commands.h"
+#include "cli/config_file.h"
 #include "live/client.h"
 #include "live/daemon.h"
+#include "live/log.h"
 #include "live/server/http_server.h"
+#include "live/systemd.h"
 
 namespace trainyard::cli {
 namespace {
 
+/// The system's daemon, root's, begins with it where it is.
+constexpr const char* kSystemConfig = "/etc/trainyard/config.toml";
+
 struct ServeOptions {
+  std::string config;
   std::string state;
   std::string policy = "fitgpp";
   std::vector<std::string> settings{"yard.min_run=10s"};
   std::uint64_t slots = 0;
   std::string keep = "30d";
+  std::string log, log_level = "info";
   ServerOptions server;
 };
 
@@ -51,12 +63,14 @@ std::string greeting(const ServeOptions& options, Daemon& daemon, const HttpServ
   if (server.tcp_port() > 0)
     text += fmt::format("trainyard: and on TCP port {}, with tokens (trainyard token add)\n",
                         server.tcp_port());
+  const std::string program = program_to_type();
   text += "\nIn another terminal:\n";
-  if (!is_usual) text += fmt::format("  export TRAINYARD_STATE={}\n", state);
-  text +=
-      "  trainyard demo                        # trial jobs overtake batch jobs, which come back\n"
-      "  trainyard submit -- python3 train.py\n"
-      "  trainyard queue\n";
+  if (!is_usual) text += fmt::format("  export TRAINYARD_STATE={}\n", shell_quoted(state));
+  text += fmt::format(
+      "  {0} demo     # half a minute: trial jobs overtake batch jobs, which come back\n"
+      "  {0} submit -- sh -c 'echo on GPU $CUDA_VISIBLE_DEVICES; sleep 60'\n"
+      "  {0} queue\n",
+      program);
   return text;
 }
 
@@ -74,14 +88,22 @@ void raise_file_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-Expected<void> serve(ServeOptions options) {
-  raise_file_limit();
-  sigset_t ends;
-  ::sigemptyset(&ends);
-  ::sigaddset(&ends, SIGINT), ::sigaddset(&ends, SIGTERM);
-  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
+/// Has the file's values where the command line says nothing.
+Expected<void> take_config(ServeOptions& options, Command& command) {
+  if (options.config.empty() && ::geteuid() == 0 && std::filesystem::exists(kSystemConfig))
+    options.config = kSystemConfig;
+  if (options.config.empty()) return {};
+  std::ifstream file(options.config);
+  if (!file || std::filesystem::is_directory(options.config))
+    return fail("--config {}: cannot be read: {}", options.config,
+                std::strerror(file ? EISDIR : errno));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return read_config(text.str(), options.config, command, "--config");
+}
 
+/// Schedules until a signal of `ends` comes.
+Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   const auto state = options.state.empty() ? default_state_directory() : options.state;
   if (!state) return tl::make_unexpected(state.error());
   const auto keep = parse_duration(options.keep);
@@ -89,7 +111,7 @@ Expected<void> serve(ServeOptions options) {
   if (auto ok = PolicySpec::parse(options.policy, options.settings); !ok)
     return tl::make_unexpected(ok.error());
 
-  RealSystem system;
+  RealSystem system(log);
   DaemonOptions daemon_options;
   daemon_options.state = *state;
   daemon_options.slots = static_cast<std::int32_t>(options.slots);
@@ -98,12 +120,35 @@ Expected<void> serve(ServeOptions options) {
   auto daemon = Daemon::start(system, std::move(daemon_options));
   if (!daemon) return tl::make_unexpected(daemon.error());
   options.server.state_directory = (*daemon)->state().path();
+  options.server.log = &log;
   auto server = HttpServer::start((*daemon)->service(), options.server);
   if (!server) return tl::make_unexpected(server.error());
-  if (auto ok = print(greeting(options, **daemon, **server)); !ok) return ok;
+  log.write(LogLevel::info, fmt::format("listening on {}", (*daemon)->state().socket()));
+  if (!is_journal(STDOUT_FILENO))
+    if (auto ok = print(greeting(options, **daemon, **server)); !ok) return ok;
+  notify_ready();
   wait_for_end(ends);
-  std::cerr << "trainyard: ending; jobs run on, and are found again by the next start\n";
+  log.write(LogLevel::info, "ending; jobs run on, and the next start finds them again");
   return {};
+}
+
+Expected<void> serve(ServeOptions& options, Command& command) {
+  raise_file_limit();
+  sigset_t ends;
+  ::sigemptyset(&ends);
+  ::sigaddset(&ends, SIGINT), ::sigaddset(&ends, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  if (auto ok = take_config(options, command); !ok) return ok;
+  const auto level = parse_log_level(options.log_level);
+  if (!level) return fail_at("--log-level", level.error());
+  auto log = open_log({options.log, *level});
+  if (!log) return tl::make_unexpected(log.error());
+  Expected<void> done = run(options, ends, **log);
+  // Otherwise main says it there.
+  if (!done && !options.log.empty()) (*log)->write(LogLevel::error, done.error().message);
+  return done;
 }
 
 }  // namespace
@@ -115,7 +160,12 @@ void add_serve_command(Command& program) {
       "trainyard serve\n"
       "trainyard serve --state /srv/trainyard --policy fitgpp+xion\n"
       "trainyard serve --slots 8                    # as if there were 8 GPUs\n"
-      "trainyard serve --tcp 0.0.0.0:8642 --cert tls.crt --key tls.key");
+      "trainyard serve --tcp 0.0.0.0:8642 --cert tls.crt --key tls.key\n"
+      "trainyard serve --config mine.toml           # policy = \"srtf\", and so on");
+  command.option("--config", &options->config,
+                 "options from this file, a TOML key for each; the command line goes before "
+                 "[/etc/trainyard/config.toml for root, where it is there]",
+                 {.type = "FILE"});
   command.option("--state", &options->state,
                  "where everything is kept [$TRAINYARD_STATE, /var/lib/trainyard for root, else "
                  "~/.local/state/trainyard]");
@@ -133,7 +183,12 @@ void add_serve_command(Command& program) {
                  "also listen on this address:port; needs tokens, and TLS beyond loopback");
   command.option("--cert", &options->server.certificate, "TLS certificate, in PEM");
   command.option("--key", &options->server.key, "its private key, in PEM");
-  command.action = [options] { return serve(*options); };
+  command.option("--log", &options->log,
+                 "write the log to this file instead of standard error; it begins anew at 16 MiB",
+                 {.type = "FILE"});
+  command.option("--log-level", &options->log_level, "which lines the log has at least",
+                 {.initial = options->log_level, .words = {"debug", "info", "warning", "error"}});
+  command.action = [options, &command] { return serve(*options, command); };
 }
 
 }  // namespace trainyard::cli

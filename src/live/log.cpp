@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdlib>
 #include <utility>
+
+#include "live/systemd.h"
 
 namespace trainyard {
 namespace {
@@ -85,13 +86,6 @@ void SeldomLog::write(LogLevel level, std::string_view line) {
   if (left_out_ == 0) return log_.write(level, line);
   log_.write(level, fmt::format("{} ({} such lines before it are left out)", line,
                                 std::exchange(left_out_, 0)));
-}
-
-bool is_journal(int descriptor) {
-  const char* stream = std::getenv("JOURNAL_STREAM");
-  struct stat about {};
-  return stream != nullptr && ::fstat(descriptor, &about) == 0 &&
-         fmt::format("{}:{}", about.st_dev, about.st_ino) == stream;
 }
 
 Expected<std::unique_ptr<Log>> open_log(const LogOptions& options) {

@@ -60,8 +60,4 @@ struct LogOptions {
 /// trainyard.1.log to trainyard.3.log have what was before.
 Expected<std::unique_ptr<Log>> open_log(const LogOptions& options);
 
-/// Whether what is written to this descriptor arrives in systemd's journal, which reads a line's
-/// level from "<N>" at its beginning and adds the time itself.
-bool is_journal(int descriptor);
-
 }  // namespace trainyard

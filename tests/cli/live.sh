@@ -62,7 +62,7 @@ status=0
   sh -c 'echo "hello $MY_SETTING ${TRAINYARD_TOKEN-unset} $PWD"; exit 3') || status=$?
 [ "$status" = 3 ] || { cat "$work/err" >&2; fail "--wait ended with $status instead of the job's 3"; }
 expect "the end of it" "^job 1 is failed: exit status 3" "$work/out"
-expect "what to type next" "^Next: trainyard logs 1" "$work/err"
+expect "what to type next" "^Next: $(realpath "$TRAINYARD") logs 1$" "$work/err"
 yard logs 1
 expect "the environment and folder go along, the token does not" "^hello 42 unset $work$" "$work/out"
 yard logs 1 --json

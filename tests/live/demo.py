@@ -1,8 +1,9 @@
 """What a newcomer sees: the demo on the running daemon, and its jobs under other policies."""
 import json
 import re
+import subprocess
 
-from scene import Scene, run_tests
+from scene import PATIENCE, Scene, run_tests, wait_until
 
 
 def test_demo_and_whatif():
@@ -30,5 +31,19 @@ def test_demo_and_whatif():
         assert fifo["pauses"] == 0 and fifo["trial_mean_jct_s"] > 2 * now["trial_mean_jct_s"], outcomes
 
 
+def test_what_serve_prints_is_typed_as_it_stands():
+    """In a shell that knows nothing of the program, in another folder."""
+    with Scene(slots=2) as scene:
+        wait_until(lambda: " queue\n" in scene.said(), "what to type next")
+        lines = scene.said().split("In another terminal:\n")[1].splitlines()
+        typed = [line.strip() for line in lines if line.startswith("  ")]
+        assert len(typed) == 4 and typed[0].startswith("export TRAINYARD_STATE="), typed
+        shell = subprocess.run(["bash", "-e"], input="\n".join(typed), capture_output=True, text=True,
+                               timeout=PATIENCE, cwd="/", env={"PATH": "/usr/bin:/bin", "HOME": "/"})
+        assert shell.returncode == 0, (typed, shell)
+        job = max(job["job"] for job in scene.http("GET", "/v1/jobs?limit=1000").json()["jobs"])
+        wait_until(lambda: re.match(r"on GPU \d\n", scene.logs(job)), lambda: scene.logs(job))
+
+
 if __name__ == "__main__":
-    run_tests(globals(), limit=200)
+    run_tests(globals(), limit=300)

@@ -1,0 +1,20 @@
+// Options of a command from a file: what an operator would type, kept where the system keeps such
+// things. A key is an option's long name without its dashes:
+//
+//   policy = "srtf"                 # --policy srtf
+//   set = ["yard.min_run=5m"]       # --set yard.min_run=5m
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "cli/command.h"
+
+namespace trainyard::cli {
+
+/// Sets the variables of those options that the command line left out. All values are checked, also
+/// those that the command line goes before; `except` is an option that a file cannot have.
+Expected<void> read_config(std::string_view text, std::string_view origin, Command& command,
+                           std::string_view except);
+
+}  // namespace trainyard::cli
