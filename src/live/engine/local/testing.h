@@ -93,7 +93,8 @@ class LocalEngineTest : public testing::Test {
                   .owner = ourselves(),
                   .spec = &spec,
                   .per_worker = spec.per_worker,
-                  .workers = {}};
+                  .workers = {},
+                  .task = {}};
     for (std::int32_t rank = 0; rank < spec.workers; ++rank)
       launch.workers.push_back({.gpus = {2 * rank + 1, 2 * rank + 2}});
     return launch;
