@@ -127,8 +127,11 @@ Expected<void> compare(const CompareCommandOptions& options) {
   });
   progress.reset();
   if (!runs) return tl::make_unexpected(runs.error());
-  return show({fmt::format("{} ({} jobs)", workloads.first().source, workloads.first().jobs.size()),
-               describe(*cluster), command_line(options), plan.seeds, std::move(*runs)},
+  const Workload& first = workloads.first();
+  // What a generator makes differs by the seed, and its source names one.
+  const std::string& source = names_generator(options.workload) ? options.workload : first.source;
+  return show({fmt::format("{} ({} jobs)", source, first.jobs.size()), describe(*cluster),
+               command_line(options), plan.seeds, std::move(*runs)},
               options);
 }
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "sim/simulation.h"
 #include "sim/timeline.h"
 #include "study/json.h"
+#include "study/quantity.h"
 
 namespace trainyard::cli {
 namespace {
@@ -27,21 +29,21 @@ struct SimCommandOptions : WorkloadOptions {
   std::string queue_at;
 };
 
-std::string line_of(std::string_view label, const Summary& s, bool as_time) {
-  const auto show = [&](double value) {
-    if (!as_time) return fmt::format("{:.2f}", value);
-    const auto duration = duration_from_seconds(value);
-    return duration ? format(*duration) : "?";
-  };
-  return fmt::format("  {:<10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", label, show(s.mean),
-                     show(s.p50), show(s.p95), show(s.p99), show(s.max));
+/// All in one unit, which the label names.
+std::string line_of(std::string_view label, const Summary& s, Quantity quantity) {
+  const std::array<Interval, 5> values{{{s.mean}, {s.p50}, {s.p95}, {s.p99}, {s.max}}};
+  const NumberFormat number(quantity, values);
+  std::string line = fmt::format("  {:<10}", number.heading(label));
+  for (const Interval& value : values) line += fmt::format(" {:>10}", number.mean(value));
+  return line + "\n";
 }
 
 std::string block_of(std::string_view title, const JobTimes& times) {
   return fmt::format("{:<12} {:>10} {:>10} {:>10} {:>10} {:>10}\n", title, "mean", "p50", "p95",
                      "p99", "max") +
-         line_of("JCT", times.jct_s, true) + line_of("wait", times.wait_s, true) +
-         line_of("slowdown", times.slowdown, false);
+         line_of("JCT", times.jct_s, Quantity::seconds) +
+         line_of("wait", times.wait_s, Quantity::seconds) +
+         line_of("slowdown", times.slowdown, Quantity::ratio);
 }
 
 std::string duration_text(double s) {
@@ -55,13 +57,15 @@ std::string to_text(const Result& r, const Workload& workload, const Cluster& cl
   text += fmt::format("{} of {} jobs finished, makespan {}\n", r.finished, r.jobs,
                       duration_text(r.makespan_s));
   text += fmt::format(
-      "GPUs in use {:.1f}%, {} preemptions, {:.1f} GPU hours lost to pauses and "
-      "loading, {:.1f} to communication, fairness {:.3f}\n\n",
+      "jobs held {:.1f}% of the GPU time; {} preemptions; pauses and loading took {:.1f} GPU "
+      "hours, "
+      "communication {:.1f}; fairness {:.3f}\n\n",
       100 * r.gpu_utilization, r.preemptions, r.lost_gpu_s / 3600, r.slowed_gpu_s / 3600,
       r.fairness_jain);
   if (r.pause_gain_s.expected != 0 || r.pause_gain_s.actual != 0)
     text += fmt::format(
-        "pauses were expected to gain {:.1f} hours of completion time, and gained {:.1f}\n\n",
+        "the policy expected its pauses to gain {:.1f} hours of completion time; they gained "
+        "{:.1f}\n\n",
         r.pause_gain_s.expected / 3600, r.pause_gain_s.actual / 3600);
   text += block_of("all jobs", r.all);
   if (r.trial.jobs > 0 && r.batch.jobs > 0)
@@ -74,7 +78,7 @@ std::string to_text(const Result& r, const Workload& workload, const Cluster& cl
   return text;
 }
 
-/// Who waits at that time, in order, and why.
+/// Which jobs wait at that time, in order, and why.
 Expected<void> print_queue(Simulation& simulation, const std::string& at) {
   const auto until = parse_duration(at);
   if (!until) return fail_at("--queue-at", until.error());
@@ -182,8 +186,8 @@ void add_sim_command(Command& program) {
   command.option("--jobs-csv", &options->jobs_csv, "what became of each job", {.type = "FILE"});
   command.option("--timeline", &options->timeline,
                  "a row a GPU, in the Chrome trace format; open it in Perfetto", {.type = "FILE"});
-  command.option("--queue-at", &options->queue_at, "stop at this time and tell who waits, and why",
-                 {.type = "TIME"});
+  command.option("--queue-at", &options->queue_at,
+                 "stop at this time and tell which jobs wait, and why", {.type = "TIME"});
   command.action = [options] { return sim(*options); };
 }
 

@@ -36,6 +36,7 @@ END
 "$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --policy fifo >"$work/text"
 expect "text" "3 of 3 jobs finished, makespan 2m 40s" "$work/text"
 expect "classes" "^trial \(1\)" "$work/text"
+expect "one unit a line" "^  JCT \(min\) +2\.11 +2\.33 +2\.33 +2\.33 +2\.33$" "$work/text"
 
 "$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --policy fifo --json - \
   --jobs-csv "$work/table.csv" --timeline "$work/timeline.json" >"$work/json"
@@ -103,7 +104,7 @@ refuses "named twice" compare "${jobs[@]}" --cluster 1x8xV100 --policy fifo,fifo
 # What pauses were expected to gain, with costs that the workload brings and wrong estimates.
 "$TRAINYARD" sim --workload poisson:jobs=300,mean=10m,load=1,pause=helios,pause_scale=2 --cluster 1x4xV100 \
   --policy xion --set queue.error=0.5 --json "$work/xion.json" >"$work/xion"
-expect "sim under xion" "^pauses were expected to gain [0-9.]+ hours of completion time, and gained" "$work/xion"
+expect "sim under xion" "^the policy expected its pauses to gain [0-9.]+ hours of completion time; they gained" "$work/xion"
 expect "its JSON" '"pause_gain_s"' "$work/xion.json"
 refuses "queue.estimates: 'guess' is not one of: declared, attained, history" \
   sim "${jobs[@]}" --policy xion --set queue.estimates=guess
