@@ -146,8 +146,11 @@ Expected<Descriptor> spawn_supervisor(const std::string& program, const std::str
 
 std::string default_supervisor() {
   std::error_code none;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", none);
-  return (self.parent_path() / "trainyard-supervisor").string();
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  const auto beside = folder / "trainyard-supervisor";
+  if (std::filesystem::exists(beside, none)) return beside.string();
+  const auto installed = folder.parent_path() / "libexec/trainyard/trainyard-supervisor";
+  return (std::filesystem::exists(installed, none) ? installed : beside).string();
 }
 
 }  // namespace trainyard

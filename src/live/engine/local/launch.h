@@ -31,7 +31,7 @@ Expected<void> make_run_directory(const RunPlan& plan, const std::string& script
 /// child. Returns its pidfd.
 Expected<Descriptor> spawn_supervisor(const std::string& program, const std::string& directory);
 
-/// Beside this program.
+/// Beside this program, as it is built; in ../libexec/trainyard, as it is installed.
 std::string default_supervisor();
 
 }  // namespace trainyard
