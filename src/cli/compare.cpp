@@ -154,9 +154,10 @@ void add_compare_command(Command& program) {
   add_set_option(command, options->settings);
   add_faults_option(command, options->faults);
   add_models_option(command, *options);
-  command.option("--seeds", &options->seeds, "how many, from --seed on (default 1)",
+  command.option("--seeds", &options->seeds, "how many seeds to run, from --seed on (default 1)",
                  {.type = "NUMBER", .range = Range{1, 10'000}});
-  command.option("--threads", &options->threads, "runs at once (default: one a core)",
+  command.option("--threads", &options->threads,
+                 "how many runs go on at once (default: one for each core)",
                  {.type = "NUMBER", .range = Range{1, 1'024}});
   command.option("--json", &options->json, "every run as JSON; - is standard output",
                  {.type = "FILE|-"});

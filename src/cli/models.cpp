@@ -23,10 +23,11 @@ Expected<void> models(const ModelsOptions& options) {
     return text ? print(*text) : tl::make_unexpected(text.error());
   }
   if (options.name.empty())
-    return print(list_models(catalogue) +
-                 "\nsamples/s of one GPU by kind; ~ is assumed, - has no source: then scaled from "
-                 "the first kind that has\nNext: trainyard models NAME --cluster SHAPE tells more "
-                 "of one.\n");
+    return print(
+        list_models(catalogue) +
+        "\nThe columns by kind are samples/s of one GPU. ~ is assumed; - has no source, and is "
+        "scaled from the first kind that has one.\nNext: trainyard models NAME --cluster "
+        "SHAPE tells more about one.\n");
   const auto model = catalogue.get(options.name);
   if (!model) return tl::make_unexpected(model.error());
   const auto cluster = load_cluster(options);
@@ -45,7 +46,8 @@ void add_models_command(Command& program) {
                   "trainyard models ResNet-50 --cluster 4x16x8xV100\n"
                   "trainyard models MyNet --models mine.toml\n"
                   "trainyard models --fit ../shared/traces");
-  command.option("name", &options->name, "one of them: every source, and its speed");
+  command.option("name", &options->name,
+                 "the network to tell about, with every source and its speed");
   add_cluster_option(command, *options);
   add_models_option(command, *options);
   command.option("--fit", &options->fit,

@@ -49,7 +49,8 @@ void add_workload_options(Command& command, const std::string& workload_name,
 void add_format_option(Command& command, WorkloadOptions& options) {
   std::vector<std::string> names;
   for (const FormatEntry& entry : formats()) names.emplace_back(entry.name);
-  command.option("--format", &options.format, "of the file; found out when not given",
+  command.option("--format", &options.format,
+                 "the format of the file (default: recognised by its beginning)",
                  {.type = "FORMAT", .words = std::move(names)});
 }
 
@@ -61,7 +62,7 @@ void add_cluster_option(Command& command, WorkloadOptions& options) {
 }
 
 void add_seed_option(Command& command, WorkloadOptions& options) {
-  command.option("--seed", &options.seed, "of everything drawn at random (default 1)",
+  command.option("--seed", &options.seed, "the seed of everything drawn at random (default 1)",
                  {.type = "NUMBER", .range = Range{0, std::numeric_limits<std::uint64_t>::max()}});
 }
 

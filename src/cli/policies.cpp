@@ -23,7 +23,7 @@ std::string describe_params(const std::vector<ParamSpec>& params, std::string_vi
 std::string list_all() {
   std::string text = "Presets (--policy NAME):\n";
   for (const Preset& preset : presets())
-    text += fmt::format("  {:<12} {}\n", preset.name, preset.summary);
+    text += fmt::format("  {:<19} {}\n", preset.name, preset.summary);
   text +=
       "\nStages (--policy \"order=... place=...\"; the first of each is taken when none is "
       "named):\n";
@@ -34,7 +34,7 @@ std::string list_all() {
       text += describe_params(member.params, stage.name);
     }
   }
-  return text + "\nNext: trainyard policies NAME tells more of one.\n";
+  return text + "\nNext: trainyard policies NAME tells more about one.\n";
 }
 
 std::string describe_member(const StageInfo& stage, const MemberInfo& member) {
@@ -81,7 +81,7 @@ Expected<void> describe_one(const std::string& name) {
 void add_policies_command(Command& program) {
   const auto name = std::make_shared<std::string>();
   Command& command = program.add(
-      "policies", "Lists policies, stages and their parameters, with where they are from.",
+      "policies", "Lists policies, stages and their parameters, and says where they come from.",
       "trainyard policies\ntrainyard policies tiresias\ntrainyard policies order=las");
   command.option("name", name.get(), "a preset, a stage member, or stage=member");
   command.action = [name]() -> Expected<void> {

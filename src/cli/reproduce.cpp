@@ -82,9 +82,10 @@ Expected<void> show(const Findings& findings, const ReproduceOptions& options) {
   const std::array outputs{options.report, options.markdown, options.json};
   if (std::ranges::find(outputs, "-") != outputs.end()) return {};
   const std::string& page = options.report.empty() ? options.markdown : options.report;
-  return print(fmt::format("{}\nsweeps, assumptions and discussion: {}\n",
-                           to_terminal_text(findings, ::isatty(STDOUT_FILENO) == 1),
-                           page.empty() ? "--report FILE.html or --markdown FILE.md" : page));
+  return print(
+      fmt::format("{}\nThe sweeps, the assumptions and a discussion are in {}.\n",
+                  to_terminal_text(findings, ::isatty(STDOUT_FILENO) == 1),
+                  page.empty() ? "what --report FILE.html or --markdown FILE.md writes" : page));
 }
 
 Expected<void> reproduce(const ReproduceOptions& options) {
@@ -116,9 +117,11 @@ void add_reproduce_command(Command& program) {
   command.option("study", &options->name, "which study", {.words = study_names()});
   command.flag("--quick", &options->plan.quick,
                "fewer jobs and seeds, the same claims; within a minute");
-  command.option("--seeds", &options->plan.seeds, "how many, from 1 on (default: the study's)",
+  command.option("--seeds", &options->plan.seeds,
+                 "how many seeds to run, from 1 on (default: as the study says)",
                  {.type = "NUMBER", .range = Range{1, 10'000}});
-  command.option("--threads", &options->threads, "runs at once (default: one a core)",
+  command.option("--threads", &options->threads,
+                 "how many runs go on at once (default: one for each core)",
                  {.type = "NUMBER", .range = Range{1, 1'024}});
   command.option("--json", &options->json, "claims and tables as JSON; - is standard output",
                  {.type = "FILE|-"});

@@ -183,9 +183,11 @@ void add_sim_command(Command& program) {
   add_models_option(command, *options);
   command.option("--json", &options->json, "the figures as JSON; - is standard output",
                  {.type = "FILE|-"});
-  command.option("--jobs-csv", &options->jobs_csv, "what became of each job", {.type = "FILE"});
+  command.option("--jobs-csv", &options->jobs_csv, "a CSV file with a line for each job",
+                 {.type = "FILE"});
   command.option("--timeline", &options->timeline,
-                 "a row a GPU, in the Chrome trace format; open it in Perfetto", {.type = "FILE"});
+                 "a row for each GPU in the Chrome trace format, which Perfetto opens",
+                 {.type = "FILE"});
   command.option("--queue-at", &options->queue_at,
                  "stop at this time and tell which jobs wait, and why", {.type = "TIME"});
   command.action = [options] { return sim(*options); };

@@ -128,7 +128,7 @@ std::string generator_help() {
 }
 
 void add_output_option(Command& command, ConvertOptions& options) {
-  command.option("-o,--output", &options.output, "where to (default: standard output)",
+  command.option("-o,--output", &options.output, "the file to write (default: standard output)",
                  {.type = "FILE"});
 }
 
@@ -143,7 +143,7 @@ void add_info(Command& parent) {
   command.option("--against", &options->against,
                  "print Kolmogorov-Smirnov distances from this workload instead",
                  {.type = "FILE|GENERATOR"});
-  command.flag("--json", &options->json, "for programs");
+  command.flag("--json", &options->json, "print JSON, for programs");
   command.flag("--plain", &options->plain, "bars of #, also where UTF-8 would show");
   command.action = [options] { return info(*options); };
 }

@@ -145,14 +145,13 @@ std::vector<std::string> discussion(const Findings& findings) {
       "however short; least attained service, which Tiresias orders by, is close to the best that "
       "can be done for the mean without knowing run times. How the published comparison came to "
       "its 83% we do not know; its baseline may wait for consolidation with every job and let "
-      "nobody pass meanwhile, as fifo-consolidate does here.",
-      "The published tuner learns from the waits of those who got a close placement, and these are "
-      "at most as long as the timer was: that jobs which gave up would have been better off "
-      "waiting it cannot see, and a longer history (the sweep) does not help. On these workloads "
+      "no job pass meanwhile, as fifo-consolidate does here.",
+      "The published tuner learns from the waits of jobs that got a close placement, and these are "
+      "at most as long as the timer was. It cannot see that jobs which gave up would have been "
+      "better off waiting, and a longer history (the sweep) does not help. On these workloads "
       "jobs wait for days, so that fixed timers that never give up a close placement are better "
       "than tuned ones, by far when the network is slow. The learnt timers look at what a close "
-      "placement is worth to the job; they "
-      "were "
+      "placement is worth to the job; they were "
       "chosen among three ways to treat what is not known yet, by this study."};
 }
 

@@ -141,7 +141,7 @@ std::vector<std::string> discussion(const Findings& findings) {
   std::vector<std::string> paragraphs{
       "How much trial jobs can gain is bounded by how badly they fare under FIFO: with a p95 "
       "slowdown of x there, no policy can take more than 1 - 1/x off. That is decided by how short "
-      "the shortest jobs are, a lower bound that is not published: FIFO lets everybody wait about "
+      "the shortest jobs are, a lower bound that is not published: under FIFO all jobs wait about "
       "equally long, and only jobs of less than a minute are slowed down fortyfold by it. So the "
       "first claim holds for jobs from 10 s on, and not for jobs that all last a minute or more, "
       "although FitGpp's own p95 is hardly different.",
@@ -150,16 +150,15 @@ std::vector<std::string> discussion(const Findings& findings) {
       "FIFO: a policy with a little more throughput works off the backlog over the length of the "
       "trace, and batch jobs then wait less than under FIFO. That is why longer traces (the full "
       "run) show more of it than short ones (the quick run), and why lrtp and rand, which lose "
-      "more "
-      "time to pauses, end on the other side. Where trial jobs are much smaller than batch jobs, "
-      "or "
-      "demands vary little, there are fewer holes to gain, and the increase comes close to what "
+      "more time to pauses, end on the other side. Where trial jobs are much smaller than batch "
+      "jobs, or demands vary little, there are fewer holes to gain, and the increase comes close "
+      "to what "
       "the paper reports.",
       "Of the choices that the descriptions leave open, none moves a claim: where a paused job "
-      "re-enters, whether P binds the fallback, and over whom scores are normalised change the "
+      "re-enters, whether P binds the fallback, and over which jobs scores are normalised change "
+      "the "
       "figures by less than their intervals. The fallback is hardly ever needed: a job of one "
-      "worker "
-      "nearly always finds one victim that will do."};
+      "worker nearly always finds one job whose pause suffices."};
   for (std::size_t i = 0; i < findings.claims.size(); ++i)
     paragraphs.push_back(fmt::format("{} does not hold in the sweeps at: {}.",
                                      findings.claims[i].claim.id, misses(findings, i)));
@@ -192,10 +191,9 @@ Study fitgpp_study() {
       "Slowdown is completion time over run time: waiting includes the time after a pause, and the "
       "grace period in which a job makes no progress. What is ours and not the paper's is switched "
       "off: a least run time before a pause, and the limit on what a user's trial jobs take. "
-      "Nobody "
-      "is paused in vain: a victim is known to suffice, and one that need not leave is spared, "
-      "also "
-      "under rand and lrtp; the fallback's literal rule is in its sweep."};
+      "No job is paused in vain, also under rand and lrtp: the jobs that are paused are known to "
+      "suffice, and one that need not leave stays. The sweep of the fallback has its literal "
+      "rule."};
   study.full = {65'536, 8};
   study.quick = {8'192, 3};
   study.base = base_condition();

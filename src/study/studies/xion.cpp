@@ -151,8 +151,9 @@ std::string where(const Findings& findings, std::size_t measure, double at_least
 std::vector<std::string> discussion(const Findings& findings) {
   return {
       "The jobs of the trace run for hours and the longest for weeks, so that even ten times the "
-      "published constants are little beside them: nobody's pauses cost much. What decides is the "
-      "long tail. Under FIFO a few jobs of weeks, and gangs that block the queue, let everybody "
+      "published constants are little beside them: no policy's pauses cost much. What decides is "
+      "the "
+      "long tail. Under FIFO a few jobs of weeks, and gangs that block the queue, let all others "
       "wait; SRTF pauses them, and no cost of pauses makes up for not doing so. Xion does most of "
       "what SRTF does there with about a third of the pauses.",
       fmt::format("Without the tail, and where a pause takes a good part of a job's length, the "
@@ -216,7 +217,7 @@ Study xion_study() {
       "with seeds that are among those here. Its figures are therefore not those of a rule chosen "
       "beforehand; it has no constant that was fitted.",
       "Estimates are exact in the base condition. Blind SRTF and Xion both leave a job alone in "
-      "its first minute after loading; nobody's wait is bounded."};
+      "its first minute after loading; no wait is bounded."};
   study.full = {10'000, 8};
   study.quick = {1'000, 2};
   study.base = base_condition();
