@@ -97,13 +97,16 @@ void Yardmaster::wait_for_the_machine(JobRecord& job, const std::string& why) {
   note(job, "lost", details_of(job.runs, job.reason));
 }
 
-/// What its user declared, and a last resort for those who ignore it. Who has used up its time, or
-/// is ended by an operator, gets no more grace than they are used to.
+/// What its user declared, and a last resort for jobs that ignore it. A job that has used up its
+/// time, or that an operator ends, gets no more grace than is usual; and one that was asked before
+/// its limit is not asked again when it reaches it.
 void Yardmaster::stop_run(const JobRecord& job) {
   constexpr Duration kForcedGrace = seconds(30);
   const bool forced = job.stopping && job.forced;
   const Duration grace = forced ? std::min(job.spec.grace, kForcedGrace) : job.spec.grace;
-  (void)engine_.stop({job.run(), job.spec.signal, grace, options_.kill_wait});
+  const bool was_asked = job.stopping && job.out_of_time && asked_after(job.spec).us > 0;
+  const StopSignal signal = was_asked ? StopSignal{} : job.spec.signal;
+  (void)engine_.stop({job.run(), signal, grace, options_.kill_wait});
 }
 
 /// It was told to end, and that is on disk.
@@ -156,6 +159,8 @@ void Yardmaster::hear_end(JobRecord& job, const RunReport& report) {
   if (job.left_behind) return hear_end_left_behind(job, report);
   if (!holds_gpus(job.phase())) return;
   if (exited) hear_started(job);
+  if (job.stopping && job.out_of_time && exited && report.asked_requeue)
+    job.stopping = job.out_of_time = job.forced = false;
   if (job.stopping)
     return end(job, job.out_of_time ? EventKind::crashed : EventKind::cancelled, job.reason);
   if (report.kind == RunReport::Kind::refused) return end(job, EventKind::crashed, report.why);
@@ -205,6 +210,11 @@ void Yardmaster::come_back(JobRecord& job, EventKind kind, const std::string& wh
   if (job.quick_returns > kMostQuickReturns)
     return end(job, EventKind::crashed,
                fmt::format("came back {} times within seconds: {}", job.quick_returns, why));
+  if (kind == EventKind::returned) {
+    job.done_when_returned = yard_.ran(job.number, now());
+    job.reason.clear();
+    yard_.learn(job, now());
+  }
   (void)tell(kind, job);
   if (quick && kind == EventKind::lost) no_decision_before_ = now() + kAfterFailedStart;
   note(job, kind == EventKind::lost ? "lost" : "returned", details_of(job.runs, why));
@@ -278,10 +288,15 @@ void Yardmaster::release(JobRecord& job) {
   decide_ = true;
 }
 
+Time Yardmaster::limit_of(const JobRecord& job) const {
+  if (job.spec.time.us == 0 || job.stopping || job.phase() != Phase::running) return Time::never();
+  return job.life.state.since + job.spec.time;
+}
+
 void Yardmaster::end_those_out_of_time() {
   for (const JobNumber number : holding_) {
     JobRecord& job = jobs_.at(number);
-    if (job.spec.time.us == 0 || job.stopping || yard_.ran(number, now()) < job.spec.time) continue;
+    if (limit_of(job) > now()) continue;
     job.stopping = job.forced = job.out_of_time = true;
     job.reason = fmt::format("time limit of {}", format(job.spec.time));
     note(job, "stopping", json{{"reason", job.reason}}.dump());

@@ -96,6 +96,7 @@ void read_life(const json& j, JobRecord& job) {
     job.life.yielded_to.push_back(JobId{other.get<std::uint32_t>()});
   job.eligible = Time{j.at("eligible")};
   job.runs = j.at("runs"), job.restarts = j.at("restarts");
+  job.done_when_returned = Duration{j.value("done_when_returned", std::int64_t{0})};
   job.has_started = j.at("has_started");
   job.left_behind = j.at("left_behind"), job.was_leaving = j.at("was_leaving");
   job.stopping = j.at("stopping"), job.out_of_time = j.at("out_of_time");
@@ -150,6 +151,7 @@ std::string life_to_json(const JobRecord& job) {
   if (job.life.unsaved.us != 0) j["unsaved"] = job.life.unsaved.us;
   for (const JobId other : job.life.yielded_to) j["yielded_to"].push_back(index(other));
   if (job.task.array != 0) j["task"] = to_json(job.task);
+  if (job.done_when_returned.us != 0) j["done_when_returned"] = job.done_when_returned.us;
   if (job.exit_status) j["exit_status"] = *job.exit_status;
   if (!job.curve.points().empty()) j["curve"] = curve_to_json(job.curve);
   if (job.pause_took) j["pause_took"] = job.pause_took->us;

@@ -34,6 +34,7 @@ struct JobRecord {
 
   std::uint32_t runs = 0;           // how often it was to be started: its last run's number
   std::uint32_t restarts = 0;       // how often it has come back after having run
+  Duration done_when_returned;      // work, when it last asked to be run again by itself
   bool has_started = false;         // its present run
   bool left_behind = false;         // held until its last run has ended: the machine is another now
   bool was_leaving = false;         // ... which it had been told to

@@ -133,6 +133,11 @@ Expected<void> read_script(const json& value, JobSpec& spec) {
   return {};
 }
 
+Expected<bool> read_bool(const json& value) {
+  if (!value.is_boolean()) return fail("{} is neither true nor false", shown(value));
+  return value.get<bool>();
+}
+
 Expected<void> read_class(const json& value, JobSpec& spec) {
   for (const JobClass known : {JobClass::trial, JobClass::batch})
     if (value == name(known)) return spec.job_class = known, Expected<void>{};
@@ -220,6 +225,9 @@ constexpr std::array kFields{
     Field{"open_mode", read_open_mode},
     Field{"environment", read_environment},
     Field{"class", read_class},
+    Field{"runs_once", [](const json& v, JobSpec& s) { return keep(read_bool(v), s.runs_once); }},
+    Field{"gpus_per_task",
+          [](const json& v, JobSpec& s) { return keep(read_bool(v), s.gpus_per_task); }},
     Field{"workers", [](const json& v,
                         JobSpec& s) { return keep(read_whole(v, 1, kMostWorkers), s.workers); }},
     Field{"gpus", [](const json& v,
@@ -281,6 +289,9 @@ Expected<JobSpec> job_spec_from_json(const json& value) {
     if (auto ok = set_job_field(spec, name, content); !ok) return tl::make_unexpected(ok.error());
   if (spec.script.empty() && (spec.command.empty() || spec.command[0].empty()))
     return fail("nothing to run: give `command`, or a `script`");
+  if (spec.runs_once && spec.script.empty()) return fail("runs_once: only a `script` can");
+  if (spec.gpus_per_task && !spec.runs_once)
+    return fail("gpus_per_task: only of a script that `runs_once`");
   if (!value.contains("name")) spec.name = default_name(spec);
   return spec;
 }
@@ -307,6 +318,8 @@ json to_json(const JobSpec& spec) {
              {"model", spec.model},
              {"after", spec.after}};
   if (!spec.script.empty()) value["script"] = spec.script;
+  if (spec.runs_once) value["runs_once"] = true;
+  if (spec.gpus_per_task) value["gpus_per_task"] = true;
   if (spec.signal.number != 0) value["signal"] = format(spec.signal);
   if (!spec.output.empty()) value["output"] = spec.output;
   if (!spec.error.empty()) value["error"] = spec.error;
@@ -317,12 +330,28 @@ json to_json(const JobSpec& spec) {
   return value;
 }
 
+Duration asked_after(const JobSpec& spec) {
+  constexpr Duration kUsualAhead = seconds(60);
+  if (spec.signal.number == 0) return {};
+  const Duration ahead = spec.signal.ahead.us > 0 ? spec.signal.ahead : kUsualAhead;
+  return std::max(spec.time - ahead, Duration{});
+}
+
 std::vector<std::string> warnings(const JobSpec& spec) {
   std::vector<std::string> found;
   if (spec.grace < spec.signal.ahead)
     found.push_back(fmt::format(
         "a grace of {} is shorter than the {} of {}: the job may be ended before it has saved",
         format(spec.grace), format(spec.signal.ahead), format(spec.signal)));
+  if (spec.signal.ahead.us > 0 && spec.time.us > 0 && asked_after(spec).us == 0)
+    found.push_back(
+        fmt::format("{} cannot come {} before a limit of {}: it comes when the limit is reached",
+                    format(spec.signal), format(spec.signal.ahead), format(spec.time)));
+  if (spec.runs_once && spec.workers > 1 && spec.script.find("srun") == std::string::npos)
+    found.push_back(fmt::format(
+        "a script with #SBATCH lines runs once, and this one has no srun to start its {} tasks; "
+        "with #TRAINYARD lines alone every worker runs the script",
+        spec.workers));
   if (spec.grace.us == 0 && spec.signal.number != 0)
     found.push_back(
         fmt::format("with a grace of 0 there is no time to act on {}", format(spec.signal)));

@@ -1,7 +1,8 @@
 // What a user submits: what to run, and what it needs. As JSON on the wire and in the journal.
 //
 // A job is a gang of `workers` equal processes. Each runs `command`, or `script` with `command` as
-// its arguments; one that is paused runs again later, with the same checkpoint directory.
+// its arguments; one that is paused runs again later, with the same checkpoint directory. As
+// under Slurm, a script may also run once, with the GPUs of all, and start the workers with `srun`.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ using JobNumber = std::int64_t;
 struct StopSignal {
   int number = 0;            // 0: none was declared, SIGTERM does
   bool leader_only = false;  // "B:": to the worker's first process, not to its whole group
-  Duration ahead;            // "@90": how long the job was written to need; warns, nothing else
+  Duration ahead;            // "@90": so long before the time limit it comes; 0: not said
 
   bool operator==(const StopSignal&) const = default;
 };
@@ -50,11 +51,13 @@ struct JobSpec {
   std::map<std::string, std::string> environment;
 
   JobClass job_class = JobClass::batch;
+  bool runs_once = false;      // the script; it starts the workers with srun
+  bool gpus_per_task = false;  // ... of which each then sees its own GPUs, not all of them
   std::int32_t workers = 1;
   Resources per_worker{.gpus = 1};  // CPUs or memory of 0: the machine's part for its GPUs
   bool exclusive = false;           // the whole machine, shared evenly by the workers
   std::string constraint;           // features that the machine must have; see constraint.h
-  Duration time;                    // what it may run in all, and is expected to; 0: no limit
+  Duration time;                    // what each run may take, and all are expected to; 0: no limit
   Duration grace = seconds(30);     // from being asked to save to SIGTERM; see the stop sequence
   StopSignal signal;
   std::string model;             // of neural network; empty: not known
@@ -62,6 +65,8 @@ struct JobSpec {
   std::string array;             // tasks to make of it, "0-9%2" (job_array.h); empty: one job
 
   bool operator==(const JobSpec&) const = default;
+  /// How many processes the engine starts.
+  [[nodiscard]] std::int32_t processes() const { return runs_once ? 1 : workers; }
 };
 
 /// Refuses what no daemon could run: names what is wrong, field by field.
@@ -70,6 +75,11 @@ Expected<JobSpec> job_spec_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const JobSpec& spec);
 /// One field of it, as in JSON, in place of what stood there: for those who read it from elsewhere.
 Expected<void> set_job_field(JobSpec& spec, std::string_view field, const nlohmann::json& value);
+
+/// How long after the start of a run its declared signal comes by itself: `ahead` of the time
+/// limit, or 60 s where that was not said, as sbatch has it. 0: never, as the limit is no longer
+/// than that.
+Duration asked_after(const JobSpec& spec);
 
 /// What is allowed but probably not meant ("a grace of 30s is shorter than the 90s of USR1@90").
 std::vector<std::string> warnings(const JobSpec& spec);

@@ -241,6 +241,47 @@ TEST(StopSignal, WhatIsNoneIsRefused) {
   EXPECT_THAT(parse_stop_signal("KILL").error().message, HasSubstr("no program can act on"));
 }
 
+TEST(JobSpec, ItsSignalComesAheadOfItsLimit) {
+  JobSpec spec;
+  spec.time = hours(1);
+  EXPECT_EQ(asked_after(spec), Duration{}) << "none was declared";
+  spec.signal = *parse_stop_signal("USR1@90");
+  EXPECT_EQ(asked_after(spec), hours(1) - seconds(90));
+  spec.signal = *parse_stop_signal("B:USR1");
+  EXPECT_EQ(asked_after(spec), minutes(59)) << "60 s, as sbatch has it";
+  spec.time = {};
+  EXPECT_EQ(asked_after(spec), Duration{}) << "there is no limit";
+  spec.time = seconds(90);
+  spec.signal = *parse_stop_signal("USR1@90");
+  spec.grace = seconds(90);
+  EXPECT_EQ(asked_after(spec), Duration{});
+  EXPECT_THAT(warnings(spec),
+              ElementsAre(HasSubstr("cannot come 1m 30s before a limit of 1m 30s")));
+}
+
+TEST(JobSpec, OnlyAScriptRunsOnce) {
+  EXPECT_FALSE(parse_job_spec(R"({"command": ["true"], "runs_once": true})"));
+  EXPECT_FALSE(parse_job_spec(R"({"script": "#!/bin/sh", "gpus_per_task": true})"));
+  EXPECT_FALSE(parse_job_spec(R"({"script": "#!/bin/sh", "runs_once": 1})"));
+  const auto spec =
+      parse_job_spec(R"({"script": "#!/bin/sh", "runs_once": true, "gpus_per_task": true})");
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_TRUE(spec->runs_once && spec->gpus_per_task);
+  EXPECT_EQ(*parse_job_spec(to_json(*spec).dump()), *spec);
+}
+
+TEST(JobSpec, WarnsOfAScriptThatStartsNoTasks) {
+  JobSpec spec;
+  spec.runs_once = true;
+  spec.workers = 4;
+  spec.script = "#!/bin/bash\nsrun python3 train.py\n";
+  EXPECT_THAT(warnings(spec), IsEmpty());
+  spec.script = "#!/bin/bash\npython3 train.py\n";
+  EXPECT_THAT(warnings(spec), ElementsAre(HasSubstr("no srun to start its 4 tasks")));
+  spec.workers = 1;
+  EXPECT_THAT(warnings(spec), IsEmpty());
+}
+
 TEST(JobSpec, WarnsOfAGraceThatIsTooShortForTheSignal) {
   JobSpec spec;
   spec.signal = *parse_stop_signal("USR1@90");

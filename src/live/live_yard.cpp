@@ -14,6 +14,13 @@ namespace {
 constexpr Duration kUsualTime = hours(1);
 constexpr std::uint64_t kSeed = 1;
 
+/// `--time` is the limit of one run, and what a job is expected to take in all. One that asks to be
+/// run again, as scripts do that save before the limit, is expected to need as much once more.
+Duration expected_work(const JobRecord& record) {
+  const Duration time = record.spec.time.us > 0 ? record.spec.time : kUsualTime;
+  return record.done_when_returned + time;
+}
+
 Duration in_seconds(double s) {
   return duration_from_seconds(s).value_or(Duration{});
 }
@@ -81,7 +88,7 @@ Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   const JobSpec& spec = record.spec;
   Job job;
   job.submit = eligible;
-  job.duration = job.estimate = spec.time.us > 0 ? spec.time : kUsualTime;
+  job.duration = job.estimate = expected_work(record);
   job.grace = spec.grace;
   if (record.pause_took) job.declared_pause = *record.pause_took;
   job.per_worker = demand(spec);
@@ -135,6 +142,7 @@ void LiveYard::learn(const JobRecord& record, Time now) {
   if (found == ids_.end()) return;
   Job& job = workload_.jobs[index(found->second)];
   if (record.pause_took) job.declared_pause = *record.pause_took;
+  job.estimate = expected_work(record);
   if (!record.progress) return;
   const JobProgress& progress = *record.progress;
   if (progress.save_s) job.save = in_seconds(*progress.save_s);

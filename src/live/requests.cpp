@@ -23,6 +23,11 @@ bool may_handle(const Identity& who, const Identity& owner) {
          (who.role == Role::user && who.uid == owner.uid && who.user == owner.user);
 }
 
+/// For good: a job that has used up its time may still ask to be run again.
+bool is_ending(const JobRecord& job) {
+  return job.has_ended() || (job.stopping && !job.out_of_time);
+}
+
 Answer<void> only_operators(const Identity& who, const char* what) {
   if (who.role == Role::operator_) return {};
   return refuse(Refusal::Kind::forbidden, "only an operator may {}", what);
@@ -140,9 +145,10 @@ Answer<void> Yardmaster::cancel(const Identity& who, const std::vector<JobNumber
       if (found == jobs_.end()) continue;
       if (!may_handle(who, found->second.owner))
         return refuse(Refusal::Kind::not_found, "there is no job {} of yours", number);
-      if (found->second.stopping || found->second.has_ended()) continue;
+      if (is_ending(found->second)) continue;
       JobRecord& job = jobs->emplace_back(found->second);
       job.stopping = true;
+      job.out_of_time = false;
       job.reason = fmt::format("cancelled by {}", who.user);
       job.forced = who.uid != job.owner.uid;
     }
@@ -159,8 +165,9 @@ Answer<void> Yardmaster::cancel(const Identity& who, const std::vector<JobNumber
     std::vector<JobRecord*> told;
     for (const JobRecord& job : *jobs) {
       JobRecord* now = known(job.number);
-      if (now == nullptr || now->has_ended() || now->stopping) continue;
+      if (now == nullptr || is_ending(*now)) continue;
       now->stopping = true;
+      now->out_of_time = false;
       now->reason = job.reason;
       now->forced = job.forced;
       told.push_back(now);

@@ -88,8 +88,10 @@ constexpr std::array kTaken{
           "a file below `--chdir`, with %j, %A, %a, %x, %u, %N, %n, %t and %%; without it, the "
           "output is kept for `trainyard logs`"),
     taken("--requeue", 0, kNone, set_nothing, "as without it: a paused job runs again"),
-    taken("--signal", 0, kRequired, set_signal, "`[B:]SIGNAL[@SECONDS]`: asks the job to save"),
-    taken("--time", 't', kRequired, set_time, "what the job may run in all"),
+    taken("--signal", 0, kRequired, set_signal,
+          "`[B:]SIGNAL[@SECONDS]`: asks the job to save, so long before the limit and when it is "
+          "to make room"),
+    taken("--time", 't', kRequired, set_time, "what each run of the job may take"),
 };
 
 constexpr std::array kIgnored{

@@ -109,7 +109,13 @@ class HandEngine : public Engine {
     launches_[launch.id].spec = nullptr;
     return {};
   }
-  Expected<void> stop(const Stop& stop) override { return write("stop", stop.id); }
+  Expected<void> stop(const Stop& stop) override {
+    {
+      const std::lock_guard lock(mutex_);
+      stops_.insert_or_assign(stop.id, stop);
+    }
+    return write("stop", stop.id);
+  }
   Expected<void> adopt(RunId id) override { return write("adopt", id); }
   void forget(RunId id) override { (void)write("forget", id); }
   void erase(JobNumber job, std::uint32_t runs) override { (void)write("erase", {job, runs}); }
@@ -153,6 +159,11 @@ class HandEngine : public Engine {
     const std::lock_guard lock(mutex_);
     return launches_.at(id);
   }
+  /// The last order to stop it.
+  [[nodiscard]] Stop last_stop(RunId id) const {
+    const std::lock_guard lock(mutex_);
+    return stops_.at(id);
+  }
   void refuse_starts(const std::string& why) {
     const std::lock_guard lock(mutex_);
     refusal_ = why;
@@ -170,6 +181,7 @@ class HandEngine : public Engine {
   mutable std::mutex mutex_;
   std::vector<std::string> log_;
   std::map<RunId, Launch> launches_;
+  std::map<RunId, Stop> stops_;
   std::vector<RunReport> reports_;
   std::string refusal_;
 };

@@ -141,10 +141,10 @@ Answer<Service::LogPage> Yardmaster::logs(const Identity& who, JobNumber number,
   constexpr std::size_t kAtOnce = 256 * 1024;
   const auto job = visible(who, number);
   if (!job) return tl::make_unexpected(job.error());
-  if (worker < 0 || worker >= job->spec.workers)
+  if (worker < 0 || worker >= job->spec.processes())
     return tl::make_unexpected(Refusal{
         Refusal::Kind::invalid,
-        fmt::format("worker {} is none of the job's 0 to {}", worker, job->spec.workers - 1)});
+        fmt::format("worker {} is none of the job's 0 to {}", worker, job->spec.processes() - 1)});
   if (!job->spec.output.empty())
     return tl::make_unexpected(
         Refusal{Refusal::Kind::conflict,

@@ -219,11 +219,7 @@ Time Yardmaster::next_deadline() const {
   Time next = std::max(policy_wake_, no_decision_before_);
   if (decide_) next = std::min(next, no_decision_before_);
   next = std::min(next, next_compaction_);
-  for (const JobNumber number : holding_) {
-    const JobRecord& job = jobs_.at(number);
-    if (job.spec.time.us > 0 && !job.stopping)
-      next = std::min(next, now() + (job.spec.time - yard_.ran(number, now())));
-  }
+  for (const JobNumber number : holding_) next = std::min(next, limit_of(jobs_.at(number)));
   return next;
 }
 

@@ -131,6 +131,8 @@ class Yardmaster final : public Service {
   void carry_out(const LiveYard::Order& order);
   void launch(JobRecord& job);
   void wait_for_the_machine(JobRecord& job, const std::string& why);
+  /// When its present run reaches its limit; never: it has none, or is on its way out.
+  [[nodiscard]] Time limit_of(const JobRecord& job) const;
   void end_those_out_of_time();
   void compact();
   [[nodiscard]] LiveEvent event_of(const JobRecord& job, std::string kind, std::string details);

@@ -70,6 +70,14 @@ class YardmasterTest : public testing::Test {
     ASSERT_TRUE(becomes(job, "running"));
   }
 
+  /// It ran `scontrol requeue` and ended.
+  static RunReport asks_again(RunId id) {
+    RunReport report;
+    report.kind = Kind::exited, report.id = id, report.asked_requeue = true;
+    report.at = Time::never();
+    return report;
+  }
+
   TemporaryDirectory directory;
   HandSystem system;
   std::unique_ptr<HandEngine> engine;

@@ -162,6 +162,86 @@ TEST_F(YardmasterTest, ItsTimeIsALimit) {
   EXPECT_EQ(record(job).reason, "time limit of 10m");
 }
 
+/// As in Slurm: a job that saves before its limit and asks to be run again has a new one.
+TEST_F(YardmasterTest, TheLimitIsThatOfEachRun) {
+  JobSpec limited = spec();
+  limited.time = minutes(10);
+  const JobNumber job = submit(limited);
+  for (std::uint32_t number = 1; number <= 3; ++number) {
+    run(job, number);
+    system.pass(minutes(9));
+    nudge();
+    EXPECT_FALSE(engine->was_told(fmt::format("stop {}.{}", job, number)));
+    engine->report(asks_again({job, number}));
+  }
+  run(job, 4);
+  system.pass(minutes(11));
+  nudge();
+  EXPECT_TRUE(told("stop 1.4"));
+}
+
+TEST_F(YardmasterTest, AJobThatAskedToRunAgainIsExpectedToTakeAsLongOnceMore) {
+  JobSpec limited = spec(4);
+  limited.time = minutes(10);
+  const JobNumber job = submit(limited);
+  run(job);
+  system.pass(minutes(9));
+  engine->report(asks_again({job, 1}));
+  run(job, 2);
+  const JobNumber waiting = submit(spec(4));
+  const auto expected_wait = [&] {
+    const auto start = master->why(kAda, waiting)->reason.expected_start;
+    return start ? (*start - record(waiting).submitted).seconds() : -1;
+  };
+  EXPECT_NEAR(expected_wait(), 600, 60);
+  begin();
+  EXPECT_NEAR(expected_wait(), 600, 60) << "also after a restart of the daemon";
+}
+
+TEST_F(YardmasterTest, WhatAsksToRunAgainAtItsLimitIsBelieved) {
+  JobSpec limited = spec();
+  limited.time = minutes(10);
+  const JobNumber job = submit(limited);
+  run(job);
+  system.pass(minutes(11));
+  nudge();
+  ASSERT_TRUE(told("stop 1.1"));
+  engine->report(asks_again({job, 1}));
+  run(job, 2);
+  EXPECT_EQ(record(job).reason, "");
+  system.pass(minutes(9));
+  nudge();
+  EXPECT_FALSE(engine->was_told("stop 1.2"));
+  // But not when it was cancelled meanwhile.
+  system.pass(minutes(2));
+  nudge();
+  ASSERT_TRUE(told("stop 1.2"));
+  ASSERT_TRUE(master->cancel(kAda, {job}));
+  engine->report(asks_again({job, 2}));
+  ASSERT_TRUE(becomes(job, "cancelled"));
+  EXPECT_EQ(record(job).reason, "cancelled by ada");
+}
+
+/// The supervisor sends the signal ahead of the limit; at the limit only SIGTERM is left.
+TEST_F(YardmasterTest, WhatWasAskedBeforeItsLimitIsNotAskedAgainAtIt) {
+  JobSpec limited = spec();
+  limited.time = minutes(10);
+  limited.grace = minutes(2);
+  limited.signal = *parse_stop_signal("USR1@90");
+  const JobNumber long_enough = submit(limited);
+  limited.time = minutes(1);
+  const JobNumber too_short = submit(limited);
+  run(long_enough);
+  run(too_short);
+  system.pass(minutes(11));
+  nudge();
+  ASSERT_TRUE(told("stop 1.1"));
+  ASSERT_TRUE(told("stop 2.1"));
+  EXPECT_EQ(engine->last_stop({long_enough, 1}).signal.number, 0);
+  EXPECT_EQ(engine->last_stop({too_short, 1}).signal.number, SIGUSR1);
+  EXPECT_EQ(engine->last_stop({too_short, 1}).grace, seconds(30));
+}
+
 TEST_F(YardmasterTest, WhatNoMachineCouldRunIsRefused) {
   const auto refused = master->submit(kAda, spec(5));
   ASSERT_FALSE(refused);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <sstream>
 
 #include "live/supervisor/files.h"
@@ -194,7 +195,7 @@ void RunCgroup::kill() const {
     const std::vector<pid_t> pids = members();
     return std::binary_search(pids.begin(), pids.end(), pid);
   };
-  for (const pid_t pid : members()) kill_if(pid, is_member);
+  for (const pid_t pid : members()) signal_if(pid, SIGKILL, is_member);
 }
 
 bool RunCgroup::ran_out_of_memory() const {

@@ -83,10 +83,9 @@ std::vector<pid_t> processes_with_environment(const std::vector<std::string>& va
   return found;
 }
 
-void kill_if(pid_t pid, const std::function<bool(pid_t)>& is_meant) {
+void signal_if(pid_t pid, int number, const std::function<bool(pid_t)>& is_meant) {
   const Descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (process && is_meant(pid))
-    ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+  if (process && is_meant(pid)) ::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
 }
 
 }  // namespace trainyard

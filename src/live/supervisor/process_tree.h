@@ -20,7 +20,7 @@ bool is_descendant(pid_t pid, pid_t root);
 std::vector<pid_t> processes_with_environment(const std::vector<std::string>& variables);
 bool has_environment(pid_t pid, const std::vector<std::string>& variables);
 
-/// SIGKILL, if it still is what `is_meant` says.
-void kill_if(pid_t pid, const std::function<bool(pid_t)>& is_meant);
+/// If it still is what `is_meant` says.
+void signal_if(pid_t pid, int number, const std::function<bool(pid_t)>& is_meant);
 
 }  // namespace trainyard

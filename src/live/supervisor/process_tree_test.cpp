@@ -73,13 +73,13 @@ TEST(ProcessTree, FindsByWholeVariablesOnly) {
 
 TEST(ProcessTree, KillsOnlyWhatIsStillMeant) {
   const pid_t child = waiting_child("A=1");
-  kill_if(child, [](pid_t) { return false; });
+  signal_if(child, SIGKILL, [](pid_t) { return false; });
   EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0);
-  kill_if(child, [](pid_t) { return true; });
+  signal_if(child, SIGKILL, [](pid_t) { return true; });
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
-  kill_if(child, [](pid_t) { return true; });  // gone: nothing
+  signal_if(child, SIGKILL, [](pid_t) { return true; });  // gone: nothing
 }
 
 }  // namespace

@@ -67,6 +67,10 @@ RunPlan run_plan_from(const json& value) {
   plan.append = value.value("append", false);
   if (value.contains("task")) plan.task = array_task_from_json(value["task"]);
   plan.stop = stop_order_from(value.at("stop"));
+  // What a later version added may be missing: it may have to take up a run of the one before.
+  plan.runs_once = value.value("runs_once", false);
+  plan.gpus_per_task = value.value("gpus_per_task", false);
+  plan.ask_after.us = value.value("ask_after_us", std::int64_t{0});
   plan.cgroups = cgroup_places_from(value.at("cgroups"));
   get(value, "cgroup", plan.cgroup);
   return plan;
@@ -106,6 +110,8 @@ std::string to_json(const RunPlan& plan) {
                   {"shell", plan.shell},
                   {"command", plan.command},
                   {"has_script", plan.has_script},
+                  {"runs_once", plan.runs_once},
+                  {"gpus_per_task", plan.gpus_per_task},
                   {"directory", plan.directory},
                   {"output", plan.output},
                   {"error", plan.error},
@@ -118,6 +124,7 @@ std::string to_json(const RunPlan& plan) {
                   {"restarts", plan.restarts},
                   {"task", to_json(plan.task)},
                   {"stop", as_json(plan.stop)},
+                  {"ask_after_us", plan.ask_after.us},
                   {"cgroups", as_json(plan.cgroups)},
                   {"cgroup", plan.cgroup}});
 }

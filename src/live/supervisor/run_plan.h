@@ -11,7 +11,8 @@
 //              it exists
 //   exit.json  how it ended, when nothing of it is left
 //   out.W.N    what worker W wrote, see log_segments.h
-//   job/       the job's own: report.json, requeue
+//   job/       the job's own: report.json; requeue, if it is to be run again: empty, when it has
+//              ended by itself, else it is ended for that
 #pragma once
 
 #include <sys/types.h>
@@ -58,11 +59,15 @@ struct RunPlan {
   bool append = false;        // else the files begin anew
   std::map<std::string, std::string> environment;
 
+  bool runs_once = false;      // the script runs once, with all GPUs, and starts the workers
+  bool gpus_per_task = false;  // each of which then sees its own only
+
   Resources per_worker;
   std::vector<std::vector<std::int32_t>> gpus;  // by rank
   std::uint32_t restarts = 0;
   ArrayTask task;  // of an array, if it is
   StopOrder stop;  // what the job declared: how it is stopped if the file `stop` cannot be written
+  Duration ask_after;  // its signal comes so long after the start by itself; 0: only when stopped
   CgroupPlaces cgroups;
   std::string cgroup;  // the name of its group in each of them
 

@@ -21,13 +21,14 @@ TEST(RunPlan, IsReadAsItWasWritten) {
   plan.groups = {100, 27};
   plan.user = "ada", plan.home = "/home/ada", plan.shell = "/bin/zsh";
   plan.command = {"python3", "train.py", ""};
-  plan.has_script = true;
+  plan.has_script = plan.runs_once = plan.gpus_per_task = true;
   plan.directory = "/d";
   plan.environment = {{"A", "1"}, {"B", "ü"}};
   plan.per_worker = {1, 500, 64};
   plan.gpus = {{0, 1}, {}};
   plan.restarts = 2;
   plan.stop = {SIGUSR1, true, seconds(90), seconds(30)};
+  plan.ask_after = minutes(58);
   plan.cgroups = {"/u", "/c", "/m", "/p", false, true, true};
   plan.cgroup = "trainyard/x/1.3";
   const auto read = parse_run_plan(to_json(plan));

@@ -42,6 +42,34 @@ TEST(StopSequence, AsksThenTerminatesThenKills) {
   EXPECT_EQ(sequence.next(), Time::never());
 }
 
+TEST(StopSequence, AsksBeforeTheLimitAndNothingElseFollows) {
+  StopSequence sequence;
+  sequence.ask_at(asking(90, 30), at(10));
+  EXPECT_EQ(sequence.next(), at(10));
+  EXPECT_EQ(steps(sequence, 0, 300), (Steps{{10, Step::ask}}));
+  EXPECT_TRUE(sequence.has_asked());
+  EXPECT_FALSE(sequence.has_begun());
+  EXPECT_EQ(sequence.next(), Time::never());
+}
+
+TEST(StopSequence, OneThatWasAskedIsNotAskedAgainButHasItsGrace) {
+  StopSequence sequence;
+  sequence.ask_at(asking(90, 30), at(10));
+  EXPECT_EQ(steps(sequence, 0, 20), (Steps{{10, Step::ask}}));
+  sequence.order(asking(90, 30), at(20));
+  EXPECT_EQ(steps(sequence, 20, 300), (Steps{{110, Step::terminate}, {140, Step::kill}}));
+}
+
+TEST(StopSequence, AnOrderToStopTakesThePlaceOfTheQuestionBeforeTheLimit) {
+  StopSequence asks, terminates;
+  for (StopSequence* sequence : {&asks, &terminates}) sequence->ask_at(asking(90, 30), at(100));
+  asks.order(asking(5, 1), at(50));
+  EXPECT_EQ(steps(asks, 50, 300),
+            (Steps{{50, Step::ask}, {55, Step::terminate}, {56, Step::kill}}));
+  terminates.order(terminating(10), at(50));
+  EXPECT_EQ(steps(terminates, 50, 300), (Steps{{50, Step::terminate}, {60, Step::kill}}));
+}
+
 TEST(StopSequence, WithoutADeclaredSignalTheGraceFollowsTheTermination) {
   StopSequence sequence;
   sequence.order(terminating(10), at(5));

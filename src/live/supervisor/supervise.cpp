@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <set>
 
 #include "live/supervisor/process_tree.h"
 #include "live/supervisor/worker.h"
@@ -22,8 +24,10 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kGraceOfGang = seconds(5);
+constexpr Duration kGraceOfRequeue = seconds(30);  // as Slurm's KillWait
 constexpr Duration kKillAgain = microseconds(10'000), kKillAgainAtMost = seconds(1);
-constexpr std::uint64_t kSignals = ~std::uint64_t{0};  // among the events; others are ranks
+// Among the events; others are ranks.
+constexpr std::uint64_t kSignals = ~std::uint64_t{0}, kRequeue = kSignals - 1;
 constexpr std::size_t kReadBytes = 1 << 16;
 
 Time steady_now() {
@@ -65,6 +69,7 @@ void Supervisor::listen_to_signals() {
 RunEnd Supervisor::run(Descriptor started) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   listen_to_signals();
+  watch_for_requeue();
   cgroup_.make(plan_.per_worker * static_cast<std::int32_t>(plan_.gpus.size()));
   const auto ok = start_workers();
   if (ok) {
@@ -74,6 +79,7 @@ RunEnd Supervisor::run(Descriptor started) {
     killing_ = true;
   }
   started.reset();
+  if (plan_.ask_after.us > 0) stop_.ask_at(plan_.stop, steady_now() + plan_.ask_after);
   until_over();
   RunEnd end = end_of_run();
   cgroup_.remove();
@@ -87,7 +93,8 @@ Expected<void> Supervisor::start_workers() {
     on_signal();
     return stop_.has_begun();
   }};
-  for (std::size_t rank = 0; rank < plan_.gpus.size(); ++rank) {
+  const std::size_t count = plan_.runs_once ? 1 : plan_.gpus.size();
+  for (std::size_t rank = 0; rank < count; ++rank) {
     const auto number = static_cast<std::int32_t>(rank);
     auto process = start_worker(plan_, number, cgroup_, patience);
     if (!process && stop_.has_begun()) {
@@ -110,7 +117,7 @@ Expected<void> Supervisor::start_workers() {
 void Supervisor::until_over() {
   reap();
   while (children_left_) {
-    if (workers_left_ == 0 && !stop_.has_begun()) killing_ = true;
+    if (workers_left_ == 0 && !stop_.has_begun() && !died_of_asking_) killing_ = true;
     take_stop_steps();
     if (killing_) kill_all();
     wait_for_events();
@@ -132,6 +139,8 @@ void Supervisor::wait_for_events() {
   for (int i = 0; i < count; ++i) {
     if (events[i].data.u64 == kSignals)
       on_signal();
+    else if (events[i].data.u64 == kRequeue)
+      on_requeue();
     else
       pump(workers_[events[i].data.u64]);
   }
@@ -157,6 +166,27 @@ void Supervisor::read_stop_order() {
   const auto text = read_small_file(directory_ + "/stop");
   const auto order = text ? parse_stop_order(*text) : tl::make_unexpected(text.error());
   stop_.order(order.value_or(plan_.stop), steady_now());
+}
+
+/// The directory is the job's, which may fill it with anything: that something happened there is
+/// all that is believed, and one look is all that follows.
+void Supervisor::watch_for_requeue() {
+  requeue_ = Descriptor(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ::inotify_add_watch(requeue_.get(), (directory_ + "/job").c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = kRequeue}};
+  ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, requeue_.get(), &event);
+}
+
+void Supervisor::on_requeue() {
+  std::array<char, kReadBytes> notices;
+  std::ignore = ::read(requeue_.get(), notices.data(), notices.size());
+  struct stat about {};
+  if (::lstat((directory_ + "/job/requeue").c_str(), &about) != 0 || !S_ISREG(about.st_mode) ||
+      about.st_size == 0)
+    return;
+  requeue_.reset();
+  stop_.order({.signal = 0, .leader_only = false, .grace = kGraceOfRequeue, .kill_wait = {}},
+              steady_now());
 }
 
 /// One worker's part per turn, so that one that prints without end does not keep the others
@@ -192,12 +222,15 @@ void Supervisor::reap() {
 void Supervisor::on_worker_end(std::size_t rank, int status) {
   workers_[rank].ended = true;
   --workers_left_;
+  const bool of_asking = stop_.has_asked() && !stop_.asked().leader_only && WIFSIGNALED(status) &&
+                         WTERMSIG(status) == stop_.asked().signal;
+  died_of_asking_ = died_of_asking_ || of_asking;
   if (shell_status(status) == 0 || status_ != 0) return;
   status_ = shell_status(status);
   why_ = describe_end(status);
   if (workers_.size() == 1) return;
   why_ = fmt::format("worker {}: {}", rank, why_);
-  if (workers_left_ > 0)
+  if (workers_left_ > 0 && !of_asking)
     stop_.order({.signal = 0, .leader_only = false, .grace = kGraceOfGang, .kill_wait = {}},
                 steady_now());
 }
@@ -210,9 +243,31 @@ void Supervisor::take_stop_steps() {
       continue;
     }
     signal_workers(SIGCONT, false);
-    if (step == Step::ask) signal_workers(stop_.asked().signal, stop_.asked().leader_only);
+    if (step == Step::ask) ask();
     if (step == Step::terminate) signal_workers(SIGTERM, false);
   }
+}
+
+void Supervisor::ask() const {
+  const StopOrder& how = stop_.asked();
+  plan_.runs_once && !how.leader_only ? signal_steps(how.signal)
+                                      : signal_workers(how.signal, how.leader_only);
+}
+
+/// As in Slurm, a signal that is not for the script itself is for what `srun` has started: these
+/// have groups of their own. Where there are none it is for all but the script's shell, which would
+/// die of it and take the job along.
+void Supervisor::signal_steps(int number) const {
+  const pid_t self = ::getpid(), shell = workers_[0].pid;
+  const std::vector<pid_t> all = descendants(self);
+  std::set<pid_t> groups;
+  for (const pid_t pid : all)
+    if (const pid_t group = ::getpgid(pid); group > 1 && group != shell) groups.insert(group);
+  for (const pid_t group : groups) ::kill(-group, number);
+  if (!groups.empty()) return;
+  for (const pid_t pid : all)
+    if (pid != shell)
+      signal_if(pid, number, [self](pid_t held) { return is_descendant(held, self); });
 }
 
 /// A group outlives its first process while anybody is in it; when nobody is, its number may become
@@ -234,7 +289,7 @@ void Supervisor::kill_all() {
   cgroup_.kill();
   const pid_t self = ::getpid();
   for (const pid_t pid : descendants(self))
-    kill_if(pid, [self](pid_t held) { return is_descendant(held, self); });
+    signal_if(pid, SIGKILL, [self](pid_t held) { return is_descendant(held, self); });
 }
 
 RunEnd Supervisor::end_of_run() const {

@@ -4,9 +4,11 @@
 //
 // When a run is over:
 //   asked to stop   when nothing is left of any worker: a shell that dies of SIGTERM while the
-//                   program it started still saves does not end the grace
+//                   program it started still saves does not end the grace; nor does one that dies
+//                   of the signal that comes before the time limit
 //   else            when the first process of every worker has ended; what they leave is killed
 //   a worker fails  the gang cannot go on: the others are stopped with a short grace
+//   it asks for it  as `scontrol requeue` does: it is stopped, to be run again
 //
 // A process cannot get out of sight: whatever loses its parent becomes a child of the supervisor.
 #pragma once
@@ -48,10 +50,14 @@ class Supervisor {
   void wait_for_events();
   void on_signal();
   void read_stop_order();
+  void watch_for_requeue();
+  void on_requeue();
   void pump(Worker& worker);
   void reap();
   void on_worker_end(std::size_t rank, int status);
   void take_stop_steps();
+  void ask() const;
+  void signal_steps(int number) const;
   void signal_workers(int number, bool leader_only) const;
   void kill_all();
   [[nodiscard]] Time next_wake() const;
@@ -60,13 +66,14 @@ class Supervisor {
   std::string directory_;
   RunPlan plan_;
   RunCgroup cgroup_;
-  Descriptor events_, signals_;
+  Descriptor events_, signals_, requeue_;
   std::vector<Worker> workers_;
   std::size_t workers_left_ = 0;
   bool children_left_ = true;
-  bool killing_ = false;     // everything, until nothing is left
-  Duration kill_again_;      // after which time those that still live are killed again
-  bool going_down_ = false;  // not the job is stopped but the machine
+  bool killing_ = false;         // everything, until nothing is left
+  Duration kill_again_;          // after which time those that still live are killed again
+  bool going_down_ = false;      // not the job is stopped but the machine
+  bool died_of_asking_ = false;  // a worker's first process did, and what it started may save
   StopSequence stop_;
   int status_ = 0;  // of the first worker that failed
   std::string why_;

@@ -96,6 +96,8 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
   plan.shell = account.shell;
   plan.command = spec.command;
   plan.has_script = !spec.script.empty();
+  plan.runs_once = spec.runs_once;
+  plan.gpus_per_task = spec.gpus_per_task;
   plan.directory = spec.directory;
   plan.output = spec.output;
   plan.error = spec.error;
@@ -109,6 +111,7 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
                .leader_only = spec.signal.leader_only,
                .grace = spec.grace,
                .kill_wait = Stop{}.kill_wait};
+  plan.ask_after = asked_after(spec);
   plan.cgroups = site.cgroups;
   plan.cgroup = fmt::format("{}/{}.{}", site.cgroup, plan.job, plan.run);
   return plan;

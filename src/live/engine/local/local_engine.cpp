@@ -318,7 +318,7 @@ bool LocalEngine::clear_rest(const Run& run) {
   }
   group.kill();
   for (const pid_t pid : left)
-    kill_if(pid, [&](pid_t held) { return has_environment(held, marks); });
+    signal_if(pid, SIGKILL, [&](pid_t held) { return has_environment(held, marks); });
   return false;
 }
 
