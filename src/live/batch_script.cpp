@@ -157,6 +157,7 @@ Expected<Head> read_head(std::string_view text, std::string_view where) {
     const std::string here = fmt::format("{}:{}", where, number);
     const auto sbatch = options_in(line, "#SBATCH"), own = options_in(line, "#TRAINYARD");
     if (!sbatch && !own) continue;
+    if (sbatch) head.wishes.spec.runs_once = true;
     auto words = words_of(sbatch ? *sbatch : *own);
     if (!words) return fail_at(here, words.error());
     OptionLine options(*std::move(words));

@@ -21,6 +21,16 @@ std::string problem(const std::string& lines) {
   return script ? "" : script.error().message;
 }
 
+TEST(BatchScript, OneForSlurmRunsOnce) {
+  const auto slurm = parse("#SBATCH --ntasks=2\n#TRAINYARD --class=trial\n");
+  EXPECT_TRUE(slurm->spec.runs_once);
+  EXPECT_FALSE(slurm->spec.gpus_per_task);
+  EXPECT_TRUE(parse("#SBATCH --gpus-per-task=1\n")->spec.gpus_per_task);
+  EXPECT_FALSE(parse("#SBATCH --gpus=2\n")->spec.gpus_per_task);
+  EXPECT_FALSE(parse("#TRAINYARD --workers=2\n")->spec.runs_once);
+  EXPECT_FALSE(parse("")->spec.runs_once);
+}
+
 TEST(BatchScript, OptionsOfSbatchAreTaken) {
   const auto script = parse(
       "#SBATCH --job-name=resnet --ntasks=4\n"

@@ -12,10 +12,14 @@ constexpr std::int64_t kNoTask = 4'294'967'294;  // what Slurm writes for %a of 
 std::string meaning(char letter, std::size_t digits, const OutputNames& names) {
   const auto number = [&](std::int64_t value) { return fmt::format("{:0{}}", value, digits); };
   const bool is_task = names.task.array != 0;
+  const bool is_step = names.step >= 0;
   switch (letter) {
     case 'j':
-    case 'J':
       return number(names.job);
+    case 'J':
+      return is_step ? fmt::format("{}.{}", names.job, names.step) : number(names.job);
+    case 's':
+      return is_step ? number(names.step) : "batch";
     case 'A':
       return number(is_task ? names.task.array : names.job);
     case 'a':

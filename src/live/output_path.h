@@ -2,6 +2,7 @@
 // sbatch's patterns.
 //
 //   %j %J  the job's number            %x  its name      %N  the machine's name
+//   %s     the number of srun's step   (%J is then "JOB.STEP")
 //   %A     its array's, or its own     %u  its user      %n  the machine among the job's: 0
 //   %a     its task's                  %t  the worker's rank
 //   %%     a percent sign              %4j  with zeros, at least four digits
@@ -23,6 +24,7 @@ struct OutputNames {
   ArrayTask task;
   std::string_view name, user, host;
   std::int32_t rank = 0;
+  std::int64_t step = -1;  // -1: not of srun
 };
 
 /// A pattern that is not known stays as it is, as in Slurm.

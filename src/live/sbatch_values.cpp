@@ -213,6 +213,7 @@ Expected<void> set_time(SbatchWishes& wishes, std::string_view value) {
 }
 
 Expected<JobSpec> add_up(SbatchWishes wishes) {
+  wishes.spec.gpus_per_task = wishes.gpus_per_task.has_value();
   const std::int64_t nodes = wishes.nodes.value_or(1);
   const auto workers = workers_of(wishes, nodes);
   if (!workers) return tl::make_unexpected(workers.error());

@@ -73,11 +73,11 @@ cat >"$work/train.sh" <<'SCRIPT'
 #SBATCH --job-name=resnet --ntasks=2 --gpus-per-task=1
 #SBATCH --partition=gpu --time=1:00:00
 #TRAINYARD --class trial
-echo "rank $RANK of $WORLD_SIZE: $*"
+srun sh -c 'echo "rank $RANK of $WORLD_SIZE: $*"' sh "$@"
 SCRIPT
 yard submit --wait --time 30m "$work/train.sh" --lr "0.1 x"
 expect "an option of sbatch that means nothing" "train.sh:3: --partition is ignored: there is one queue" "$work/err"
-yard logs -f 2 --worker 1
+yard logs -f 2
 expect "the arguments of the script" "^rank 1 of 2: --lr 0.1 x$" "$work/out"
 yard show 2 --json
 expect "the script's lines" '"name":"resnet"' "$work/out"

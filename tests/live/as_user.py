@@ -132,7 +132,7 @@ def test_state_directory_is_closed():
             assert scene.state / name in paths, f"{name} is not there: the test looks at nothing"
             assert name not in readable, f"{name} can be read by another user"
         # What remains says when a run began and what stop means, and is what jobs need themselves.
-        allowed = {"bin", "bin/scontrol", f"{run}/started", f"{run}/lock", f"{run}/exit.part"}
+        allowed = {"bin", "bin/scontrol", "bin/profile", "bin/srun", f"{run}/started", f"{run}/lock", f"{run}/exit.part"}
         assert set(readable) <= allowed, set(readable) - allowed
         assert f"checkpoints/{job}/weights" in readable_by(BOB, scene.state)[1]
 
@@ -144,6 +144,16 @@ def test_state_directory_is_closed():
         assert as_user(EVE, write) == []
         scene.touch("leave")
         scene.until(job, "done")
+
+
+def test_srun_is_for_everybody_and_changes_nobody():
+    needs_root()
+    with Scene() as scene:
+        script = "#!/bin/bash -l\nsrun -n2 id -u\nscontrol requeue 0 || echo refused\n"
+        job = submit(scene, BOB, [], script=script, runs_once=True, environment={"PATH": "/usr/bin:/bin"})
+        scene.until(job, "done")
+        assert [line for line in scene.logs(job).splitlines() if "scontrol" not in line] == \
+            [str(BOB), str(BOB), "refused"], scene.logs(job)
 
 
 def test_nobody_becomes_another_by_saying_so():

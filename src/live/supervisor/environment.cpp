@@ -31,14 +31,45 @@ void set_unless_given(Variables& all, const std::string& name, const std::string
 }
 
 void add_user(const RunPlan& plan, Variables& all) {
+  const std::string bin = plan.state + "/bin";
   set_unless_given(all, "USER", plan.user);
   set_unless_given(all, "LOGNAME", plan.user);
   set_unless_given(all, "HOME", plan.home);
   set_unless_given(all, "SHELL", plan.shell);
   set_unless_given(all, "PATH", "/usr/local/bin:/usr/bin:/bin");
-  all["PATH"] = plan.state + "/bin:" + all["PATH"];
+  all["PATH"] = bin + ":" + all["PATH"];
+  all["TRAINYARD_BIN"] = bin;
+  // A job that was submitted from within a job brings ours along, and its user's beside it.
+  const std::string given = all.contains("BASH_ENV") ? all["BASH_ENV"] : "";
+  if (given.empty())
+    all.erase("TRAINYARD_BASH_ENV");
+  else if (given != bin + "/profile")
+    all["TRAINYARD_BASH_ENV"] = given;
+  all["BASH_ENV"] = bin + "/profile";
+  set_unless_given(all, "OMP_NUM_THREADS", std::to_string(whole_cpus(plan)));
 }
 
+std::vector<std::int32_t> all_gpus(const RunPlan& plan) {
+  std::vector<std::int32_t> all;
+  for (const auto& gpus : plan.gpus) all.insert(all.end(), gpus.begin(), gpus.end());
+  std::ranges::sort(all);
+  return all;
+}
+
+void add_gpus(const RunPlan& plan, std::int32_t rank, Variables& all) {
+  const std::vector<std::int32_t> gpus = all_gpus(plan);
+  const auto& visible = plan.runs_once ? gpus : plan.gpus[rank];
+  all["CUDA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(visible, ","));
+  // Our numbers are those of the driver; CUDA's own begin with the fastest.
+  set_unless_given(all, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+  if (gpus.empty()) return;
+  all["SLURM_JOB_GPUS"] = fmt::format("{}", fmt::join(gpus, ","));
+  all["SLURM_GPUS"] = all["SLURM_GPUS_ON_NODE"] = std::to_string(gpus.size());
+  if (!plan.runs_once || plan.gpus_per_task)
+    all["SLURM_GPUS_PER_TASK"] = std::to_string(plan.per_worker.gpus);
+}
+
+/// Of a worker that the supervisor starts: as torchrun and srun would.
 void add_gang(const RunPlan& plan, std::int32_t rank, Variables& all) {
   const std::string size = std::to_string(plan.gpus.size());
   all["RANK"] = all["LOCAL_RANK"] = std::to_string(rank);
@@ -46,22 +77,43 @@ void add_gang(const RunPlan& plan, std::int32_t rank, Variables& all) {
   all["GROUP_RANK"] = "0";
   all["MASTER_ADDR"] = "127.0.0.1";
   all["MASTER_PORT"] = std::to_string(master_port(plan));
-  all["CUDA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(plan.gpus[rank], ","));
-  // Our numbers are those of the driver; CUDA's own begin with the fastest.
-  set_unless_given(all, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
-  set_unless_given(all, "OMP_NUM_THREADS", std::to_string(whole_cpus(plan)));
+  all["SLURM_STEP_ID"] = all["SLURM_STEPID"] = "0";
+  all["SLURM_STEP_NUM_TASKS"] = all["SLURM_STEP_TASKS_PER_NODE"] = size;
+  all["SLURM_STEP_NUM_NODES"] = "1";
+  all["SLURM_STEP_NODELIST"] = plan.host;
+  all["SLURM_STEP_GPUS"] = all["CUDA_VISIBLE_DEVICES"];
+  all["SLURM_LAUNCH_NODE_IPADDR"] = "127.0.0.1";
+}
+
+/// Slurm counts tasks only for those who asked for some. One task with several GPUs is somebody who
+/// did not: Lightning, told of one task, would not start its processes for the GPUs itself.
+bool counts_tasks(const RunPlan& plan) {
+  return !plan.runs_once || plan.gpus.size() > 1 || plan.per_worker.gpus <= 1;
 }
 
 void add_slurm(const RunPlan& plan, std::int32_t rank, Variables& all) {
   const std::string size = std::to_string(plan.gpus.size());
+  const auto workers = static_cast<std::int64_t>(plan.gpus.size());
   all["SLURM_JOB_ID"] = all["SLURM_JOBID"] = std::to_string(plan.job);
   all["SLURM_JOB_NAME"] = plan.name;
-  all["SLURM_NTASKS"] = all["SLURM_NTASKS_PER_NODE"] = size;
-  all["SLURM_PROCID"] = all["SLURM_LOCALID"] = std::to_string(rank);
+  all["SLURM_JOB_USER"] = plan.user;
+  all["SLURM_JOB_UID"] = std::to_string(plan.uid);
+  all["SLURM_JOB_GID"] = std::to_string(plan.gid);
+  all["SLURM_JOB_PARTITION"] = all["SLURM_CLUSTER_NAME"] = "trainyard";
+  if (counts_tasks(plan)) {
+    all["SLURM_NTASKS"] = all["SLURM_NPROCS"] = size;
+    all["SLURM_NTASKS_PER_NODE"] = all["SLURM_TASKS_PER_NODE"] = size;
+  }
+  all["SLURM_PROCID"] = all["SLURM_LOCALID"] = all["SLURM_GTIDS"] = std::to_string(rank);
   all["SLURM_NODEID"] = "0";
   all["SLURM_NODELIST"] = all["SLURM_JOB_NODELIST"] = plan.host;
+  all["SLURMD_NODENAME"] = all["SLURM_SUBMIT_HOST"] = plan.host;
   all["SLURM_NNODES"] = all["SLURM_JOB_NUM_NODES"] = "1";
   all["SLURM_CPUS_PER_TASK"] = std::to_string(whole_cpus(plan));
+  all["SLURM_CPUS_ON_NODE"] = all["SLURM_JOB_CPUS_PER_NODE"] = std::to_string(
+      std::max<std::int64_t>(1, (plan.per_worker.milli_cpus * workers + 999) / 1000));
+  if (plan.per_worker.memory_mib > 0)
+    all["SLURM_MEM_PER_NODE"] = std::to_string(plan.per_worker.memory_mib * workers);
   all["SLURM_SUBMIT_DIR"] = plan.directory;
   if (plan.restarts > 0) all["SLURM_RESTART_COUNT"] = std::to_string(plan.restarts);
 }
@@ -93,10 +145,15 @@ void add_trainyard(const RunPlan& plan, Variables& all) {
 std::vector<std::string> worker_environment(const RunPlan& plan, std::int32_t rank) {
   Variables all = plan.environment;
   std::erase_if(all, [](const auto& variable) {
-    return variable.first.starts_with("SLURM_") || variable.first == "TRAINYARD_RESTART";
+    return variable.first.starts_with("SLURM") || variable.first == "TRAINYARD_RESTART";
   });
+  // Those of a worker that submitted this job would make its script one.
+  if (plan.runs_once)
+    for (const char* name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK"})
+      all.erase(name);
   add_user(plan, all);
-  add_gang(plan, rank, all);
+  add_gpus(plan, rank, all);
+  if (!plan.runs_once) add_gang(plan, rank, all);
   add_slurm(plan, rank, all);
   add_array(plan.task, all);
   add_trainyard(plan, all);

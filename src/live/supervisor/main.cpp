@@ -1,7 +1,9 @@
 // trainyard-supervisor DIRECTORY: stays beside the run that is described in the directory, and
 // keeps it and its exit status while the daemon restarts. Started by the engine; see supervise.h.
+// Called as `srun`, by scripts within a job, it is that: see live/srun/srun.h.
 #include <cstdio>
 
+#include "live/srun/srun.h"
 #include "live/supervisor/run_files.h"
 #include "live/supervisor/supervise.h"
 
@@ -23,6 +25,9 @@ Expected<void> supervise(const std::string& directory) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string_view name = argc > 0 ? argv[0] : "";
+  if (name.substr(name.rfind('/') + 1) == "srun")
+    return srun(std::vector<std::string>(argv + 1, argv + argc), own_variables());
   if (argc != 2) {
     std::fputs("usage: trainyard-supervisor DIRECTORY\n", stderr);
     return 2;

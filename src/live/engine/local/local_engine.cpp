@@ -19,7 +19,7 @@
 #include <filesystem>
 
 #include "live/engine/local/machine.h"
-#include "live/engine/local/scontrol.h"
+#include "live/engine/local/shims.h"
 #include "live/engine/local/supervisor_link.h"
 #include "live/supervisor/environment.h"
 #include "live/supervisor/log_segments.h"
@@ -38,7 +38,7 @@ std::string cgroup_parent(const std::string& state) {
   return fmt::format("trainyard/{:016x}", hash);
 }
 
-Expected<void> make_state(const std::string& state) {
+Expected<void> make_state(const std::string& state, const std::string& supervisor) {
   const auto make = [](const std::string& path, mode_t mode) -> Expected<void> {
     if (::mkdir(path.c_str(), mode) != 0) {
       if (errno == EEXIST) return {};
@@ -52,7 +52,7 @@ Expected<void> make_state(const std::string& state) {
   for (const auto& [name, mode] : {std::pair{"", 0711}, std::pair{"/runs", 0711},
                                    std::pair{"/checkpoints", 0711}, std::pair{"/bin", 0755}})
     if (auto ok = make(state + name, static_cast<mode_t>(mode)); !ok) return ok;
-  return write_scontrol(state);
+  return write_shims(state, supervisor);
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system,
   std::error_code none;
   const std::string state = std::filesystem::absolute(options.state, none).lexically_normal();
   const std::string supervisor = std::filesystem::absolute(options.supervisor, none);
-  if (auto ok = make_state(state); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = make_state(state, supervisor); !ok) return tl::make_unexpected(ok.error());
   if (::access(supervisor.c_str(), X_OK) != 0)
     return fail("{}: the supervisor cannot be run: {}", supervisor, std::strerror(errno));
   const std::string parent = cgroup_parent(state);

@@ -89,6 +89,10 @@ TEST_F(LocalEngineTest, AJobCanAskToBeRunAgain) {
   EXPECT_TRUE(run({2, 1}, shell("scontrol requeue $SLURM_JOB_ID; exit 255")).asked_requeue);
   EXPECT_FALSE(run({3, 1}, shell("mkdir $TRAINYARD_REQUEUE_FILE")).asked_requeue);
   EXPECT_FALSE(run({4, 1}, shell("ln -s /etc/passwd $TRAINYARD_REQUEUE_FILE")).asked_requeue);
+  // Slurm's word ends the run; our own waits until it has ended.
+  EXPECT_TRUE(run({6, 1}, shell("scontrol requeue $SLURM_JOB_ID; sleep 1000")).asked_requeue);
+  run({7, 1}, shell(": > $TRAINYARD_REQUEUE_FILE; sleep 0.2; echo went on"));
+  EXPECT_EQ(output({7, 1}), "went on\n");
   const RunReport other = run({5, 1}, shell("scontrol requeue 1"));
   EXPECT_FALSE(other.asked_requeue) << "of another job";
   EXPECT_EQ(other.exit_status, 1);
