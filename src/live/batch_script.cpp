@@ -114,7 +114,7 @@ Expected<void> read_sbatch(OptionLine line, std::string_view where, Head& head) 
     if (option->fate == Fate::ignored) {
       head.warnings.push_back(
           fmt::format("{}: {} is ignored: {}", where, option->name, option->text));
-    } else if (auto ok = option->set(head.wishes, *value); !ok) {
+    } else if (auto ok = take(*option, *value, head.wishes); !ok) {
       return fail("{}: {}", option->name, ok.error().message);
     }
   }

@@ -53,8 +53,13 @@ struct SbatchOption {
   Value value{};
   Fate fate{};
   std::string_view text;  // what it means here; why it is ignored; what to do instead
-  Expected<void> (*set)(SbatchWishes& wishes, std::string_view value) = nullptr;  // of one taken
+  /// Of one taken: how its value becomes a wish; or the field of the job that it is the value of.
+  Expected<void> (*set)(SbatchWishes& wishes, std::string_view value) = nullptr;
+  std::string_view field = {};
 };
+
+/// Of one that is taken. The error does not name the option.
+Expected<void> take(const SbatchOption& option, std::string_view value, SbatchWishes& wishes);
 
 std::span<const SbatchOption> sbatch_options();
 /// By "--name" or "-l"; null when sbatch has no such option.

@@ -40,7 +40,8 @@ TEST(SbatchOptions, NamesAndLettersAreOnesOwn) {
   for (const SbatchOption& option : sbatch_options()) {
     EXPECT_TRUE(names.insert(option.name).second) << option.name;
     EXPECT_TRUE(option.letter == 0 || letters.insert(option.letter).second) << option.letter;
-    EXPECT_EQ(option.set != nullptr, option.fate == SbatchOption::Fate::taken) << option.name;
+    const bool is_taken = option.fate == SbatchOption::Fate::taken;
+    EXPECT_EQ(option.set != nullptr || !option.field.empty(), is_taken) << option.name;
     EXPECT_EQ(find_sbatch_option(option.name), &option);
   }
   EXPECT_EQ(find_sbatch_option("-n")->name, "--ntasks");

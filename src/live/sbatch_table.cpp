@@ -19,6 +19,11 @@ constexpr SbatchOption taken(std::string_view name, char letter, Value value, au
                              std::string_view text) {
   return {name, letter, value, Fate::taken, text, set};
 }
+/// The value is that of a job's field as it stands.
+constexpr SbatchOption is_field(std::string_view name, char letter, std::string_view field,
+                                std::string_view text) {
+  return {name, letter, kRequired, Fate::taken, text, nullptr, field};
+}
 constexpr SbatchOption ignored(std::string_view name, char letter, Value value,
                                std::string_view text) {
   return {name, letter, value, Fate::ignored, text};
@@ -35,20 +40,21 @@ constexpr std::string_view kNoBinding = "the system places processes on cores";
 constexpr std::string_view kAtSubmit = "it is about what sbatch prints";
 
 constexpr std::array kTaken{
-    taken("--array", 'a', kRequired, set_array,
-          "`0-9`, `1,3,5-9:2`, `0-9%2` (two at once): tasks that differ in `SLURM_ARRAY_TASK_ID`"),
+    is_field(
+        "--array", 'a', "array",
+        "`0-9`, `1,3,5-9:2`, `0-9%2` (two at once): tasks that differ in `SLURM_ARRAY_TASK_ID`"),
     taken("--chdir", 'D', kRequired, set_directory, "where the job runs"),
     taken("--constraint", 'C', kRequired, set_constraint,
           "features of the machine, with `&` or `|` between: its name, the kind of its GPUs and "
           "the words of that. What it has not is refused at once"),
     taken("--cpus-per-gpu", 0, kRequired, set_whole<&Wishes::cpus_per_gpu>,
           "times the GPUs of each worker"),
-    taken("--cpus-per-task", 'c', kRequired, set_cpus, "cores of each worker"),
+    is_field("--cpus-per-task", 'c', "cpus", "cores of each worker"),
     taken("--dependency", 'd', kRequired, set_dependency,
           "`afterok:JOB[:JOB...]` only: starts when these are done, and is cancelled when one of "
           "them is not. Other kinds are refused"),
-    taken("--error", 'e', kRequired, set_error,
-          "the standard error goes to this file; without it, where the output does"),
+    is_field("--error", 'e', "error",
+             "the standard error goes to this file; without it, where the output does"),
     taken("--exclusive", 0, kOptional, set_exclusive,
           "the whole machine: all its GPUs, shared evenly by the workers. `=user` and `=mcs` are "
           "refused"),
@@ -65,7 +71,7 @@ constexpr std::array kTaken{
     taken("--gres", 0, kRequired, set_gres,
           "`gpu[:KIND][:N]`, as `--gpus-per-node`; the kind is a `--constraint`. Other resources "
           "are refused"),
-    taken("--job-name", 'J', kRequired, set_name, "the job's name"),
+    is_field("--job-name", 'J', "name", "the job's name"),
     taken("--kill-on-invalid-dep", 0, kRequired, set_kill_on_invalid_dependency,
           "`yes`, which is what happens; `no` is refused"),
     taken("--mem", 0, kRequired, set_memory<&Wishes::memory>,
@@ -81,17 +87,19 @@ constexpr std::array kTaken{
     taken("--ntasks", 'n', kRequired, set_whole<&Wishes::tasks>, "the number of workers"),
     taken("--ntasks-per-node", 0, kRequired, set_whole<&Wishes::tasks_per_node>,
           "times `--nodes`: the number of workers, unless `--ntasks` says it"),
-    taken("--open-mode", 0, kRequired, set_open_mode,
-          "`append` or `truncate` (as without it): the first run of a job begins its files anew, "
-          "later ones always append"),
-    taken("--output", 'o', kRequired, set_output,
-          "a file below `--chdir`, with %j, %A, %a, %x, %u, %N, %n, %t and %%; without it, the "
-          "output is kept for `trainyard logs`"),
+    is_field(
+        "--open-mode", 0, "open_mode",
+        "`append` or `truncate` (as without it): the first run of a job begins its files anew, "
+        "later ones always append"),
+    is_field("--output", 'o', "output",
+             "a file below `--chdir`, with %j, %A, %a, %x, %u, %N, %n, %t and %%; without it, the "
+             "output is kept for `trainyard logs`"),
     taken("--requeue", 0, kNone, set_nothing, "as without it: a paused job runs again"),
-    taken("--signal", 0, kRequired, set_signal,
-          "`[B:]SIGNAL[@SECONDS]`: asks the job to save, so long before the limit and when it is "
-          "to make room"),
-    taken("--time", 't', kRequired, set_time, "what each run of the job may take"),
+    is_field(
+        "--signal", 0, "signal",
+        "`[B:]SIGNAL[@SECONDS]`: asks the job to save, so long before the limit and when it is "
+        "to make room"),
+    is_field("--time", 't', "time", "what each run of the job may take"),
 };
 
 constexpr std::array kIgnored{

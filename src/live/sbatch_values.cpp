@@ -88,6 +88,11 @@ Expected<void> share_memory(SbatchWishes& wishes, std::int64_t nodes) {
 
 }  // namespace
 
+Expected<void> take(const SbatchOption& option, std::string_view value, SbatchWishes& wishes) {
+  if (option.set != nullptr) return option.set(wishes, value);
+  return set_field(wishes, option.field, value);
+}
+
 Expected<std::int64_t> whole_number_of(std::string_view text) {
   constexpr std::int64_t kMost = 1'000'000;
   std::int64_t value = 0;
@@ -186,30 +191,6 @@ Expected<void> set_directory(SbatchWishes& wishes, std::string_view value) {
 
 Expected<void> set_nothing(SbatchWishes& /*wishes*/, std::string_view /*value*/) {
   return {};
-}
-Expected<void> set_array(SbatchWishes& wishes, std::string_view value) {
-  return set_field(wishes, "array", value);
-}
-Expected<void> set_cpus(SbatchWishes& wishes, std::string_view value) {
-  return set_field(wishes, "cpus", value);
-}
-Expected<void> set_error(SbatchWishes& wishes, std::string_view value) {
-  return set_field(wishes, "error", value);
-}
-Expected<void> set_open_mode(SbatchWishes& wishes, std::string_view value) {
-  return set_field(wishes, "open_mode", value);
-}
-Expected<void> set_output(SbatchWishes& wishes, std::string_view value) {
-  return set_field(wishes, "output", value);
-}
-Expected<void> set_name(SbatchWishes& wishes, std::string_view value) {
-  return set_field(wishes, "name", value);
-}
-Expected<void> set_signal(SbatchWishes& wishes, std::string_view value) {
-  return set_field(wishes, "signal", value);
-}
-Expected<void> set_time(SbatchWishes& wishes, std::string_view value) {
-  return set_field(wishes, "time", value);
 }
 
 Expected<JobSpec> add_up(SbatchWishes wishes) {

@@ -34,22 +34,14 @@ Expected<void> set_gpus(SbatchWishes& wishes, std::string_view value) {
   return {};
 }
 
-Expected<void> set_array(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_constraint(SbatchWishes& wishes, std::string_view value);
-Expected<void> set_cpus(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_dependency(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_directory(SbatchWishes& wishes, std::string_view value);
-Expected<void> set_error(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_exclusive(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_export(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_gres(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_kill_on_invalid_dependency(SbatchWishes& wishes, std::string_view value);
-Expected<void> set_name(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_nodes(SbatchWishes& wishes, std::string_view value);
 Expected<void> set_nothing(SbatchWishes& wishes, std::string_view value);
-Expected<void> set_open_mode(SbatchWishes& wishes, std::string_view value);
-Expected<void> set_output(SbatchWishes& wishes, std::string_view value);
-Expected<void> set_signal(SbatchWishes& wishes, std::string_view value);
-Expected<void> set_time(SbatchWishes& wishes, std::string_view value);
 
 }  // namespace trainyard
