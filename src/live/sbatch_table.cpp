@@ -170,8 +170,10 @@ constexpr std::array kRefused{
     refused("--get-user-env", 0, kOptional,
             "the variables of who submits go along; begin the script with #!/bin/bash -l"),
     refused("--gid", 0, kRequired, kRunItAs),
-    refused("--gpu-bind", 0, kRequired,
-            "each worker sees the GPUs of --gpus-per-task and no others"),
+    refused(
+        "--gpu-bind", 0, kRequired,
+        "write --gpus-per-task where each task is to see its own GPUs only; without it, all see "
+        "all of them"),
     refused("--gpus-per-socket", 0, kRequired, "ask with --gpus-per-task"),
     refused("--help", 'h', kNone, "it belongs on the command line"),
     refused("--hold", 'H', kNone, "submit it when it may start, or behind another with --after"),
