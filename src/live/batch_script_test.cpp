@@ -130,6 +130,9 @@ TEST(BatchScript, WhatIsWrongIsAnErrorWithItsLine) {
   EXPECT_THAT(problem("#SBATCH --time=1:2:3:4\n"), HasSubstr("a.sh:2: --time: '1:2:3:4' is not"));
   EXPECT_THAT(problem("#SBATCH --signal=USR9\n"), HasSubstr("a.sh:2: --signal: "));
   EXPECT_THAT(problem("#SBATCH --dependency=afterany:3\n"), HasSubstr("only afterok"));
+  EXPECT_THAT(problem("#SBATCH --dependency=afterok:12_3\n"),
+              HasSubstr("'12_3' is not the number"));
+  EXPECT_THAT(problem("#TRAINYARD --after 12_3\n"), HasSubstr("--after: '12_3' is not the number"));
   EXPECT_THAT(problem("#SBATCH --mem=lots\n"), HasSubstr("--mem: 'lots' is not"));
   EXPECT_THAT(problem("#SBATCH --job-name\n"), HasSubstr("--job-name: its value is missing"));
   EXPECT_THAT(problem("#SBATCH --job-name='x\n"), HasSubstr("quotation mark"));

@@ -150,7 +150,9 @@ Expected<void> read_after(const json& value, JobSpec& spec) {
   spec.after.clear();
   for (const json& number : value) {
     const auto job = read_whole(number, 1, INT64_MAX);
-    if (!job) return tl::make_unexpected(job.error());
+    if (!job)
+      return fail("{} is not the number of a job or an array; trainyard show tells that of a task",
+                  shown(number));
     if (std::ranges::find(spec.after, *job) == spec.after.end()) spec.after.push_back(*job);
   }
   return {};

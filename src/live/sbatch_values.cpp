@@ -141,7 +141,9 @@ Expected<void> set_dependency(SbatchWishes& wishes, std::string_view value) {
       std::int64_t job = 0;
       const auto parsed = std::from_chars(parts[i].data(), parts[i].data() + parts[i].size(), job);
       if (!is_number(parts[i]) || parsed.ec != std::errc{})
-        return fail("{} is not the number of a job", trainyard::quoted(parts[i]));
+        return fail(
+            "{} is not the number of a job or an array; trainyard show tells that of a task",
+            trainyard::quoted(parts[i]));
       jobs.push_back(job);
     }
   }
