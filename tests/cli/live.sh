@@ -139,6 +139,7 @@ yard submit --wait --array 0-1 -- true
 expect "the whole array is waited for" "^array 10: all tasks are done$" "$work/out"
 
 # --- files for the output ---
+# shellcheck disable=SC2016  # the job expands it
 (cd "$work" && mkdir -p logs && yard submit --wait --workers 2 --output 'logs/%x-%j.out' \
   --error 'logs/%j.%t.err' --name files -- sh -c 'echo "out $RANK"; echo "err $RANK" >&2')
 sort "$work/logs/files-13.out" >"$work/sorted"
