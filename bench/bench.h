@@ -64,6 +64,7 @@ void measure_replays(Table& table);
 void measure_decisions(Table& table);
 void measure_victims(Table& table);
 void measure_benefit(Table& table);
+void measure_gangs(Table& table);
 void measure_reading(Table& table);
 /// On all cores: last.
 void measure_live(Table& table);

@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     measure_decisions(table);
     measure_victims(table);
     measure_benefit(table);
+    measure_gangs(table);
     measure_reading(table);
     measure_live(table);
     table.print();

@@ -1,7 +1,9 @@
 #include "yard_audit.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
-#include <bit>
+#include <set>
 
 namespace trainyard {
 namespace {
@@ -99,14 +101,13 @@ void YardAudit::inspect_machine(MachineId machine) {
   const Resources& capacity = yard_.cluster().machine(machine).capacity;
   const Resources& free = yard_.free().on(machine);
   Resources held;
-  std::uint64_t gpus = 0;
+  std::set<std::int32_t> gpus;
   for (const JobId job : yard_.jobs_on(machine)) {
     const Placement& shares = yard_.placement(job);
     for (std::size_t i = 0; i < shares.size(); ++i) {
       if (shares[i].machine != machine) continue;
-      const std::uint64_t mask = yard_.gpu_mask(job, i);
-      if ((gpus & mask) != 0) complain("a GPU of {} is held twice", name);
-      gpus |= mask;
+      for (const std::int32_t gpu : yard_.gpus(job, i))
+        if (!gpus.insert(gpu).second) complain("a GPU of {} is held twice", name);
       if (holds_gpus(yard_.state(job).phase)) held += yard_.job(job).per_worker * shares[i].workers;
     }
     if (!yard_.free().is_up(machine) && !closed_.contains(machine))
@@ -114,10 +115,10 @@ void YardAudit::inspect_machine(MachineId machine) {
   }
   if (!Resources{}.fits_in(free)) complain("{} has less than nothing free", name);
   if (!(held + free).fits_in(capacity)) complain("{} gives more than it has", name);
-  if (std::popcount(gpus) + free.gpus != capacity.gpus)
-    complain("{}: {} GPUs held and {} free of {}", name, std::popcount(gpus), free.gpus,
-             capacity.gpus);
-  if (capacity.gpus < 64 && (gpus >> capacity.gpus) != 0) complain("{} has no such GPU", name);
+  const auto held_gpus = static_cast<std::int32_t>(gpus.size());
+  if (held_gpus + free.gpus != capacity.gpus)
+    complain("{}: {} GPUs held and {} free of {}", name, held_gpus, free.gpus, capacity.gpus);
+  if (!gpus.empty() && *gpus.rbegin() >= capacity.gpus) complain("{} has no such GPU", name);
 }
 
 void YardAudit::inspect_job(JobId id) {
@@ -129,7 +130,7 @@ void YardAudit::inspect_job(JobId id) {
     if (workers(shares) != job.workers) complain("the gang of job {} is not whole", index(id));
     for (std::size_t i = 0; i < shares.size(); ++i) {
       const Machine& machine = yard_.cluster().machine(shares[i].machine);
-      if (std::popcount(yard_.gpu_mask(id, i)) != shares[i].workers * job.per_worker.gpus)
+      if (std::ssize(yard_.gpus(id, i)) != shares[i].workers * job.per_worker.gpus)
         complain("job {} has not the GPUs of its workers", index(id));
       if (job.kind != kAnyKind &&
           yard_.cluster().kinds[index(machine.kind)] != yard_.workload().kinds[index(job.kind)])
@@ -167,8 +168,8 @@ std::string snapshot(const Yard& yard) {
     if (holds_gpus(state.phase) || state.phase == Phase::reserved) {
       const Placement& shares = yard.placement(job_id(j));
       for (std::size_t i = 0; i < shares.size(); ++i)
-        text += fmt::format(" {}x{}:{:x}", index(shares[i].machine), shares[i].workers,
-                            yard.gpu_mask(job_id(j), i));
+        text += fmt::format(" {}x{}:{}", index(shares[i].machine), shares[i].workers,
+                            fmt::join(yard.gpus(job_id(j), i), ","));
     }
     text += "\n";
   }

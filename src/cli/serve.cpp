@@ -176,7 +176,7 @@ void add_serve_command(Command& program) {
   command.option("--set", &options->settings, "a parameter, stage.param=value; repeatable",
                  {.initial = fmt::format("[{}]", fmt::join(options->settings, ","))});
   command.option("--slots", &options->slots, "so many stand-ins for GPUs, whatever the machine has",
-                 {.range = Range{1, 64}});
+                 {.range = Range{1, kMaxGpusPerMachine}});
   command.option("--keep", &options->keep, "how long output and events of ended jobs are kept",
                  {.initial = options->keep});
   command.option("--tcp", &options->server.tcp,

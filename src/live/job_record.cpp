@@ -1,5 +1,6 @@
 #include "live/job_record.h"
 
+#include <bit>
 #include <nlohmann/json.hpp>
 
 namespace trainyard {
@@ -33,12 +34,29 @@ JobState state_from_json(const json& j) {
   return state;
 }
 
+/// A bit each, as long as 64 bits suffice, and a list of numbers for larger machines.
+json gpus_to_json(const std::vector<std::int32_t>& gpus) {
+  std::uint64_t mask = 0;
+  for (const std::int32_t gpu : gpus) {
+    if (gpu >= 64) return gpus;
+    mask |= 1ULL << gpu;
+  }
+  return mask;
+}
+
+std::vector<std::int32_t> gpus_from_json(const json& j) {
+  if (j.is_array()) return j;
+  std::vector<std::int32_t> gpus;
+  for (std::uint64_t left = j; left != 0; left &= left - 1) gpus.push_back(std::countr_zero(left));
+  return gpus;
+}
+
 json place_to_json(const SavedJob& life) {
   json shares = json::array();
   for (std::size_t i = 0; i < life.placement.size(); ++i) {
     json share{{"machine", index(life.placement[i].machine)},
                {"workers", life.placement[i].workers},
-               {"gpus", life.gpu_masks[i]}};
+               {"gpus", gpus_to_json(life.gpus[i])}};
     if (!life.missing.empty())
       share["missing"] = {life.missing[i].gpus, life.missing[i].milli_cpus,
                           life.missing[i].memory_mib};
@@ -51,7 +69,7 @@ void place_from_json(const json& shares, SavedJob& life) {
   for (const json& share : shares) {
     life.placement.push_back({MachineId{share.at("machine").get<std::uint32_t>()},
                               share.at("workers").get<std::int32_t>()});
-    life.gpu_masks.push_back(share.at("gpus"));
+    life.gpus.push_back(gpus_from_json(share.at("gpus")));
     if (const auto missing = share.find("missing"); missing != share.end())
       life.missing.push_back({missing->at(0), missing->at(1), missing->at(2)});
   }

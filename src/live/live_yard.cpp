@@ -1,7 +1,6 @@
 #include "live/live_yard.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "live/constraint.h"
 #include "perf/checkpoint.h"
@@ -197,12 +196,13 @@ std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
   const std::int32_t each = yard_->job(job).per_worker.gpus;
   std::vector<WorkerPlace> workers;
   for (std::size_t i = 0; i < placement.size(); ++i) {
-    std::uint64_t left = yard_->gpu_mask(job, i);
+    const std::vector<std::int32_t> gpus = yard_->gpus(job, i);
+    auto next = gpus.begin();
     for (std::int32_t w = 0; w < placement[i].workers; ++w) {
       WorkerPlace& worker = workers.emplace_back();
       worker.machine = placement[i].machine;
-      for (std::int32_t g = 0; g < each; ++g, left &= left - 1)
-        worker.gpus.push_back(std::countr_zero(left));
+      worker.gpus.assign(next, next + each);
+      next += each;
     }
   }
   return workers;

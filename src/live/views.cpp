@@ -1,5 +1,4 @@
 // What callers ask to see. Jobs come from the journal, so that nobody is shown what is not on disk.
-#include <bit>
 #include <filesystem>
 #include <sstream>
 
@@ -182,8 +181,8 @@ MachineView Yardmaster::view(MachineId id) const {
     const Placement& placement = yard.placement(job);
     for (std::size_t i = 0; i < placement.size(); ++i)
       if (placement[i].machine == id)
-        for (std::uint64_t left = yard.gpu_mask(job, i); left != 0; left &= left - 1)
-          view.by_gpu[static_cast<std::size_t>(std::countr_zero(left))] = yard_.number(job);
+        for (const std::int32_t gpu : yard.gpus(job, i))
+          view.by_gpu[static_cast<std::size_t>(gpu)] = yard_.number(job);
   }
   return view;
 }

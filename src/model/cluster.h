@@ -42,8 +42,8 @@ struct Rack {
   std::uint32_t machine_count = 0;
 };
 
-/// At most this many GPUs in one machine: the yard keeps a bit for each in one word.
-constexpr std::int32_t kMaxGpusPerMachine = 64;
+/// At most this many GPUs in one machine: the yard keeps machines by their number of free GPUs.
+constexpr std::int32_t kMaxGpusPerMachine = 1024;
 constexpr std::size_t kMaxMachines = 1'000'000;
 
 struct Cluster {

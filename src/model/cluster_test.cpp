@@ -83,10 +83,10 @@ TEST(ClusterToml, DefaultsGrowWithTheGpus) {
 }
 
 TEST(ClusterToml, ErrorsNameLineFieldValueAndWhatWouldBeRight) {
-  EXPECT_EQ(machine_error("gpus = 65"),
-            "c.toml:3: gpus = '65'; it must be a whole number from 0 to 64");
+  EXPECT_EQ(machine_error("gpus = 1025"),
+            "c.toml:3: gpus = '1025'; it must be a whole number from 0 to 1024");
   EXPECT_EQ(machine_error("gpus = 7.5"),
-            "c.toml:3: gpus = '7.5'; it must be a whole number from 0 to 64");
+            "c.toml:3: gpus = '7.5'; it must be a whole number from 0 to 1024");
   EXPECT_EQ(machine_error("count = 0"),
             "c.toml:3: count = '0'; it must be a whole number from 1 to 1000000");
   EXPECT_EQ(machine_error("count = \"two\""),
@@ -112,8 +112,8 @@ TEST(ClusterToml, ErrorsOfAmountsSayHowToWriteOne) {
   EXPECT_EQ(machine_error("cpus = -4"), fmt::format("c.toml:3: cpus: '-4' {}", kCpus));
   EXPECT_EQ(machine_error("cpus = inf"), fmt::format("c.toml:3: cpus: 'inf' {}", kCpus));
   EXPECT_EQ(machine_error("cpus = true"), fmt::format("c.toml:3: cpus: 'true' {}", kCpus));
-  EXPECT_EQ(machine_error("memory = \"64GB\""),
-            "c.toml:3: memory: '64GB' has the unknown unit 'GB'; known are KiB, MiB, GiB and TiB");
+  EXPECT_EQ(machine_error("memory = \"64PB\""),
+            "c.toml:3: memory: '64PB' has the unknown unit 'PB'; known are KiB, MiB, GiB and TiB");
   EXPECT_EQ(machine_error("memory = [1]"),
             "c.toml:3: memory: '[ 1 ]' is not an amount of memory; write it as 64GiB or 512MiB");
 }
@@ -182,8 +182,8 @@ TEST(ClusterShorthand, RefusesTheRest) {
   EXPECT_EQ(parse_cluster_shorthand("big").error().message,
             "'big' is not a cluster; name a .toml file, or write machines x GPUs x kind as in "
             "16x8xV100, or racks x machines x GPUs x kind as in 4x16x8xV100");
-  EXPECT_EQ(parse_cluster_shorthand("2x65xV100").error().message,
-            "'2x65xV100': 65 GPUs in a machine; 64 is the most");
+  EXPECT_EQ(parse_cluster_shorthand("2x1025xV100").error().message,
+            "'2x1025xV100': 1025 GPUs in a machine; 1024 is the most");
   EXPECT_EQ(parse_cluster_shorthand("1000001x8xV100").error().message,
             "'1000001x8xV100': the cluster has more than 1000000 machines");
   EXPECT_EQ(parse_cluster_shorthand("9000000000000000000x1x8xV100").error().message,

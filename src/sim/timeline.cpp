@@ -49,9 +49,8 @@ void Timeline::open(JobId job, Phase phase) {
   bar.rows.clear();
   const Placement& placement = yard_.placement(job);
   for (std::size_t i = 0; i < placement.size(); ++i)
-    for (std::uint32_t gpu = 0; gpu < 64; ++gpu)
-      if ((yard_.gpu_mask(job, i) >> gpu & 1) != 0)
-        bar.rows.push_back(static_cast<std::uint32_t>(placement[i].machine) * 64 + gpu);
+    for (const std::int32_t gpu : yard_.gpus(job, i))
+      bar.rows.emplace_back(placement[i].machine, gpu);
 }
 
 void Timeline::close(JobId job) {
@@ -63,10 +62,10 @@ void Timeline::close(JobId job) {
         yard_.workload().job_name(job) +
         (bar.phase == Phase::running ? "" : fmt::format(" ({})", name(bar.phase)));
     const std::string text = json_string(title);
-    for (const std::uint32_t row : bar.rows)
+    for (const auto& [machine, gpu] : bar.rows)
       write(
           fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{},{}"}})",
-                      row / 64, row % 64, bar.since.us, length.us, text,
+                      index(machine), gpu, bar.since.us, length.us, text,
                       name(yard_.job(job).job_class), name(bar.phase)));
   }
   bars_.erase(found);

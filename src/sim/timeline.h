@@ -4,6 +4,7 @@
 
 #include <ostream>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "yard/yard.h"
@@ -23,7 +24,7 @@ class Timeline final : public YardListener {
   struct Bar {
     Phase phase{};
     Time since;
-    std::vector<std::uint32_t> rows;  // machine * 64 + GPU
+    std::vector<std::pair<MachineId, std::int32_t>> rows;  // a GPU of a machine each
   };
 
   void name_rows();

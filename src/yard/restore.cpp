@@ -1,8 +1,8 @@
 // The yard over the end of a process: what is saved of a job, and how a new yard takes it up.
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
+#include "yard/share_order.h"
 #include "yard/yard.h"
 
 namespace trainyard {
@@ -15,7 +15,7 @@ bool has_place(Phase phase) {
 /// The gang as the plan placed it, on machines and GPUs that exist.
 Verdict check_place(const SavedJob& saved, const Shape& shape, const Cluster& cluster) {
   const bool is_reserved = saved.state.phase == Phase::reserved;
-  if (saved.gpu_masks.size() != saved.placement.size()) return Verdict::wrong_gang;
+  if (saved.gpus.size() != saved.placement.size()) return Verdict::wrong_gang;
   if (is_reserved && saved.missing.size() != saved.placement.size()) return Verdict::wrong_gang;
   std::int64_t left = shape.workers;
   for (const Share& share : saved.placement) {
@@ -33,6 +33,17 @@ Resources held(const SavedJob& saved, const Shape& shape, std::size_t i) {
   return saved.state.phase == Phase::reserved ? need - saved.missing[i] : need;
 }
 
+/// Clears the bits of these GPUs in the machine's words. False for one that is not free.
+bool take_bits(std::span<std::uint64_t> words, const std::vector<std::int32_t>& gpus) {
+  for (const std::int32_t gpu : gpus) {
+    const std::size_t word = static_cast<std::size_t>(gpu) / 64;
+    const std::uint64_t bit = 1ULL << (gpu % 64);
+    if (gpu < 0 || word >= words.size() || (words[word] & bit) == 0) return false;
+    words[word] &= ~bit;
+  }
+  return true;
+}
+
 }  // namespace
 
 SavedJob Yard::save(JobId job) const {
@@ -41,7 +52,7 @@ SavedJob Yard::save(JobId job) const {
   if (has_place(saved.state.phase)) {
     const Run& run = runs_[saved.state.run];
     saved.placement = run.shares;
-    saved.gpu_masks = run.gpu_masks;
+    for (std::size_t i = 0; i < run.shares.size(); ++i) saved.gpus.push_back(gpus(job, i));
     saved.missing = run.missing;
     saved.room_for = making_room_for(job);
     saved.unsaved = run.unsaved;
@@ -75,11 +86,11 @@ Verdict Yard::check_saved(std::span<const SavedJob> jobs) const {
     for (std::size_t i = 0; i < saved.placement.size(); ++i) {
       const std::size_t machine = index(saved.placement[i].machine);
       const Resources amount = held(saved, shape, i);
-      if (!amount.fits_in(free[machine]) || (saved.gpu_masks[i] & ~free_gpus[machine]) != 0 ||
-          std::popcount(saved.gpu_masks[i]) != amount.gpus)
+      const auto words = std::span(free_gpus).subspan(machine * gpu_words_, gpu_words_);
+      if (!amount.fits_in(free[machine]) || std::ssize(saved.gpus[i]) != amount.gpus ||
+          !take_bits(words, saved.gpus[i]))
         return Verdict::no_room;
       free[machine] -= amount;
-      free_gpus[machine] &= ~saved.gpu_masks[i];
     }
   }
   return Verdict::ok;
@@ -138,12 +149,15 @@ void Yard::resume(JobId job, const SavedJob& saved) {
 
 void Yard::occupy(JobId job, const SavedJob& saved) {
   Run& run = open_run(job, saved.placement);
-  run.gpu_masks = saved.gpu_masks;
   run.missing = saved.missing;
+  if (!run.missing.empty()) run.by_machine = share_order(run.shares);
   run.unsaved = saved.unsaved;
   for (std::size_t i = 0; i < saved.placement.size(); ++i) {
     const MachineId machine = saved.placement[i].machine;
-    free_gpus_[index(machine)] &= ~saved.gpu_masks[i];
+    take_bits(std::span(free_gpus_).subspan(index(machine) * gpu_words_, gpu_words_),
+              saved.gpus[i]);
+    for (const std::int32_t gpu : saved.gpus[i])
+      run.gpu_masks[i * gpu_words_ + static_cast<std::size_t>(gpu) / 64] |= 1ULL << (gpu % 64);
     free_.take(machine, held(saved, shape(job), i));
   }
 }

@@ -69,10 +69,9 @@ TEST(Restore, RefusesWhatDoesNotFitTogether) {
     return verdict;
   };
   EXPECT_EQ(verdict_of([](auto&) {}), Verdict::ok);
-  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpu_masks = jobs[0].gpu_masks; }),
-            Verdict::no_room);
-  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpu_masks = {0xf00}; }), Verdict::no_room);
-  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpu_masks = {}; }), Verdict::wrong_gang);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpus = jobs[0].gpus; }), Verdict::no_room);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpus = {{8, 9, 10, 11}}; }), Verdict::no_room);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpus = {}; }), Verdict::wrong_gang);
   EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].placement[0].workers = 2; }), Verdict::wrong_gang);
   EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].placement[0].machine = MachineId{9}; }),
             Verdict::no_such_subject);

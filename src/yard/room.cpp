@@ -1,14 +1,22 @@
 #include "yard/room.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 namespace trainyard {
+namespace {
+
+constexpr std::uint32_t kNoGroup = std::numeric_limits<std::uint32_t>::max();
+
+}  // namespace
 
 RoomFinder::RoomFinder(const Yard& yard)
     : yard_(yard),
       freed_(yard.cluster().machines.size()),
       candidate_of_(yard.cluster().machines.size(), -1),
-      slots_(yard.cluster().machines.size()) {}
+      slots_(yard.cluster().machines.size()),
+      needed_(yard.cluster().machines.size()) {}
 
 void RoomFinder::reset(JobId waiter) {
   for (const MachineId machine : touched_) freed_[index(machine)] = {};
@@ -92,9 +100,10 @@ bool RoomFinder::offer(JobId victim) {
   count_as_freed(victim);
   for (const Share& share : yard_.placement(victim))
     if (usable(share.machine)) consider(share.machine);
+  std::uint32_t last = kNoGroup;
   for (const Share& share : yard_.placement(victim)) {
     const std::uint32_t group = group_of(share.machine);
-    if (!fits_in(group)) continue;
+    if (std::exchange(last, group) == group || !fits_in(group)) continue;
     choose(group);
     spare_the_unneeded();
     return true;
@@ -133,24 +142,23 @@ void RoomFinder::choose(std::uint32_t group) {
 
 /// Those offered last are spared first.
 void RoomFinder::spare_the_unneeded() {
-  const auto needed_on = [&](MachineId machine) {
-    for (const Share& share : room_)
-      if (share.machine == machine) return shape_->per_worker * share.workers;
-    return Resources{};
-  };
+  for (const Share& share : room_) needed_[index(share.machine)] = share.workers;
   for (std::size_t i = victims_.size(); i-- > 0;) {
     const Resources& each = yard_.shape(victims_[i]).per_worker;
     const Placement& shares = yard_.placement(victims_[i]);
     const bool needed = std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
       const Resources rest =
           yard_.free().on(share.machine) + freed_[index(share.machine)] - each * share.workers;
-      return usable(share.machine) && !needed_on(share.machine).fits_in(rest);
+      return usable(share.machine) &&
+             !(shape_->per_worker * needed_[index(share.machine)]).fits_in(rest);
     });
     if (needed) continue;
     for (const Share& share : shares)
       if (usable(share.machine)) freed_[index(share.machine)] -= each * share.workers;
-    victims_.erase(victims_.begin() + static_cast<std::ptrdiff_t>(i));
+    victims_[i] = kNoJob;
   }
+  std::erase(victims_, kNoJob);
+  for (const Share& share : room_) needed_[index(share.machine)] = 0;
 }
 
 }  // namespace trainyard

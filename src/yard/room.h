@@ -64,7 +64,8 @@ class RoomFinder {
   std::vector<MachineId> touched_;
   std::vector<std::int32_t> candidate_of_;  // by machine: its place in candidates_, or -1
   std::vector<Candidate> candidates_;
-  std::vector<std::int64_t> slots_;  // by group, of its candidates
+  std::vector<std::int64_t> slots_;   // by group, of its candidates
+  std::vector<std::int32_t> needed_;  // by machine: the room's workers there, while it is looked at
 
   Placement room_;
   std::vector<JobId> victims_;

@@ -18,10 +18,10 @@ struct SavedJob {
   JobState state;
   // While it is reserved or holds GPUs:
   Placement placement;
-  std::vector<std::uint64_t> gpu_masks;  // of each share
-  std::vector<Resources> missing;        // of each share, while its room is being made
-  JobId room_for = kNoJob;               // while draining: who gets the room
-  Duration unsaved;                      // while draining: work that a failure would lose
+  std::vector<std::vector<std::int32_t>> gpus;  // of each share: which of the machine's
+  std::vector<Resources> missing;               // of each share, while its room is being made
+  JobId room_for = kNoJob;                      // while draining: who gets the room
+  Duration unsaved;                             // while draining: work that a failure would lose
   // For whom it was paused so far: those it may not pause in turn.
   std::vector<JobId> yielded_to;
 };

@@ -5,18 +5,30 @@
 #include <utility>
 
 #include "perf/checkpoint.h"
+#include "yard/share_order.h"
 
 namespace trainyard {
 namespace {
 
-std::uint64_t lowest_bits(std::uint64_t mask, std::int32_t count) {
+constexpr std::int32_t kWordBits = 64;
+
+/// So many of the lowest bits, or all where there are no more; `count` is less by those.
+std::uint64_t take_lowest(std::uint64_t mask, std::int32_t& count) {
   std::uint64_t rest = mask;
-  for (std::int32_t i = 0; i < count; ++i) rest &= rest - 1;
+  for (; count > 0 && rest != 0; --count) rest &= rest - 1;
   return mask ^ rest;
 }
 
-std::uint64_t all_gpus(const Machine& machine) {
-  return machine.capacity.gpus == 64 ? ~0ULL : (1ULL << machine.capacity.gpus) - 1;
+/// A word whose lowest `count` bits are set; none for a negative count.
+std::uint64_t ones(std::int32_t count) {
+  if (count >= kWordBits) return ~0ULL;
+  return count <= 0 ? 0 : (1ULL << count) - 1;
+}
+
+bool are_distinct(std::span<const JobId> jobs) {
+  std::vector<JobId> sorted(jobs.begin(), jobs.end());
+  std::ranges::sort(sorted);
+  return std::ranges::adjacent_find(sorted) == sorted.end();
 }
 
 /// Without the product of demand and workers, which a plan could make overflow.
@@ -38,8 +50,13 @@ Yard::Yard(const Cluster& cluster, const Workload& workload, YardRules rules,
       rules_(rules),
       speed_(speed),
       free_(cluster),
+      gpu_words_(static_cast<std::size_t>(
+          std::max(1, (cluster.largest_machine_gpus + kWordBits - 1) / kWordBits))),
       jobs_on_(cluster.machines.size()) {
-  for (const Machine& machine : cluster.machines) free_gpus_.push_back(all_gpus(machine));
+  free_gpus_.reserve(cluster.machines.size() * gpu_words_);
+  for (const Machine& machine : cluster.machines)
+    for (std::size_t w = 0; w < gpu_words_; ++w)
+      free_gpus_.push_back(ones(machine.capacity.gpus - static_cast<std::int32_t>(w) * kWordBits));
   states_.reserve(workload.jobs.size());
 }
 
@@ -208,13 +225,11 @@ Verdict Yard::check_gang(JobId job, const Placement& placement) const {
   if (state(job).phase != Phase::queued) return Verdict::wrong_phase;
   const Shape& shape = this->shape(job);
   std::int32_t left = shape.workers;
-  for (std::size_t i = 0; i < placement.size(); ++i) {
-    const Share& share = placement[i];
+  if (placement.size() > 1 && !names_machines_once(placement)) return Verdict::wrong_gang;
+  for (const Share& share : placement) {
     if (index(share.machine) >= cluster_.machines.size()) return Verdict::no_such_subject;
     if (share.workers <= 0 || share.workers > left) return Verdict::wrong_gang;
     left -= share.workers;
-    for (std::size_t other = 0; other < i; ++other)
-      if (placement[other].machine == share.machine) return Verdict::wrong_gang;
     if (!free_.is_up(share.machine)) return Verdict::machine_is_down;
     if (shape.kind != kAnyKind && cluster_.machine(share.machine).kind != shape.kind)
       return Verdict::wrong_kind;
@@ -234,11 +249,8 @@ Verdict Yard::start(JobId job, const Placement& placement) {
 }
 
 Verdict Yard::check_victims(JobId job, std::span<const JobId> victims) const {
-  for (std::size_t i = 0; i < victims.size(); ++i) {
-    const JobId victim = victims[i];
-    const auto before = victims.first(i);
-    if (std::find(before.begin(), before.end(), victim) != before.end())
-      return Verdict::victim_unneeded;
+  if (victims.size() > 1 && !are_distinct(victims)) return Verdict::victim_unneeded;
+  for (const JobId victim : victims) {
     if (index(victim) >= states_.size()) return Verdict::no_such_subject;
     if (state(victim).phase != Phase::running) return Verdict::wrong_phase;
     if (pausable_from(victim, job) > now_) return Verdict::victim_protected;
@@ -250,10 +262,11 @@ Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId
   // What each machine of the room has free, with what the victims would free there.
   std::vector<Resources> there;
   for (const Share& share : room) there.push_back(free_.on(share.machine));
+  const std::vector<std::uint32_t> by_machine = share_order(room);
   const auto each_in_room = [&](JobId victim, auto visit) {
     for (const Share& share : placement(victim))
-      for (std::size_t i = 0; i < room.size(); ++i)
-        if (room[i].machine == share.machine) visit(i, shape(victim).per_worker * share.workers);
+      if (const std::size_t i = find_share(room, by_machine, share.machine); i < room.size())
+        visit(i, shape(victim).per_worker * share.workers);
   };
   for (const JobId victim : victims)
     each_in_room(victim, [&](std::size_t i, const Resources& freed) { there[i] += freed; });
@@ -279,6 +292,7 @@ Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId>
     return verdict;
   const Resources& each = shape(job).per_worker;
   Run& run = open_run(job, room);
+  run.by_machine = share_order(room);
   for (std::size_t i = 0; i < room.size(); ++i) {
     const Resources need = each * room[i].workers;
     const Resources now = smaller(need, free_.on(room[i].machine));
@@ -366,8 +380,9 @@ Yard::Run& Yard::open_run(JobId job, const Placement& placement) {
   Run& run = runs_[id];
   run.job = job;
   run.shares = placement;
-  run.gpu_masks.assign(placement.size(), 0);
+  run.gpu_masks.assign(placement.size() * gpu_words_, 0);
   run.missing.clear();
+  run.by_machine.clear();
   run.leaving = 0;
   run.room_for = kNoJob;
   run.unsaved = {};
@@ -387,10 +402,13 @@ void Yard::close_run(JobId job) {
 
 void Yard::take(Run& run, std::size_t share, const Resources& amount) {
   const MachineId machine = run.shares[share].machine;
-  std::uint64_t& free_gpus = free_gpus_[index(machine)];
-  const std::uint64_t gpus = lowest_bits(free_gpus, amount.gpus);
-  free_gpus &= ~gpus;
-  run.gpu_masks[share] |= gpus;
+  std::int32_t left = amount.gpus;
+  for (std::size_t w = 0; left > 0; ++w) {
+    std::uint64_t& free_gpus = free_gpus_[index(machine) * gpu_words_ + w];
+    const std::uint64_t gpus = take_lowest(free_gpus, left);
+    free_gpus &= ~gpus;
+    run.gpu_masks[share * gpu_words_ + w] |= gpus;
+  }
   free_.take(machine, amount);
 }
 
@@ -400,7 +418,8 @@ void Yard::release(JobId job) {
   const Resources& each = shape(job).per_worker;
   for (std::size_t i = 0; i < run.shares.size(); ++i) {
     const Share& share = run.shares[i];
-    free_gpus_[index(share.machine)] |= run.gpu_masks[i];
+    for (std::size_t w = 0; w < gpu_words_; ++w)
+      free_gpus_[index(share.machine) * gpu_words_ + w] |= run.gpu_masks[i * gpu_words_ + w];
     Resources held = each * share.workers;
     if (!run.missing.empty()) held -= run.missing[i];
     free_.give(share.machine, held);
@@ -415,12 +434,11 @@ void Yard::release(JobId job) {
 /// from nothing else: what others leave meanwhile is anybody's.
 void Yard::hand_over(JobId waiter, MachineId machine, const Resources& freed) {
   Run& run = runs_[state(waiter).run];
-  for (std::size_t i = 0; i < run.shares.size(); ++i) {
-    if (run.shares[i].machine != machine) continue;
-    const Resources amount = smaller(run.missing[i], freed);
-    take(run, i, amount);
-    run.missing[i] -= amount;
-  }
+  const std::size_t i = find_share(run.shares, run.by_machine, machine);
+  if (i == run.shares.size()) return;
+  const Resources amount = smaller(run.missing[i], freed);
+  take(run, i, amount);
+  run.missing[i] -= amount;
 }
 
 void Yard::void_reservations(MachineId machine) {
@@ -447,6 +465,15 @@ void Yard::enter(JobId job, Phase phase) {
   state.phase = phase;
   state.since = now_;
   for (YardListener* listener : listeners_) listener->on_phase(job, from, phase);
+}
+
+std::vector<std::int32_t> Yard::gpus(JobId id, std::size_t i) const {
+  const std::vector<std::uint64_t>& masks = runs_[state(id).run].gpu_masks;
+  std::vector<std::int32_t> gpus;
+  for (std::size_t w = 0; w < gpu_words_; ++w)
+    for (std::uint64_t left = masks[i * gpu_words_ + w]; left != 0; left &= left - 1)
+      gpus.push_back(static_cast<std::int32_t>(w) * kWordBits + std::countr_zero(left));
+  return gpus;
 }
 
 // --- What policies may know ----------------------------------------------------------------------

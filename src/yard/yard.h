@@ -98,10 +98,8 @@ class Yard {
   [[nodiscard]] const Placement& placement(JobId id) const { return runs_[state(id).run].shares; }
   /// How much longer its work takes there than its duration says; 1 unless the yard has a speed.
   [[nodiscard]] double slowdown(JobId id) const { return runs_[state(id).run].slowdown; }
-  /// Which of the machine's GPUs, a bit each, for share i of its placement.
-  [[nodiscard]] std::uint64_t gpu_mask(JobId id, std::size_t i) const {
-    return runs_[state(id).run].gpu_masks[i];
-  }
+  /// Which of the machine's GPUs it holds for share i of its placement, in order.
+  [[nodiscard]] std::vector<std::int32_t> gpus(JobId id, std::size_t i) const;
   /// For whom a draining job leaves; kNoJob for all others.
   [[nodiscard]] JobId making_room_for(JobId id) const {
     return state(id).phase == Phase::draining ? runs_[state(id).run].room_for : kNoJob;
@@ -137,11 +135,12 @@ class Yard {
   struct Run {
     JobId job = kNoJob;
     Placement shares;
-    std::vector<std::uint64_t> gpu_masks;  // of each share
-    std::vector<Resources> missing;        // of each share, while its room is being made
-    std::uint32_t leaving = 0;             // jobs that still have to leave this room
-    JobId room_for = kNoJob;               // while draining: who gets the room
-    Duration unsaved;                      // while draining: work that a failure would lose
+    std::vector<std::uint64_t> gpu_masks;   // of each share, gpu_words_ words
+    std::vector<Resources> missing;         // of each share, while its room is being made
+    std::vector<std::uint32_t> by_machine;  // order of the shares for that time (share_order.h)
+    std::uint32_t leaving = 0;              // jobs that still have to leave this room
+    JobId room_for = kNoJob;                // while draining: who gets the room
+    Duration unsaved;                       // while draining: work that a failure would lose
     double slowdown = 1;
   };
 
@@ -200,7 +199,8 @@ class Yard {
   std::vector<std::uint32_t> spare_runs_;
 
   FreeIndex free_;
-  std::vector<std::uint64_t> free_gpus_;                      // of each machine, a bit each
+  std::size_t gpu_words_;  // of a machine's GPUs, a bit each: 1, unless some machine has over 64
+  std::vector<std::uint64_t> free_gpus_;                      // of each machine, gpu_words_ words
   std::vector<std::vector<JobId>> jobs_on_;                   // of each machine
   std::unordered_map<JobId, std::vector<JobId>> yielded_to_;  // who was paused: for whom
   std::int64_t held_gpus_ = 0;

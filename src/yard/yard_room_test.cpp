@@ -1,10 +1,13 @@
 // Rooms made by pausing others: who may be paused, who gets what is freed, and what voids a room.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "yard/testing.h"
 
 namespace trainyard {
 namespace {
+
+using testing::ElementsAre;
 
 const Job kBatch = costly(gang(4), minutes(1), minutes(2), minutes(5));
 
@@ -28,7 +31,7 @@ TEST(YardRoom, ThePausedLeaveAndTheWaiterStartsInTheirPlace) {
   h.at(minutes(14));
   h.tell(EventKind::drained, b);
   EXPECT_EQ(h.phase(waiter), Phase::starting);
-  EXPECT_EQ(h.yard.gpu_mask(waiter, 0), 0xFFU);
+  EXPECT_THAT(h.yard.gpus(waiter, 0), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
   EXPECT_EQ(h.orders(), "start 2");
   const JobState& state = h.yard.state(a);
   EXPECT_EQ(state.done, minutes(10));
@@ -228,6 +231,33 @@ TEST_F(VoidedRoom, TheWaiterMayHaveAnotherRoomAfterwards) {
   h.tell(EventKind::machine_down, MachineId{0});
   EXPECT_EQ(h.start(waiter, on(1, 8)), Verdict::ok);
   EXPECT_EQ(h.yard.state(waiter).waited, Duration{});
+}
+
+TEST(YardRoom, AGangOverManyMachinesGetsTheVeryRoomThatIsLeftForIt) {
+  HandYard h("100x1xV100");
+  std::vector<JobId> victims;
+  Placement room;
+  for (std::uint32_t m = 100; m-- > 0;) {
+    victims.push_back(h.running(costly(gang(1), minutes(1), {}, {}), m));
+    room.push_back({MachineId{m * 7 % 100}, 1});
+  }
+  h.at(minutes(10));
+  const JobId waiter = h.submit(gang(100));
+  Placement twice = room;
+  twice[20].machine = twice[90].machine;
+  EXPECT_EQ(h.make_room(waiter, twice, victims), Verdict::wrong_gang);
+  std::vector<JobId> again = victims;
+  again[20] = again[90];
+  EXPECT_EQ(h.make_room(waiter, room, again), Verdict::victim_unneeded);
+  ASSERT_EQ(h.make_room(waiter, room, victims), Verdict::ok);
+  h.at(minutes(11));
+  for (const JobId victim : victims) {
+    EXPECT_EQ(h.phase(waiter), Phase::reserved);
+    h.tell(EventKind::drained, victim);
+  }
+  EXPECT_EQ(h.phase(waiter), Phase::starting);
+  EXPECT_EQ(h.yard.placement(waiter), room);
+  for (std::size_t i = 0; i < room.size(); ++i) EXPECT_THAT(h.yard.gpus(waiter, i), ElementsAre(0));
 }
 
 }  // namespace

@@ -2,12 +2,17 @@
 // others are in yard_room_test.cpp.
 #include "yard/yard.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <numeric>
 
 #include "yard/testing.h"
 
 namespace trainyard {
 namespace {
+
+using testing::ElementsAre;
 
 TEST(YardLife, FromSubmissionToTheEnd) {
   HandYard h("1x8xV100");
@@ -267,18 +272,26 @@ TEST(YardStart, RefusesWithoutRoomForGpusCpusOrMemory) {
 TEST(YardStart, GivesEachJobGpusOfItsOwn) {
   HandYard h("1x8xV100");
   const JobId a = h.running(gang(3), 0), b = h.running(gang(2, 2), 0);
-  EXPECT_EQ(h.yard.gpu_mask(a, 0), 0b0000'0111U);
-  EXPECT_EQ(h.yard.gpu_mask(b, 0), 0b0111'1000U);
+  EXPECT_THAT(h.yard.gpus(a, 0), ElementsAre(0, 1, 2));
+  EXPECT_THAT(h.yard.gpus(b, 0), ElementsAre(3, 4, 5, 6));
   h.tell(EventKind::finished, a);
   const JobId c = h.running(gang(4), 0);
-  EXPECT_EQ(h.yard.gpu_mask(c, 0), 0b1000'0111U);
+  EXPECT_THAT(h.yard.gpus(c, 0), ElementsAre(0, 1, 2, 7));
 }
 
-TEST(YardStart, SixtyFourGpusInAMachineAreAllGiven) {
-  HandYard h("1x64xV100");
-  const JobId job = h.running(gang(64), 0);
-  EXPECT_EQ(h.yard.gpu_mask(job, 0), ~0ULL);
-  EXPECT_EQ(h.free_gpus(0), 0);
+TEST(YardStart, AllGpusOfALargeMachineAreGiven) {
+  for (const std::int32_t gpus : {63, 64, 65, 72, 128, 1024}) {
+    HandYard h("2x" + std::to_string(gpus) + "xB200");
+    h.running(gang(5), 0);
+    const JobId job = h.running(gang(gpus - 5), 0);
+    std::vector<std::int32_t> expected(static_cast<std::size_t>(gpus - 5));
+    std::iota(expected.begin(), expected.end(), 5);
+    EXPECT_EQ(h.yard.gpus(job, 0), expected);
+    EXPECT_EQ(h.free_gpus(0), 0);
+    EXPECT_EQ(h.start(h.submit(gang(1)), on(0, 1)), Verdict::no_room);
+    h.tell(EventKind::finished, job);
+    EXPECT_EQ(h.yard.gpus(h.running(gang(gpus - 5), 0), 0), expected);
+  }
 }
 
 TEST(YardListeners, HearEveryChangeAfterItWasMade) {

@@ -61,9 +61,9 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   job.life.state.since = Time{9};
   job.life.state.first_start = Time{5};
   job.life.state.done = seconds(3), job.life.state.lost = seconds(4);
-  job.life.placement = {{MachineId{0}, 2}};
-  job.life.gpu_masks = {1ULL << 63};
-  job.life.missing = {{1, 500, 7}};
+  job.life.placement = {{MachineId{0}, 2}, {MachineId{1}, 2}};
+  job.life.gpus = {{63}, {2, 71}};
+  job.life.missing = {{1, 500, 7}, {}};
   job.life.yielded_to = {JobId{3}};
   job.eligible = Time{6};
   job.runs = 3, job.restarts = 1, job.has_started = job.stopping = true;
@@ -88,7 +88,7 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ(same.life.state.phase, Phase::reserved);
   EXPECT_EQ(same.life.state.lost, seconds(4));
   EXPECT_EQ(same.life.placement, job.life.placement);
-  EXPECT_EQ(same.life.gpu_masks, job.life.gpu_masks);
+  EXPECT_EQ(same.life.gpus, job.life.gpus);
   EXPECT_EQ(same.life.missing, job.life.missing);
   EXPECT_EQ(same.life.yielded_to, job.life.yielded_to);
   EXPECT_EQ(same.progress, job.progress);

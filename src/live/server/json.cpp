@@ -43,9 +43,7 @@ json placement_of(const SavedJob& life, const std::vector<std::string>& machines
     const Share& share = life.placement[i];
     const std::size_t machine = index(share.machine);
     json gpus = json::array();
-    const std::uint64_t mask = i < life.gpu_masks.size() ? life.gpu_masks[i] : 0;
-    for (int gpu = 0; gpu < 64; ++gpu)
-      if ((mask >> gpu & 1) != 0) gpus.push_back(gpu);
+    if (i < life.gpus.size()) gpus = life.gpus[i];
     shares.push_back(
         {{"machine", machine < machines.size() ? machines[machine] : std::to_string(machine)},
          {"workers", share.workers},

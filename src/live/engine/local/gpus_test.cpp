@@ -118,7 +118,7 @@ TEST(ThisMachine, CoresStandInForGpusThatItHasNot) {
     EXPECT_EQ(machine->total_gpus, std::min(64, machine->machines[0].capacity.milli_cpus / 1000));
   }
   EXPECT_EQ(this_machine(5)->total_gpus, 5);
-  EXPECT_FALSE(this_machine(65));
+  EXPECT_FALSE(this_machine(1025));
   EXPECT_FALSE(this_machine(-1));
 }
 
