@@ -1,5 +1,6 @@
-// Any bytes as a workload, in every format: an error or jobs that keep their promises, and what is
-// read can be written and read back. The first byte picks the format (0: by recognition).
+// Any bytes as a workload, in every format, compressed or not: an error or jobs that keep their
+// promises, and what is read can be written and read back. The first byte picks the format (0: by
+// recognition).
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -40,7 +41,7 @@ void check_round_trip(const Workload& workload) {
   std::ostringstream written;
   write_native(workload, written);
   const std::string text = written.str();
-  const auto again = parse_workload(text, "again", Format::native);
+  const auto again = parse_workload(text, "again", {.format = Format::native});
   require(again.has_value());
   check_jobs(*again);
   std::ostringstream rewritten;
@@ -56,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   std::optional<Format> format;
   if (choice > 0) format = formats()[choice - 1].format;
-  const auto workload = parse_workload(text, "input", format);
+  const auto workload = parse_workload(text, "input", {.format = format});
   if (!workload) return 0;
   check_jobs(*workload);
   check_round_trip(*workload);

@@ -28,7 +28,7 @@ Expected<Workload> read_or_generate(const WorkloadOptions& options, const Cluste
     format = *parsed;
   }
   std::vector<std::string> notes;
-  auto workload = read_workload(options.workload, format, &notes);
+  auto workload = read_workload(options.workload, {.format = format, .notes = &notes});
   for (const std::string& text : notes) note(fmt::format("{}: {}", options.workload, text));
   return workload;
 }

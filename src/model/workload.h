@@ -12,11 +12,19 @@
 
 namespace trainyard {
 
+/// Where the jobs' grace, save and load come from.
+enum class PauseCosts : std::uint8_t {
+  unsaid,   // the source does not tell, as most traces; they are 0
+  given,    // by the source
+  modelled  // by us (workload/pauses.h)
+};
+
 struct Workload {
   std::vector<Job> jobs;  // by submit time; equal times in the order of the source
   Names users, models, kinds;
   std::vector<std::string> names;  // each job's name at its source; empty: they have none
   std::string source;              // the file or generator it came from
+  PauseCosts pause_costs = PauseCosts::unsaid;
 
   [[nodiscard]] std::string job_name(JobId id) const {
     return names.empty() ? std::to_string(index(id)) : names[index(id)];

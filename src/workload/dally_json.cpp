@@ -16,8 +16,9 @@ Job read_job(JsonJobs& in, Workload& workload) {
       static_cast<std::uint64_t>(fields.whole("total_iterations", in.text("total_iterations"), 0,
                                               std::numeric_limits<std::int64_t>::max()));
   const double each = fields.real("time_per_iteration", in.text("time_per_iteration"), 0, 1e12);
-  job.duration = fields.take("time_per_iteration",
-                             duration_from_seconds(static_cast<double>(job.iterations) * each));
+  job.duration = fields.take(
+      "time_per_iteration",
+      duration_from_seconds(static_cast<double>(job.iterations) * each * fields.unit().seconds()));
   const std::string cpus = in.text("cpu_num");
   set_gang(job, fields.whole("max_parallelism", in.text("max_parallelism"), 0, kMostGpus),
            cpus.empty() ? 0 : fields.whole("cpu_num", cpus, 0, kMostGpus) * 1000);
@@ -33,9 +34,9 @@ bool recognise_dally_json(std::string_view text) {
   return begins_with_field(text, "time_per_iteration");
 }
 
-Expected<Import> parse_dally_json(std::string_view text, std::string_view origin) {
-  JsonJobs in(text, origin);
-  ImportBuilder out(origin);
+Expected<Import> parse_dally_json(const Source& source) {
+  JsonJobs in(source);
+  ImportBuilder out(source.origin);
   while (in.next()) {
     const Job job = read_job(in, out.workload);
     in.check(out.add(job, in.text("job_id")));

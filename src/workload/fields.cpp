@@ -59,6 +59,21 @@ Expected<Duration> parse_seconds(std::string_view text) {
   return fail("value {}", parsed.error().message);
 }
 
+Expected<Duration> parse_in_unit(std::string_view text, Duration unit) {
+  double number = 0;
+  const char* const stop = text.data() + text.size();
+  const auto [end, status] = std::from_chars(text.data(), stop, number);
+  const bool is_plain = status == std::errc{} && end == stop && number >= 0;
+  if (!is_plain || (unit == seconds(1) && number <= kLongestDuration.seconds()))
+    return parse_seconds(text);
+  const double us = number * static_cast<double>(unit.us);
+  if (us <= static_cast<double>(kLongestDuration.us)) return Duration{std::llround(us)};
+  return fail(
+      "value {} is more than 10,000 years; does it count milliseconds or microseconds? "
+      "--time-unit says so, as in --time-unit ms",
+      quoted(text));
+}
+
 Expected<Time> parse_date_time(std::string_view text) {
   using namespace std::chrono;
   int year_part = 0, month_part = 0, day_part = 0, hour = 0, minute = 0, second = 0;

@@ -14,8 +14,15 @@
 
 namespace trainyard {
 
-/// No cluster we can describe has more GPUs (a million machines of 64); no job may ask for more.
-constexpr std::int64_t kMostGpus = 64'000'000;
+/// A trace to read: its text, how errors name it, and what a plain number of its times counts.
+struct Source {
+  std::string_view text;
+  std::string_view origin;
+  Duration unit = seconds(1);
+};
+
+/// No cluster we can describe has more GPUs (a million machines of 1024); no job may ask for more.
+constexpr std::int64_t kMostGpus = 1'024'000'000;
 
 /// "17"; also "17.0", as some tables write their counts.
 Expected<std::int64_t> parse_whole(std::string_view text, std::int64_t low, std::int64_t high);
@@ -23,6 +30,8 @@ Expected<std::int64_t> parse_whole(std::string_view text, std::int64_t low, std:
 Expected<double> parse_real(std::string_view text, double low, double high);
 /// Plain seconds, exact to the microsecond ("3600", "0.25"), or whatever parse_duration reads.
 Expected<Duration> parse_seconds(std::string_view text);
+/// The same where plain numbers count another unit.
+Expected<Duration> parse_in_unit(std::string_view text, Duration unit);
 /// "2020-06-09 18:41:01" or with a T between; since the Unix epoch. Zones do not matter: only
 /// differences within one trace are used.
 Expected<Time> parse_date_time(std::string_view text);
@@ -66,8 +75,9 @@ inline bool parse_plain_seconds(std::string_view text, Duration& result) {
 
 class InputFields {
  public:
-  explicit InputFields(std::string_view origin) : origin_(origin) {}
+  explicit InputFields(const Source& source) : origin_(source.origin), unit_(source.unit) {}
 
+  [[nodiscard]] Duration unit() const { return unit_; }
   void at_line(std::size_t line) { line_ = line; }
   [[nodiscard]] std::size_t line() const { return line_; }
 
@@ -80,8 +90,8 @@ class InputFields {
   }
   Duration seconds(std::string_view field, std::string_view text) {
     Duration result;
-    if (parse_plain_seconds(text, result)) return result;
-    return take(field, parse_seconds(text));
+    if (unit_ == trainyard::seconds(1) && parse_plain_seconds(text, result)) return result;
+    return take(field, parse_in_unit(text, unit_));
   }
   Time date_time(std::string_view field, std::string_view text) {
     return take(field, parse_date_time(text));
@@ -106,6 +116,7 @@ class InputFields {
 
  private:
   std::string origin_;
+  Duration unit_;
   std::size_t line_ = 0;
   std::optional<Error> error_;
 };

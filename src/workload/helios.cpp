@@ -9,8 +9,8 @@ bool recognise_helios(std::string_view text) {
   return names_columns(text, {}, {"gpu_num", "submit_time", "duration"});
 }
 
-Expected<Import> parse_helios(std::string_view text, std::string_view origin) {
-  JobTable table(text, origin);
+Expected<Import> parse_helios(const Source& source) {
+  JobTable table(source);
   const auto job_id = table.column("job_id");
   const auto user = table.column("user");
   const auto gpu_num = table.need("gpu_num");
@@ -19,7 +19,7 @@ Expected<Import> parse_helios(std::string_view text, std::string_view origin) {
   const auto start_time = table.column("start_time");
   const auto duration = table.need("duration");
   const bool says_start = table.column("start_time").index < table.header().size();
-  ImportBuilder out(origin);
+  ImportBuilder out(source.origin);
   while (table.next()) {
     if (says_start && is_missing(table.text(start_time))) {
       out.leave_out(kNeverStarted);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "workload/fields.h"
 #include "workload/import.h"
 
 namespace trainyard {
@@ -20,16 +21,18 @@ bool recognise_tiresias(std::string_view text);
 bool recognise_swf(std::string_view text);
 bool recognise_sacct(std::string_view text);
 bool recognise_dally_json(std::string_view text);
+bool recognise_muri(std::string_view text);
 
-Expected<Import> parse_native(std::string_view text, std::string_view origin);
-Expected<Import> parse_philly_json(std::string_view text, std::string_view origin);
-Expected<Import> parse_philly_csv(std::string_view text, std::string_view origin);
-Expected<Import> parse_helios(std::string_view text, std::string_view origin);
-Expected<Import> parse_pai2020(std::string_view text, std::string_view origin);
-Expected<Import> parse_openb(std::string_view text, std::string_view origin);
-Expected<Import> parse_tiresias(std::string_view text, std::string_view origin);
-Expected<Import> parse_swf(std::string_view text, std::string_view origin);
-Expected<Import> parse_sacct(std::string_view text, std::string_view origin);
-Expected<Import> parse_dally_json(std::string_view text, std::string_view origin);
+Expected<Import> parse_native(const Source& source);
+Expected<Import> parse_philly_json(const Source& source);
+Expected<Import> parse_philly_csv(const Source& source);
+Expected<Import> parse_helios(const Source& source);
+Expected<Import> parse_pai2020(const Source& source);
+Expected<Import> parse_openb(const Source& source);
+Expected<Import> parse_tiresias(const Source& source);
+Expected<Import> parse_swf(const Source& source);
+Expected<Import> parse_sacct(const Source& source);
+Expected<Import> parse_dally_json(const Source& source);
+Expected<Import> parse_muri(const Source& source);
 
 }  // namespace trainyard

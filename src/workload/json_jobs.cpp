@@ -11,7 +11,7 @@ constexpr std::size_t kDeepest = 32;
 
 }  // namespace
 
-JsonJobs::JsonJobs(std::string_view text, std::string_view origin) : text_(text), fields_(origin) {
+JsonJobs::JsonJobs(const Source& source) : text_(source.text), fields_(source) {
   if (text_.starts_with("\xef\xbb\xbf")) position_ = 3;
   fields_.at_line(1);
 }
@@ -112,7 +112,7 @@ std::optional<std::string> scalar_text(const nlohmann::json& value) {
 }
 
 bool begins_with_field(std::string_view text, std::string_view field) {
-  JsonJobs jobs(text, "");
+  JsonJobs jobs(Source{text, ""});
   return jobs.next() && jobs.job().contains(field);
 }
 

@@ -16,7 +16,7 @@ namespace trainyard {
 /// Once something is wrong, the error is kept, next() is false, and fields read as zero.
 class JsonJobs {
  public:
-  JsonJobs(std::string_view text, std::string_view origin);
+  explicit JsonJobs(const Source& source);
 
   /// Goes to the next object of the array; anything else in it is an error.
   bool next();

@@ -10,6 +10,9 @@
 
 namespace trainyard {
 
+/// All that standard input gives, at most kMostBytes (decompress.h).
+Expected<std::string> read_standard_input();
+
 /// Read-only. The file must not be shortened by others while it is mapped.
 class MappedFile {
  public:

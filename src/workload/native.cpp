@@ -14,12 +14,15 @@ namespace {
 /// Reads millions of rows: a cell is a view into the file, a job is filled in place.
 class NativeReader {
  public:
-  NativeReader(std::string_view text, std::string_view origin)
-      : table_(text, origin), size_(text.size()) {
-    workload_.source = origin;
+  explicit NativeReader(const Source& source)
+      : table_(source), size_(source.text.size()), in_seconds_(source.unit == seconds(1)) {
+    workload_.source = source.origin;
     for (const std::string& name : table_.header()) add_column(name);
     const bool has_duration = has(NativeColumn::duration);
     const bool has_iterations = has(NativeColumn::iterations) && has(NativeColumn::iteration_time);
+    for (const NativeColumn cost : {NativeColumn::grace, NativeColumn::save, NativeColumn::load,
+                                    NativeColumn::declared_pause})
+      if (has(cost)) workload_.pause_costs = PauseCosts::given;
     if (!has(NativeColumn::submit)) table_.need("submit");
     if (!has_duration && !has_iterations)
       table_.fields().complain(
@@ -106,7 +109,8 @@ class NativeReader {
 
   /// The columns that every row has, as nearly every row has them; null for all others.
   const char* take_plain(Job& job, NativeColumn column, const char* at, const char* stop) {
-    if (column != NativeColumn::submit && column != NativeColumn::duration) return nullptr;
+    const bool is_time = column == NativeColumn::submit || column == NativeColumn::duration;
+    if (!is_time || !in_seconds_) return nullptr;
     Duration seconds;
     const char* const end = take_plain_seconds(at, stop, seconds);
     if (end == nullptr || (end != stop && *end != ',')) return nullptr;
@@ -213,7 +217,8 @@ class NativeReader {
 
   /// Iterations take less than a microsecond's rounding allows, so plain numbers stay as they are.
   double exact_seconds(std::string_view field, std::string_view cell) {
-    if (const auto plain = parse_real(cell, 0, kLongestDuration.seconds())) return *plain;
+    if (const auto plain = parse_real(cell, 0, kLongestDuration.seconds()))
+      return *plain * table_.fields().unit().seconds();
     return table_.fields().seconds(field, cell).seconds();
   }
 
@@ -255,6 +260,7 @@ class NativeReader {
 
   JobTable table_;
   std::size_t size_;
+  bool in_seconds_;  // what plain numbers count
   std::vector<NativeColumn> columns_;
   Workload workload_;
   std::optional<double> iteration_time_;
@@ -269,8 +275,8 @@ bool recognise_native(std::string_view text) {
          names_columns(text, {}, {"submit", "iterations"});
 }
 
-Expected<Import> parse_native(std::string_view text, std::string_view origin) {
-  return NativeReader(text, origin).read();
+Expected<Import> parse_native(const Source& source) {
+  return NativeReader(source).read();
 }
 
 }  // namespace trainyard

@@ -15,7 +15,7 @@ namespace trainyard {
 namespace {
 
 Expected<Workload> parse(std::string_view text) {
-  return parse_workload(text, "jobs.csv", Format::native);
+  return parse_workload(text, "jobs.csv", {.format = Format::native});
 }
 
 std::string error_of(std::string_view text) {
@@ -157,7 +157,7 @@ RC_GTEST_PROP(Native, WhatIsWrittenIsReadBack, ()) {
   const int jobs = *rc::gen::inRange(0, 8);
   for (int i = 0; i < jobs; ++i) {
     w.jobs.push_back(any_job(w));
-    w.names.push_back(*rc::gen::string<std::string>());
+    w.names.push_back(std::to_string(i) + *rc::gen::string<std::string>());
   }
   std::stable_sort(w.jobs.begin(), w.jobs.end(),
                    [](const Job& a, const Job& b) { return a.submit < b.submit; });

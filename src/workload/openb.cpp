@@ -4,24 +4,34 @@
 #include "workload/table.h"
 
 namespace trainyard {
+namespace {
+
+/// LS is latency-sensitive: a person or a service waits for it. BE is best effort; Burstable and
+/// Guaranteed say how much of what it asked for a pod is sure to get, not that anybody waits.
+JobClass class_of(std::string_view qos) {
+  return qos == "LS" ? JobClass::trial : JobClass::batch;
+}
+
+}  // namespace
 
 bool recognise_openb(std::string_view text) {
   return names_columns(text, {}, {"num_gpu", "creation_time", "deletion_time", "scheduled_time"});
 }
 
-Expected<Import> parse_openb(std::string_view text, std::string_view origin) {
+Expected<Import> parse_openb(const Source& source) {
   constexpr std::int64_t kMost = 1'000'000'000;
-  JobTable table(text, origin);
+  JobTable table(source);
   const auto name = table.column("name");
   const auto cpu_milli = table.need("cpu_milli");
   const auto memory_mib = table.need("memory_mib");
   const auto num_gpu = table.need("num_gpu");
   const auto gpu_spec = table.column("gpu_spec");
+  const auto qos = table.column("qos");
   const auto creation_time = table.need("creation_time");
   const auto deletion_time = table.need("deletion_time");
   const auto scheduled_time = table.need("scheduled_time");
   std::size_t several_kinds = 0;
-  ImportBuilder out(origin);
+  ImportBuilder out(source.origin);
   while (table.next()) {
     if (is_missing(table.text(scheduled_time))) {
       out.leave_out(kNeverStarted);
@@ -39,6 +49,7 @@ Expected<Import> parse_openb(std::string_view text, std::string_view origin) {
     job.per_worker = {.gpus = static_cast<std::int32_t>(table.whole(num_gpu, 0, kMostGpus)),
                       .milli_cpus = static_cast<std::int32_t>(table.whole(cpu_milli, 0, kMost)),
                       .memory_mib = static_cast<std::int32_t>(table.whole(memory_mib, 0, kMost))};
+    job.job_class = class_of(table.text(qos));
     const std::string_view kinds = table.text(gpu_spec);
     if (kinds.find('|') != std::string_view::npos) {
       ++several_kinds;

@@ -33,8 +33,8 @@ std::int32_t rounded_up(double amount) {
 
 class PaiTasks {
  public:
-  PaiTasks(std::string_view text, std::string_view origin)
-      : table_(text, origin, {}, kPaiColumns),
+  explicit PaiTasks(const Source& source)
+      : table_(source, {}, kPaiColumns),
         job_name_(table_.column("job_name")),
         inst_num_(table_.column("inst_num")),
         start_time_(table_.column("start_time")),
@@ -102,10 +102,10 @@ bool recognise_pai2020(std::string_view text) {
   return true;
 }
 
-Expected<Import> parse_pai2020(std::string_view text, std::string_view origin) {
-  auto jobs = PaiTasks(text, origin).read();
+Expected<Import> parse_pai2020(const Source& source) {
+  auto jobs = PaiTasks(source).read();
   if (!jobs) return tl::make_unexpected(jobs.error());
-  ImportBuilder out(origin);
+  ImportBuilder out(source.origin);
   for (const PaiJob& pai : *jobs) {
     if (pai.workers > 0 && !pai.started) {
       out.leave_out(kNeverStarted);
@@ -121,7 +121,7 @@ Expected<Import> parse_pai2020(std::string_view text, std::string_view origin) {
     job.workers = static_cast<std::int32_t>(pai.workers);
     job.per_worker = pai.largest;
     if (auto ok = out.add(job, pai.name); !ok)
-      return fail("{}: job {}: {}", origin, quoted(pai.name), ok.error().message);
+      return fail("{}: job {}: {}", source.origin, quoted(pai.name), ok.error().message);
   }
   return std::move(out).finish();
 }

@@ -8,12 +8,12 @@ bool recognise_philly_csv(std::string_view text) {
   return names_columns(text, {}, {"timestamp", "duration", "num_gpus"});
 }
 
-Expected<Import> parse_philly_csv(std::string_view text, std::string_view origin) {
-  JobTable table(text, origin);
+Expected<Import> parse_philly_csv(const Source& source) {
+  JobTable table(source);
   const auto timestamp = table.need("timestamp");
   const auto duration = table.need("duration");
   const auto num_gpus = table.need("num_gpus");
-  ImportBuilder out(origin);
+  ImportBuilder out(source.origin);
   while (table.next()) {
     Job job;
     job.submit = table.date_time(timestamp);

@@ -66,9 +66,9 @@ bool recognise_philly_json(std::string_view text) {
   return begins_with_field(text, "attempts");
 }
 
-Expected<Import> parse_philly_json(std::string_view text, std::string_view origin) {
-  JsonJobs in(text, origin);
-  ImportBuilder out(origin);
+Expected<Import> parse_philly_json(const Source& source) {
+  JsonJobs in(source);
+  ImportBuilder out(source.origin);
   while (in.next()) {
     const json* list = field_of(in.job(), "attempts", json::value_t::array);
     if (list == nullptr) {

@@ -4,9 +4,11 @@
 #include <array>
 #include <iterator>
 
+#include "workload/decompress.h"
 #include "workload/importers.h"
 #include "workload/mapped_file.h"
 #include "workload/records.h"
+#include "workload/sense.h"
 
 namespace trainyard {
 namespace {
@@ -35,7 +37,12 @@ constexpr std::array kFormats{
                 "columns JobID and Submit between '|'", recognise_sacct, parse_sacct},
     FormatEntry{Format::dally_json, "dally-json", "the Dally author's simulator",
                 "a JSON array of jobs with time_per_iteration", recognise_dally_json,
-                parse_dally_json}};
+                parse_dally_json},
+    FormatEntry{Format::muri, "muri", "Muri's simulator and cluster, times in milliseconds",
+                "columns num_gpu, submit_time, duration and resource_time_0", recognise_muri,
+                parse_muri, microseconds(1000)}};
+
+constexpr std::array<std::string_view, 5> kTimeUnits{"s", "ms", "us", "m", "h"};
 
 tl::unexpected<Error> unrecognised(std::string_view text, std::string_view origin) {
   std::string_view record;
@@ -70,25 +77,51 @@ Expected<Format> parse_format(std::string_view name) {
               did_you_mean(name.substr(0, 40), names), fmt::join(names, ", "));
 }
 
+std::span<const std::string_view> time_units() {
+  return kTimeUnits;
+}
+
+Expected<Duration> parse_time_unit(std::string_view name) {
+  if (std::ranges::find(kTimeUnits, name) == kTimeUnits.end())
+    return fail("{} is not a unit of time; known are {}", quoted(name),
+                fmt::join(kTimeUnits, ", "));
+  return parse_duration("1" + std::string(name));
+}
+
 Expected<Workload> parse_workload(std::string_view text, std::string_view origin,
-                                  std::optional<Format> format, std::vector<std::string>* notes) {
+                                  const ReadOptions& options) {
+  if (is_compressed(text)) {
+    const auto inside = decompress(text);
+    if (!inside) return fail_at(origin, inside.error());
+    if (is_compressed(*inside)) return fail("{}: is compressed twice; unpack it once", origin);
+    return parse_workload(*inside, origin, options);
+  }
   if (text.empty()) return fail("{}: the file is empty; a workload has a job a line", origin);
-  const auto entry = format ? kFormats.begin() + static_cast<std::ptrdiff_t>(*format)
-                            : std::find_if(kFormats.begin(), kFormats.end(),
-                                           [&](const FormatEntry& e) { return e.recognise(text); });
+  const auto entry = options.format
+                         ? kFormats.begin() + static_cast<std::ptrdiff_t>(*options.format)
+                         : std::find_if(kFormats.begin(), kFormats.end(),
+                                        [&](const FormatEntry& e) { return e.recognise(text); });
   if (entry == kFormats.end()) return unrecognised(text, origin);
-  auto import = entry->parse(text, origin);
+  auto import = entry->parse({text, origin, options.unit.value_or(entry->unit)});
   if (!import) return tl::make_unexpected(import.error());
-  if (notes != nullptr)
-    std::move(import->notes.begin(), import->notes.end(), std::back_inserter(*notes));
+  if (auto ok = check_ids(import->workload); !ok) return tl::make_unexpected(ok.error());
+  const bool is_ours = entry->format == Format::native;
+  if (auto ok = check_sense(*import, options.unit.has_value(), is_ours); !ok)
+    return tl::make_unexpected(ok.error());
+  if (options.notes != nullptr)
+    std::move(import->notes.begin(), import->notes.end(), std::back_inserter(*options.notes));
   return std::move(import->workload);
 }
 
-Expected<Workload> read_workload(const std::string& path, std::optional<Format> format,
-                                 std::vector<std::string>* notes) {
+Expected<Workload> read_workload(const std::string& path, const ReadOptions& options) {
+  if (path == "-") {
+    const auto text = read_standard_input();
+    if (!text) return tl::make_unexpected(text.error());
+    return parse_workload(*text, "standard input", options);
+  }
   const auto file = MappedFile::open(path);
   if (!file) return tl::make_unexpected(file.error());
-  return parse_workload(file->text(), path, format, notes);
+  return parse_workload(file->text(), path, options);
 }
 
 }  // namespace trainyard

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "model/workload.h"
+#include "workload/fields.h"
 #include "workload/import.h"
 
 namespace trainyard {
@@ -23,7 +24,8 @@ enum class Format {
   tiresias,
   swf,
   sacct,
-  dally_json
+  dally_json,
+  muri
 };
 
 struct FormatEntry {
@@ -32,7 +34,8 @@ struct FormatEntry {
   std::string_view description;  // one line
   std::string_view mark;         // what a file of it is recognised by
   bool (*recognise)(std::string_view text);
-  Expected<Import> (*parse)(std::string_view text, std::string_view origin);
+  Expected<Import> (*parse)(const Source& source);
+  Duration unit = seconds(1);  // what plain numbers of its times count
 };
 
 /// In the order of the enumeration.
@@ -40,13 +43,21 @@ std::span<const FormatEntry> formats();
 std::string_view name(Format format);
 Expected<Format> parse_format(std::string_view name);
 
-/// The file at `path`, in the given format or the one its beginning shows. What was left out, and
-/// why, is added to `notes`: "17 jobs left out: never started".
-Expected<Workload> read_workload(const std::string& path, std::optional<Format> format = {},
-                                 std::vector<std::string>* notes = nullptr);
+struct ReadOptions {
+  std::optional<Format> format = {};  // not given: the one that its beginning shows
+  std::optional<Duration> unit = {};  // of plain numbers that are times; not given: the format's
+  /// What was left out, and why ("17 jobs left out: never started"), and what looks odd.
+  std::vector<std::string>* notes = nullptr;
+};
+
+/// The file at `path`, or standard input for "-"; also compressed by gzip or zstd.
+Expected<Workload> read_workload(const std::string& path, const ReadOptions& options = {});
 /// The same for a text; `origin` names it in errors.
 Expected<Workload> parse_workload(std::string_view text, std::string_view origin,
-                                  std::optional<Format> format = {},
-                                  std::vector<std::string>* notes = nullptr);
+                                  const ReadOptions& options = {});
+
+/// The name of a unit of time on the command line: s, ms, us, m, h.
+std::span<const std::string_view> time_units();
+Expected<Duration> parse_time_unit(std::string_view name);
 
 }  // namespace trainyard

@@ -91,6 +91,9 @@ const std::vector<Sample>& samples() {
          EXPECT_EQ(w.jobs[0].duration, seconds(32'868 - 1385));
          EXPECT_EQ(w.jobs[0].per_worker, (Resources{1, 8000, 30'000}));
          EXPECT_EQ(w.kinds[index(w.jobs[2].kind)], "V100M16");
+         EXPECT_EQ(w.jobs[0].job_class, JobClass::trial);  // LS
+         EXPECT_EQ(w.jobs[2].job_class, JobClass::batch);  // BE
+         EXPECT_EQ(w.jobs[3].job_class, JobClass::batch);  // Burstable
        }},
       {Format::tiresias,
        "tiresias.csv",
@@ -125,11 +128,22 @@ const std::vector<Sample>& samples() {
          EXPECT_EQ(w.jobs[1].per_worker.memory_mib, 25'600);
          EXPECT_EQ(w.jobs[1].estimate, w.jobs[1].duration);  // UNLIMITED
        }},
-      {Format::dally_json, "dally.json", 12, {}, [](const Workload& w) {
+      {Format::dally_json,
+       "dally.json",
+       12,
+       {},
+       [](const Workload& w) {
          EXPECT_EQ(w.jobs[0].iterations, 75'158U);
          EXPECT_EQ(w.jobs[0].duration, microseconds(30'085'747'400));
          EXPECT_EQ(w.jobs[0].workers, 2);
          EXPECT_EQ(w.jobs[0].per_worker.milli_cpus, 3500);
+       }},
+      {Format::muri, "muri.csv", 11, {"1 job left out: ran for 0 seconds"}, [](const Workload& w) {
+         EXPECT_EQ(w.jobs[1].submit, Time{} + seconds(27));  // 42000 ms - 15000 ms
+         EXPECT_EQ(w.jobs[1].duration, seconds(6390));
+         EXPECT_EQ(w.jobs[1].workers, 8);
+         EXPECT_EQ(w.models[index(w.jobs[1].model)], "vgg16");
+         EXPECT_EQ(w.jobs[2].duration, microseconds(389'700'000));
        }}};
   return all;
 }
@@ -140,7 +154,7 @@ TEST(ReadWorkload, SamplesOfEveryFormat) {
     SCOPED_TRACE(sample.file);
     const std::string path = root() / "examples" / "workloads" / sample.file;
     std::vector<std::string> notes;
-    const auto workload = read_workload(path, {}, &notes);
+    const auto workload = read_workload(path, {.notes = &notes});
     ASSERT_TRUE(workload) << workload.error().message;
     EXPECT_EQ(notes, sample.notes);
     EXPECT_EQ(workload->source, path);
@@ -149,7 +163,7 @@ TEST(ReadWorkload, SamplesOfEveryFormat) {
     EXPECT_TRUE(std::is_sorted(workload->jobs.begin(), workload->jobs.end(),
                                [](const Job& a, const Job& b) { return a.submit < b.submit; }));
     sample.check(*workload);
-    EXPECT_TRUE(read_workload(path, sample.format)) << "named";
+    EXPECT_TRUE(read_workload(path, {.format = sample.format})) << "named";
   }
 }
 
@@ -164,8 +178,9 @@ TEST(ReadWorkload, ASampleIsRecognisedAsItsFormatAlone) {
 }
 
 TEST(ReadWorkload, ANegativeRunIsAnErrorInAnImport) {
-  const auto helios = parse_workload(
-      "job_id,gpu_num,submit_time,duration\n1,1,2020-01-01 00:00:00,-5\n", "x", Format::helios);
+  const auto helios =
+      parse_workload("job_id,gpu_num,submit_time,duration\n1,1,2020-01-01 00:00:00,-5\n", "x",
+                     {.format = Format::helios});
   ASSERT_FALSE(helios);
   EXPECT_NE(helios.error().message.find("x:2: field 'duration': value '-5' is negative"),
             std::string::npos)
@@ -173,7 +188,7 @@ TEST(ReadWorkload, ANegativeRunIsAnErrorInAnImport) {
   const auto openb = parse_workload(
       "name,cpu_milli,memory_mib,num_gpu,creation_time,deletion_time,scheduled_time\n"
       "a,1,1,1,5,7,9\n",
-      "x", Format::openb);
+      "x", {.format = Format::openb});
   ASSERT_FALSE(openb);
   EXPECT_EQ(openb.error().message,
             "x:2: field 'deletion_time': lies 2s before the start; an end comes after it");
@@ -212,14 +227,14 @@ TEST(ReadWorkload, UnknownFilesAreToldWhatIsLookedFor) {
 TEST(ReadWorkload, JsonThatIsCutOrTooDeepIsRefused) {
   const std::string whole =
       R"([{"attempts":[],"jobid":"a","submitted_time":"2020-01-01 00:00:00"}])";
-  EXPECT_TRUE(parse_workload(whole, "x", Format::philly_json));
+  EXPECT_TRUE(parse_workload(whole, "x", {.format = Format::philly_json}));
   for (std::size_t cut = 0; cut < whole.size(); ++cut)
-    EXPECT_FALSE(parse_workload(whole.substr(0, cut), "x", Format::philly_json)) << cut;
+    EXPECT_FALSE(parse_workload(whole.substr(0, cut), "x", {.format = Format::philly_json})) << cut;
   const std::string deep = "[{\"attempts\":" + std::string(100'000, '[');
-  const auto refused = parse_workload(deep, "x", Format::philly_json);
+  const auto refused = parse_workload(deep, "x", {.format = Format::philly_json});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "x:1: the job is nested more than 32 levels deep");
-  EXPECT_FALSE(parse_workload(whole + "x", "x", Format::philly_json));
+  EXPECT_FALSE(parse_workload(whole + "x", "x", {.format = Format::philly_json}));
 }
 
 class RealTraces : public testing::Test {

@@ -54,8 +54,8 @@ bool begins_with_any(std::string_view state, std::initializer_list<std::string_v
 
 class SacctJobs {
  public:
-  SacctJobs(std::string_view text, std::string_view origin)
-      : table_(text, origin, kSacctLine),
+  explicit SacctJobs(const Source& source)
+      : table_(source, kSacctLine),
         job_id_(table_.need("JobID")),
         submit_(table_.need("Submit")),
         user_(table_.column("User")),
@@ -66,7 +66,7 @@ class SacctJobs {
         time_limit_(table_.column("Timelimit")),
         allocated_(table_.column("AllocTRES")),
         requested_(table_.column("ReqTRES")),
-        out_(origin) {
+        out_(source.origin) {
     if (!has(allocated_) && !has(requested_)) table_.need("AllocTRES");
     if (!has(elapsed_) && !(has(start_) && has(end_))) table_.need("Elapsed");
   }
@@ -138,8 +138,8 @@ bool recognise_sacct(std::string_view text) {
   return names_columns(text, kSacctLine, {"JobID", "Submit"});
 }
 
-Expected<Import> parse_sacct(std::string_view text, std::string_view origin) {
-  return SacctJobs(text, origin).read();
+Expected<Import> parse_sacct(const Source& source) {
+  return SacctJobs(source).read();
 }
 
 }  // namespace trainyard

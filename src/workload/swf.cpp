@@ -27,10 +27,10 @@ bool recognise_swf(std::string_view text) {
   return true;
 }
 
-Expected<Import> parse_swf(std::string_view text, std::string_view origin) {
+Expected<Import> parse_swf(const Source& source) {
   constexpr double kMostKib = 1e12;
   constexpr std::string_view kPart = "a part of a job that another line sums up (status 2 to 4)";
-  JobTable table(text, origin, kSwfLine, kSwfColumns);
+  JobTable table(source, kSwfLine, kSwfColumns);
   const auto job_number = table.column("job_number");
   const auto submit_time = table.column("submit_time");
   const auto run_time = table.column("run_time");
@@ -40,7 +40,7 @@ Expected<Import> parse_swf(std::string_view text, std::string_view origin) {
   const auto requested_memory = table.column("requested_memory");
   const auto status = table.column("status");
   const auto user = table.column("user");
-  ImportBuilder out(origin);
+  ImportBuilder out(source.origin);
   while (table.next()) {
     const std::string_view ended = table.text(status);
     if (ended == "2" || ended == "3" || ended == "4") {

@@ -5,8 +5,8 @@
 
 namespace trainyard {
 
-JobTable::JobTable(std::string_view text, std::string_view origin, LineStyle style)
-    : records_(text, style), separator_(style.separator), fields_(origin) {
+JobTable::JobTable(const Source& source, LineStyle style)
+    : records_(source.text, style), separator_(style.separator), fields_(source) {
   fields_.at_line(1);
   if (!next_line()) {
     if (!failed()) fields_.complain("the file is empty; the first line must name the columns");
@@ -21,11 +21,10 @@ JobTable::JobTable(std::string_view text, std::string_view origin, LineStyle sty
   }
 }
 
-JobTable::JobTable(std::string_view text, std::string_view origin, LineStyle style,
-                   std::span<const std::string_view> columns)
-    : records_(text, style),
+JobTable::JobTable(const Source& source, LineStyle style, std::span<const std::string_view> columns)
+    : records_(source.text, style),
       separator_(style.separator),
-      fields_(origin),
+      fields_(source),
       header_(columns.begin(), columns.end()),
       header_may_follow_(true) {}
 

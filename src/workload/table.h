@@ -26,10 +26,9 @@ class JobTable {
   };
 
   /// The first line names the columns.
-  JobTable(std::string_view text, std::string_view origin, LineStyle style = {});
+  explicit JobTable(const Source& source, LineStyle style = {});
   /// The columns are fixed; a first line that repeats their names is passed over.
-  JobTable(std::string_view text, std::string_view origin, LineStyle style,
-           std::span<const std::string_view> columns);
+  JobTable(const Source& source, LineStyle style, std::span<const std::string_view> columns);
 
   [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
   /// The column of this name, or one that is absent and reads as empty.
@@ -57,7 +56,7 @@ class JobTable {
     return fields_.real(column.name, text(column), low, high);
   }
   Duration seconds(const Column& column) { return fields_.seconds(column.name, text(column)); }
-  /// An instant given in plain seconds.
+  /// An instant given as a plain number.
   Time instant(const Column& column) { return Time{} + seconds(column); }
   Time date_time(const Column& column) { return fields_.date_time(column.name, text(column)); }
 

@@ -1,5 +1,7 @@
 // Workloads of the Tiresias simulator (github.com/SymbioticLab/Tiresias, simulator/60_job.csv):
-// job_id, num_gpu, submit_time, iterations, model_name, duration, interval; times in seconds.
+// job_id, num_gpu, submit_time, iterations, model_name, duration, interval; times in seconds. Those
+// of Muri (github.com/Rivendile/Muri, Zhao et al., SIGCOMM 2022), whose simulator came from it,
+// have further columns, among them what a job takes of each resource, and times in milliseconds.
 #include <limits>
 
 #include "workload/importers.h"
@@ -7,19 +9,28 @@
 
 namespace trainyard {
 
-bool recognise_tiresias(std::string_view text) {
-  return names_columns(text, {}, {"num_gpu", "submit_time", "duration"});
+bool recognise_muri(std::string_view text) {
+  return names_columns(text, {}, {"num_gpu", "submit_time", "duration", "resource_time_0"});
 }
 
-Expected<Import> parse_tiresias(std::string_view text, std::string_view origin) {
-  JobTable table(text, origin);
+bool recognise_tiresias(std::string_view text) {
+  return names_columns(text, {}, {"num_gpu", "submit_time", "duration"}) && !recognise_muri(text);
+}
+
+/// Their unit is that of the format (read.cpp).
+Expected<Import> parse_muri(const Source& source) {
+  return parse_tiresias(source);
+}
+
+Expected<Import> parse_tiresias(const Source& source) {
+  JobTable table(source);
   const auto job_id = table.column("job_id");
   const auto num_gpu = table.need("num_gpu");
   const auto submit_time = table.need("submit_time");
   const auto iterations = table.column("iterations");
   const auto model_name = table.column("model_name");
   const auto duration = table.need("duration");
-  ImportBuilder out(origin);
+  ImportBuilder out(source.origin);
   while (table.next()) {
     Job job;
     job.submit = table.instant(submit_time);
