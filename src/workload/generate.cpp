@@ -28,7 +28,7 @@ std::span<const Generator> generators() {
       {"philly-like", "demands and durations as in Microsoft's Philly log of 2017",
        with_common_parameters(philly_like_parameters()), make_philly_like},
       {"trace", "a trace file, or a window of it, at another load and with costs of pauses",
-       trace_parameters(), make_trace},
+       trace_parameters()},
       {"trial-batch", "trial jobs among batch jobs under a load held by FIFO, as in FitGpp's study",
        trial_batch_parameters(), make_trial_batch},
       {"dally-like", "distributed jobs with models, as in the workloads of Dally's study",
@@ -51,7 +51,8 @@ std::string trace_file(std::string_view workload) {
   return std::string(workload.substr(0, workload.find(',')));
 }
 
-Expected<Workload> generate(std::string_view spec, const Cluster& cluster, std::uint64_t seed) {
+Expected<Workload> generate(std::string_view spec, const Cluster& cluster, std::uint64_t seed,
+                            const TraceOptions& trace) {
   const std::string_view name = name_part(spec);
   const Generator* generator = find_generator(name);
   if (generator == nullptr) {
@@ -64,8 +65,12 @@ Expected<Workload> generate(std::string_view spec, const Cluster& cluster, std::
   const std::string_view text = spec.substr(std::min(name.size() + 1, spec.size()));
   auto settings = Settings::parse(name, text, generator->parameters);
   if (!settings) return tl::make_unexpected(settings.error());
-  auto workload = generator->make(*settings, cluster, seed);
-  if (workload) workload->source = fmt::format("{} (seed {})", spec, seed);
+  const bool is_drawn = generator->make != nullptr;
+  auto workload = is_drawn ? generator->make(*settings, cluster, seed)
+                           : make_trace(*settings, cluster, seed, trace);
+  if (!workload) return workload;
+  workload->source = fmt::format("{} (seed {})", spec, seed);
+  if (is_drawn) workload->pause_costs = PauseCosts::given;
   return workload;
 }
 

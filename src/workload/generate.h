@@ -17,14 +17,22 @@
 #include "model/cluster.h"
 #include "model/workload.h"
 #include "workload/generate_settings.h"
+#include "workload/read.h"
 
 namespace trainyard {
+
+/// How the file of trace:file=... is read.
+struct TraceOptions {
+  ReadOptions read = {};
+  bool drop_larger = false;  // leaves out what could never run on the cluster, instead of refusing
+};
 
 struct Generator {
   std::string_view name;
   std::string_view summary;
   std::vector<Parameter> parameters;
-  Expected<Workload> (*make)(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+  Expected<Workload> (*make)(Settings& settings, const Cluster& cluster,
+                             std::uint64_t seed) = nullptr;  // null: make_trace
 };
 
 std::span<const Generator> generators();
@@ -36,6 +44,7 @@ bool names_generator(std::string_view text);
 std::string trace_file(std::string_view workload);
 
 /// `cluster` says how many GPUs the offered load is a share of, and what is the largest job.
-Expected<Workload> generate(std::string_view spec, const Cluster& cluster, std::uint64_t seed);
+Expected<Workload> generate(std::string_view spec, const Cluster& cluster, std::uint64_t seed,
+                            const TraceOptions& trace = {});
 
 }  // namespace trainyard

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "model/job.h"
 #include "model/workload.h"
+#include "workload/generate.h"
 #include "workload/generate_settings.h"
 
 namespace trainyard {
@@ -21,7 +22,7 @@ inline Random stream(std::uint64_t seed, Stream which) {
 
 /// What pauses cost beside grace, save and load_time.
 struct Pauses {
-  std::size_t choice = 0;
+  std::size_t choice = 0;  // 0: as they are given
   double scale = 1;
 };
 std::vector<Parameter> pause_parameters();
@@ -56,7 +57,8 @@ Expected<void> check_span(double last_arrival_s);
 
 Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
-Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::uint64_t seed,
+                              const TraceOptions& options);
 Expected<Workload> make_trial_batch(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_dally_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 

@@ -36,7 +36,7 @@ struct DurationLaw {
 DurationLaw read_law(Settings& settings) {
   DurationLaw law;
   law.shape = Shape{settings.choice("duration", kShapes)};
-  law.mean_s = job_duration(settings.duration("mean").seconds()).seconds();
+  law.mean_s = settings.positive_duration("mean").seconds();
   law.sigma = settings.real("sigma", 0, 5);
   return law;
 }

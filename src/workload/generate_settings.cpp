@@ -107,6 +107,12 @@ Duration Settings::duration(std::string_view key) {
   return {};
 }
 
+Duration Settings::positive_duration(std::string_view key) {
+  const Duration parsed = duration(key);
+  if (parsed.us <= 0) complain(key, "a duration longer than 0, as in 90, 1.5h, 2d12h, 250ms");
+  return parsed;
+}
+
 DemandMix Settings::mix(std::string_view key, std::int32_t most_gpus) {
   if (auto mix = parse_mix(text(key), most_gpus)) return *std::move(mix);
   complain(key, fmt::format("a number of GPUs from 1 to {} (those of the cluster), or such numbers "

@@ -38,6 +38,7 @@ class Settings {
   std::int64_t whole(std::string_view key, std::int64_t low, std::int64_t high);
   double real(std::string_view key, double low, double high);
   Duration duration(std::string_view key);
+  Duration positive_duration(std::string_view key);
   DemandMix mix(std::string_view key, std::int32_t most_gpus);
   /// The text itself.
   [[nodiscard]] const std::string& word(std::string_view key) const { return text(key); }

@@ -250,6 +250,37 @@ TEST(Generate, SaysWhatIsWrong) {
   has(error_of("philly-like:daily=2"), "daily='2'; it must be a number from 0 to 1");
 }
 
+TEST(Generate, NoParameterTakesNonsense) {
+  for (const Generator& generator : generators()) {
+    for (const Parameter& parameter : generator.parameters) {
+      if (parameter.name == "file") continue;
+      const auto spec = [&](std::string_view value) {
+        std::string text = fmt::format("{}:{}={}", generator.name, parameter.name, value);
+        if (generator.make == nullptr)
+          text += ",file=examples/workloads/philly.csv";
+        else if (parameter.name != "jobs")
+          text += ",jobs=20";
+        return text;
+      };
+      for (const char* value :
+           {"-1", "nan", "inf", "-inf", "1e999", "99999999999999999999", "", "x", "0x10"})
+        EXPECT_NE(error_of(spec(value)).find(fmt::format("{}=", parameter.name)), std::string::npos)
+            << spec(value) << ": " << error_of(spec(value));
+      const auto of_zero = generate(spec("0"), *parse_cluster_shorthand("16x8xV100"), 1);
+      if (!of_zero) {
+        EXPECT_NE(of_zero.error().message.find(fmt::format("{}=", parameter.name)),
+                  std::string::npos)
+            << of_zero.error().message;
+        continue;
+      }
+      for (const Job& job : of_zero->jobs)
+        EXPECT_TRUE(job.duration.us > 1 && job.gpus() > 0) << spec("0");
+    }
+  }
+  EXPECT_EQ(error_of("poisson:mean=0"),
+            "poisson: mean='0'; it must be a duration longer than 0, as in 90, 1.5h, 2d12h, 250ms");
+}
+
 TEST(PhillyLike, IsCloseToTheLog) {
   const std::string path = "../shared/traces/philly/philly.csv";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";

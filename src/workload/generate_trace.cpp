@@ -41,6 +41,25 @@ void scale_durations(double scale, Workload& workload) {
   }
 }
 
+/// Leaves out what is too large, if that is wished, and refuses the rest of it.
+Expected<void> keep_fitting(std::int32_t max_gpus, const Cluster& cluster,
+                            const TraceOptions& options, Workload& workload) {
+  const std::size_t all = workload.jobs.size();
+  const auto note = [&](std::size_t left_out, std::string_view why) {
+    if (left_out > 0 && options.read.notes != nullptr)
+      options.read.notes->push_back(fmt::format("{} of {} jobs left out: {}", left_out, all, why));
+  };
+  if (max_gpus > 0) {
+    drop_more_gpus(max_gpus, workload);
+    note(all - workload.jobs.size(), fmt::format("more than {} GPUs", max_gpus));
+  }
+  if (options.drop_larger)
+    note(drop_larger(cluster, workload),
+         fmt::format("too large for the cluster ({})", describe(cluster)));
+  if (workload.jobs.empty()) return fail("trace: {} has no job that fits", workload.source);
+  return check_fits(workload, cluster);
+}
+
 /// From 0 on, and so that the load is the one asked for; 0: as it was.
 Expected<void> place_arrivals(double load, const Cluster& cluster, Workload& workload) {
   const Time first = workload.jobs.front().submit;
@@ -63,7 +82,7 @@ std::vector<Parameter> trace_parameters() {
       {"jobs", "0", "how many, from a place that the seed chooses; 0: all"},
       {"load", "0",
        "GPU time arriving over GPU time there is, by stretching the arrivals; 0: as it was"},
-      {"max_gpus", "0", "larger jobs are left out; 0: those that the cluster cannot hold"},
+      {"max_gpus", "0", "larger jobs are left out; 0: none"},
       {"duration_scale", "1", "times the durations and estimates of the trace"},
   };
   const std::vector<Parameter> pauses = pause_parameters();
@@ -71,7 +90,8 @@ std::vector<Parameter> trace_parameters() {
   return all;
 }
 
-Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::uint64_t seed) {
+Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::uint64_t seed,
+                              const TraceOptions& options) {
   const std::string file = settings.word("file");
   const auto jobs = static_cast<std::size_t>(settings.whole("jobs", 0, 50'000'000));
   const double load = settings.real("load", 0, 1000);
@@ -81,12 +101,17 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
   const Pauses pauses = read_pauses(settings);
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
   if (file.empty()) return fail("trace: file=... is missing; it names the trace to take jobs from");
+  if (file == "-") return fail("trace: file='-'; standard input can be read only as a workload");
 
-  auto workload = read_workload(file);
+  auto workload = read_workload(file, options.read);
   if (!workload) return workload;
-  drop_larger(cluster, *workload);
-  if (max_gpus > 0) drop_more_gpus(max_gpus, *workload);
-  if (workload->jobs.empty()) return fail("trace: {} has no job that fits", file);
+  if (auto ok = keep_fitting(max_gpus, cluster, options, *workload); !ok)
+    return tl::make_unexpected(ok.error());
+  if (pauses.choice == 0 && pauses.scale != 1 && workload->pause_costs == PauseCosts::unsaid)
+    return fail(
+        "trace: pause_scale={} scales nothing: {} does not say what a pause costs; choose "
+        "pause=model, or a table",
+        pauses.scale, file);
   keep_window(jobs, seed, *workload);
   scale_durations(scale, *workload);
   if (auto ok = place_arrivals(load, cluster, *workload); !ok)

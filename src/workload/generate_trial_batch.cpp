@@ -40,21 +40,26 @@ struct Laws {
 };
 
 /// Means lie between bounds, so that redrawing ends soon.
-Law read_time(Settings& settings, std::string_view mean, std::string_view most, double spread,
-              Duration shortest) {
+Law time_law(Duration mean, Duration most, double spread, Duration shortest) {
   Law law;
   law.low = shortest.seconds();
-  law.high = std::max(settings.duration(most).seconds(), law.low);
-  law.mean = std::clamp(settings.duration(mean).seconds(), law.low, law.high);
+  law.high = std::max(most.seconds(), law.low);
+  law.mean = std::clamp(mean.seconds(), law.low, law.high);
   law.deviation = spread * law.mean;
   return law;
+}
+
+Law read_run(Settings& settings, std::string_view mean, std::string_view most, double spread,
+             Duration shortest) {
+  return time_law(settings.positive_duration(mean), settings.positive_duration(most), spread,
+                  shortest);
 }
 
 Law read_demand(Settings& settings, std::string_view mean, double spread, double low, double high) {
   Law law;
   law.low = std::min(low, high);  // a machine may have none of it
   law.high = high;
-  law.mean = std::clamp(settings.real(mean, 0, 1e6), law.low, law.high);
+  law.mean = std::clamp(settings.real(mean, 1, 1e6), law.low, law.high);
   law.deviation = spread * law.mean;
   return law;
 }
@@ -71,18 +76,19 @@ Laws read_laws(Settings& settings, const Cluster& cluster) {
   const Resources most = largest_machine(cluster);
   const double run_spread = settings.real("run_spread", 0, 10);
   const double demand_spread = settings.real("demand_spread", 0, 10);
-  const Duration shortest = std::max(settings.duration("shortest"), microseconds(1));
+  const Duration shortest = settings.positive_duration("shortest");
   const double cpus = most.milli_cpus / 1000.0, memory_gib = most.memory_mib / 1024.0;
   Laws laws;
-  laws.trial.run_s = read_time(settings, "trial_run", "trial_longest", run_spread, shortest);
-  laws.batch.run_s = read_time(settings, "batch_run", "batch_longest", run_spread, shortest);
+  laws.trial.run_s = read_run(settings, "trial_run", "trial_longest", run_spread, shortest);
+  laws.batch.run_s = read_run(settings, "batch_run", "batch_longest", run_spread, shortest);
   laws.trial.gpus = read_demand(settings, "trial_gpus", demand_spread, 1, most.gpus);
   laws.batch.gpus = read_demand(settings, "batch_gpus", demand_spread, 1, most.gpus);
   laws.trial.cpus = read_demand(settings, "trial_cpus", demand_spread, 1, cpus);
   laws.batch.cpus = read_demand(settings, "batch_cpus", demand_spread, 1, cpus);
   laws.trial.memory_gib = read_demand(settings, "trial_memory", demand_spread, 1, memory_gib);
   laws.batch.memory_gib = read_demand(settings, "batch_memory", demand_spread, 1, memory_gib);
-  laws.pause_s = read_time(settings, "grace", "longest_grace", run_spread, Duration{});
+  laws.pause_s = time_law(settings.duration("grace"), settings.duration("longest_grace"),
+                          run_spread, Duration{});
   const double scale = settings.real("grace_scale", 0, 1000);
   laws.pause_s.mean *= scale, laws.pause_s.deviation *= scale, laws.pause_s.high *= scale;
   return laws;
