@@ -33,6 +33,7 @@ Workload short_rows() {
   const Cluster cluster = must(parse_cluster_shorthand("256x8xV100"));
   Workload workload = must(generate("philly-like:jobs=1000000,load=0.9", cluster, 1));
   workload.users = {};
+  workload.pause_costs = PauseCosts::unsaid;
   for (Job& job : workload.jobs) {
     job.per_worker.gpus = job.workers;
     job.workers = job.min_workers = job.max_workers = 1;

@@ -10,11 +10,14 @@
 
 namespace trainyard::cli {
 
-/// Thrown by an action that has done its work and ends with a status that is not its own: that of a
-/// job it waited for.
+/// Thrown by an action that has done its work and ends with a status of its own: that of a job it
+/// waited for, or kJobsUnfinished.
 struct ExitWith {
   int status = 0;
 };
+
+/// The status of a command whose simulation ended before all jobs did.
+constexpr int kJobsUnfinished = 3;
 
 void add_sim_command(Command& program);
 void add_compare_command(Command& program);

@@ -30,8 +30,8 @@ struct CompareCommandOptions : WorkloadOptions {
 /// A generated workload is another one with each seed; one from a file is read once.
 class Workloads {
  public:
-  Workloads(const WorkloadOptions& options, const Cluster& cluster)
-      : options_(options), cluster_(cluster) {}
+  Workloads(const WorkloadOptions& options, const Cluster& cluster, const Catalogue& models)
+      : options_(options), cluster_(cluster), models_(models) {}
 
   Expected<void> load() {
     auto first = load_checked(options_.seed);
@@ -53,14 +53,17 @@ class Workloads {
   [[nodiscard]] Expected<Workload> load_checked(std::uint64_t seed) const {
     WorkloadOptions options = options_;
     options.seed = seed;
+    options.quiet = seed != options_.seed;
     auto workload = load_workload(options, cluster_);
     if (!workload) return workload;
     if (auto ok = check_fits(*workload, cluster_); !ok) return tl::make_unexpected(ok.error());
+    set_pauses(options, models_, *workload);
     return workload;
   }
 
   const WorkloadOptions& options_;
   const Cluster& cluster_;
+  const Catalogue& models_;
   std::shared_ptr<const Workload> first_;
 };
 
@@ -84,6 +87,10 @@ std::string command_line(const CompareCommandOptions& options) {
     return text.find(' ') == std::string::npos ? text : "'" + text + "'";
   };
   std::string text = "trainyard compare --workload " + quote(options.workload);
+  if (!options.format.empty()) text += " --format " + options.format;
+  if (!options.time_unit.empty()) text += " --time-unit " + options.time_unit;
+  if (options.drop_larger) text += " --drop-larger";
+  if (options.pauses == "free") text += " --pauses free";
   if (!options.cluster.empty()) text += " --cluster " + quote(options.cluster);
   text += " --policy " + quote(fmt::format("{}", fmt::join(options.policies, ",")));
   for (const std::string& setting : options.settings) text += " --set " + quote(setting);
@@ -100,8 +107,21 @@ Expected<void> show(const Comparison& comparison, const CompareCommandOptions& o
   if (!options.json.empty())
     if (auto ok = write_output(options.json, to_text(to_json(comparison))); !ok) return ok;
   if (options.json == "-") return {};
-  return print(fmt::format("{} on {}\n\n{}", comparison.workload, comparison.cluster,
+  return print(fmt::format("{} on {}\n{}\n\n{}", comparison.workload, comparison.cluster,
+                           pauses_in_words(comparison.policies[0].runs[0].result.pause_costs),
                            to_text(summarize(comparison), ::isatty(STDOUT_FILENO) == 1)));
+}
+
+/// Under which policies, and with how many of the seeds.
+bool warn_of_unfinished_runs(const Comparison& comparison) {
+  bool warned = false;
+  for (const PolicyRuns& policy : comparison.policies)
+    for (std::size_t i = 0; i < policy.runs.size(); ++i) {
+      const Result& result = policy.runs[i].result;
+      const std::string run = fmt::format("{}, seed {}", policy.policy, comparison.seeds[i]);
+      warned = warn_of_unfinished(run, result.finished, result.jobs, "") || warned;
+    }
+  return warned;
 }
 
 Expected<void> compare(const CompareCommandOptions& options) {
@@ -112,7 +132,7 @@ Expected<void> compare(const CompareCommandOptions& options) {
   if (!cluster) return tl::make_unexpected(cluster.error());
   const auto models = load_models(options);
   if (!models) return tl::make_unexpected(models.error());
-  Workloads workloads(options, *cluster);
+  Workloads workloads(options, *cluster, *models);
   if (auto ok = workloads.load(); !ok) return ok;
 
   CompareOptions plan;
@@ -130,9 +150,12 @@ Expected<void> compare(const CompareCommandOptions& options) {
   const Workload& first = workloads.first();
   // What a generator makes differs by the seed, and its source names one.
   const std::string& source = names_generator(options.workload) ? options.workload : first.source;
-  return show({fmt::format("{} ({} jobs)", source, first.jobs.size()), describe(*cluster),
-               command_line(options), plan.seeds, std::move(*runs)},
-              options);
+  const Comparison comparison{fmt::format("{} ({} jobs)", source, first.jobs.size()),
+                              describe(*cluster), command_line(options), plan.seeds,
+                              std::move(*runs)};
+  if (auto ok = show(comparison, options); !ok) return ok;
+  if (warn_of_unfinished_runs(comparison)) throw ExitWith{kJobsUnfinished};
+  return {};
 }
 
 }  // namespace
@@ -154,6 +177,7 @@ void add_compare_command(Command& program) {
   add_set_option(command, options->settings);
   add_faults_option(command, options->faults);
   add_models_option(command, *options);
+  add_pauses_option(command, *options);
   command.option("--seeds", &options->seeds, "how many seeds to run, from --seed on (default 1)",
                  {.type = "NUMBER", .range = Range{1, 10'000}});
   command.option("--threads", &options->threads,
@@ -163,6 +187,7 @@ void add_compare_command(Command& program) {
                  {.type = "FILE|-"});
   command.option("--report", &options->report, "an HTML page with plots, in one file",
                  {.type = "FILE"});
+  command.notes = "\n\nThe status is 3 when jobs of a run have not finished at its end.";
   command.action = [options] { return compare(*options); };
 }
 

@@ -1,5 +1,6 @@
 // The program: finds the command, runs it. Status 0: done; 2: the input or the command line is
-// wrong, and stderr says how; 1: Trainyard itself failed. submit --wait: the job's.
+// wrong, and stderr says how; 1: Trainyard itself failed. submit --wait: the job's; sim, compare
+// and whatif: 3 when jobs did not finish.
 #include <fmt/format.h>
 
 #include <iostream>

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "workload/generate.h"
+#include "workload/pauses.h"
 #include "workload/read.h"
 #include "workload/select.h"
 
@@ -19,17 +20,34 @@ bool is_generated(const std::string& workload) {
   return workload.find(':') != std::string::npos && !std::filesystem::exists(workload, ignored);
 }
 
-Expected<Workload> read_or_generate(const WorkloadOptions& options, const Cluster& cluster) {
-  if (is_generated(options.workload)) return generate(options.workload, cluster, options.seed);
-  std::optional<Format> format;
+Expected<TraceOptions> trace_options(const WorkloadOptions& options,
+                                     std::vector<std::string>& notes) {
+  TraceOptions trace{{.notes = &notes}, options.drop_larger};
   if (!options.format.empty()) {
-    const auto parsed = parse_format(options.format);
-    if (!parsed) return tl::make_unexpected(parsed.error());
-    format = *parsed;
+    const auto format = parse_format(options.format);
+    if (!format) return tl::make_unexpected(format.error());
+    trace.read.format = *format;
   }
+  if (!options.time_unit.empty()) {
+    const auto unit = parse_time_unit(options.time_unit);
+    if (!unit) return fail_at("--time-unit", unit.error());
+    trace.read.unit = *unit;
+  }
+  return trace;
+}
+
+Expected<Workload> read_or_generate(const WorkloadOptions& options, const Cluster& cluster) {
   std::vector<std::string> notes;
-  auto workload = read_workload(options.workload, {.format = format, .notes = &notes});
-  for (const std::string& text : notes) note(fmt::format("{}: {}", options.workload, text));
+  const auto trace = trace_options(options, notes);
+  if (!trace) return tl::make_unexpected(trace.error());
+  const std::string file = trace_file(options.workload);
+  if (file.empty() && (trace->read.format || trace->read.unit))
+    return fail("{}: its jobs are drawn; --format and --time-unit are for files", options.workload);
+  auto workload = is_generated(options.workload)
+                      ? generate(options.workload, cluster, options.seed, *trace)
+                      : read_workload(options.workload, trace->read);
+  if (!options.quiet)
+    for (const std::string& text : notes) note(fmt::format("{}: {}", file, text));
   return workload;
 }
 
@@ -38,7 +56,8 @@ Expected<Workload> read_or_generate(const WorkloadOptions& options, const Cluste
 void add_workload_options(Command& command, const std::string& workload_name,
                           WorkloadOptions& options) {
   command.option(workload_name, &options.workload,
-                 "a trace file, or GENERATOR:key=value,... (see workload generate --help)",
+                 "a trace file (also .gz or .zst; - is standard input), or "
+                 "GENERATOR:key=value,... (see workload generate --help)",
                  {.type = "FILE|GENERATOR", .required = true});
   add_format_option(command, options);
   add_cluster_option(command, options);
@@ -52,6 +71,9 @@ void add_format_option(Command& command, WorkloadOptions& options) {
   command.option("--format", &options.format,
                  "the format of the file (default: recognised by its beginning)",
                  {.type = "FORMAT", .words = std::move(names)});
+  command.option("--time-unit", &options.time_unit,
+                 "what plain numbers of the file's times count (default: the format's, mostly s)",
+                 {.type = "UNIT", .words = {time_units().begin(), time_units().end()}});
 }
 
 void add_cluster_option(Command& command, WorkloadOptions& options) {
@@ -90,6 +112,26 @@ Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster&
   return read_faults(spec, cluster, (last - Time{}) * 3, seed);
 }
 
+void add_pauses_option(Command& command, WorkloadOptions& options) {
+  command.option(
+      "--pauses", &options.pauses,
+      "what pauses cost where the workload does not say: modelled by the job's model and "
+      "size (default), or free, whatever the workload says",
+      {.type = "COSTS", .words = {"modelled", "free"}});
+}
+
+void set_pauses(const WorkloadOptions& options, const Catalogue& models, Workload& workload) {
+  if (options.pauses == "free") return make_pauses_free(workload);
+  model_pauses(models, workload);
+}
+
+std::string_view pauses_in_words(std::string_view pause_costs) {
+  if (pause_costs == "given") return "pauses cost what the workload says";
+  if (pause_costs == "free") return "pauses are free";
+  return "pauses are modelled, as the workload does not say what they cost: a checkpoint where the "
+         "job's model is known, else 7 to 60 s by its GPUs (--pauses free: nothing)";
+}
+
 void add_models_option(Command& command, WorkloadOptions& options) {
   command.option("--models", &options.models, "more models (docs/models.md)",
                  {.type = "FILE.toml"});
@@ -114,6 +156,14 @@ Expected<Workload> load_workload(const WorkloadOptions& options, const Cluster& 
     note(fmt::format("{}: {} of {} jobs left out: too large for the cluster ({})", options.workload,
                      dropped, all, describe(cluster)));
   return workload;
+}
+
+bool warn_of_unfinished(std::string_view policy, std::size_t finished, std::size_t jobs,
+                        std::string_view why) {
+  if (finished == jobs) return false;
+  std::cerr << fmt::format("trainyard: {}: {} of {} jobs did not finish{}{}\n", policy,
+                           jobs - finished, jobs, why.empty() ? "" : ": ", why);
+  return true;
 }
 
 void note(std::string_view text) {

@@ -23,11 +23,14 @@ namespace trainyard::cli {
 constexpr std::string_view kDefaultCluster = "16x8xV100";
 
 struct WorkloadOptions {
-  std::string workload;  // a file, or GENERATOR:key=value,...
-  std::string format;    // of the file; empty: found out
-  std::string cluster;   // empty: kDefaultCluster
+  std::string workload;   // a file, or GENERATOR:key=value,...
+  std::string format;     // of the file; empty: found out
+  std::string time_unit;  // of plain numbers in the file; empty: the format's
+  std::string cluster;    // empty: kDefaultCluster
   std::uint64_t seed = 1;
   bool drop_larger = false;
+  bool quiet = false;               // no notes: they were shown for another seed
+  std::string pauses = "modelled";  // where the workload does not say; or "free"
   std::vector<std::string> models;  // files that add to the catalogue
 };
 
@@ -51,6 +54,13 @@ Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster&
 
 Expected<Cluster> load_cluster(const WorkloadOptions& options);
 
+/// --pauses modelled|free.
+void add_pauses_option(Command& command, WorkloadOptions& options);
+/// What pauses cost, by that option.
+void set_pauses(const WorkloadOptions& options, const Catalogue& models, Workload& workload);
+/// A sentence on where the costs come from, for Result::pause_costs.
+std::string_view pauses_in_words(std::string_view pause_costs);
+
 /// --models FILE.toml, as often as needed.
 void add_models_option(Command& command, WorkloadOptions& options);
 /// The built-in catalogue, with the files that were given.
@@ -61,5 +71,9 @@ Expected<Workload> load_workload(const WorkloadOptions& options, const Cluster& 
 
 /// A line on stderr about something that is no error.
 void note(std::string_view text);
+
+/// A line on stderr if some of the jobs did not finish; `why` may be empty. Whether it was needed.
+bool warn_of_unfinished(std::string_view policy, std::size_t finished, std::size_t jobs,
+                        std::string_view why);
 
 }  // namespace trainyard::cli

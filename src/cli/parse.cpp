@@ -20,6 +20,16 @@ CLI::Validator one_of(const std::vector<std::string>& words) {
       fmt::format("{{{}}}", fmt::join(words, ",")));
 }
 
+/// As of a variable that was not set, and never what somebody meant.
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& word) {
+        return std::string(word.empty() ? "the value is empty; leave the option out, or give one"
+                                        : "");
+      },
+      "");
+}
+
 /// CLI11 by itself would make 2^64 - 1 of a -1.
 CLI::Validator whole_number(Range range) {
   return CLI::Validator(
@@ -57,6 +67,7 @@ void add_option(const Option& option, CLI::App& app) {
       Adder{app, fmt::format("{}", fmt::join(option.names, ",")), option.help}, option.variable);
   if (!option.takes_value()) return;
   added->type_name(takes.type)->required(takes.required)->default_str(takes.initial);
+  added->check(not_empty());
   if (!takes.words.empty()) added->check(one_of(takes.words));
   if (takes.range) added->check(whole_number(*takes.range));
   if (takes.separator) added->delimiter(*takes.separator);

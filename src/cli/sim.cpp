@@ -52,8 +52,9 @@ std::string duration_text(double s) {
 }
 
 std::string to_text(const Result& r, const Workload& workload, const Cluster& cluster) {
-  std::string text = fmt::format("{} on {}\npolicy {}, seed {}\n\n", workload.source,
+  std::string text = fmt::format("{} on {}\npolicy {}, seed {}\n", workload.source,
                                  describe(cluster), r.policy, r.seed);
+  text += fmt::format("{}\n\n", pauses_in_words(r.pause_costs));
   text += fmt::format("{} of {} jobs finished, makespan {}\n", r.finished, r.jobs,
                       duration_text(r.makespan_s));
   text += fmt::format(
@@ -111,6 +112,21 @@ Expected<void> print_queue(Simulation& simulation, const std::string& at) {
   return print(text);
 }
 
+/// The first job that has not ended, and what it waits for.
+std::string why_unfinished(const Simulation& simulation) {
+  const Yard& yard = simulation.yard();
+  for (std::size_t i = 0; i < yard.jobs(); ++i) {
+    const JobId job{static_cast<std::uint32_t>(i)};
+    const Phase phase = yard.state(job).phase;
+    if (has_ended(phase)) continue;
+    const bool waits = phase == Phase::queued || phase == Phase::reserved;
+    return fmt::format("job {} {}", yard.workload().job_name(job),
+                       waits ? "waits: " + simulation.policy().explain(job).sentence
+                             : fmt::format("is {}", name(phase)));
+  }
+  return {};
+}
+
 /// With a timeline the run is part of writing the file, so that a million bars need no memory.
 Expected<void> run(Simulation& simulation, const SimCommandOptions& options, std::size_t jobs) {
   const auto simulate = [&] {
@@ -138,7 +154,7 @@ Expected<void> sim(const SimCommandOptions& options) {
   if (!policy) return tl::make_unexpected(policy.error());
   const auto cluster = load_cluster(options);
   if (!cluster) return tl::make_unexpected(cluster.error());
-  const auto workload = load_workload(options, *cluster);
+  auto workload = load_workload(options, *cluster);
   if (!workload) return tl::make_unexpected(workload.error());
   if (auto ok = check_fits(*workload, *cluster); !ok) return ok;
   auto faults = load_faults(options.faults, *cluster, *workload, options.seed);
@@ -146,6 +162,7 @@ Expected<void> sim(const SimCommandOptions& options) {
 
   const auto models = load_models(options);
   if (!models) return tl::make_unexpected(models.error());
+  set_pauses(options, *models, *workload);
 
   Simulation simulation(*cluster, *workload, *policy, {options.seed, std::move(*faults), &*models});
   if (!options.queue_at.empty()) return print_queue(simulation, options.queue_at);
@@ -158,8 +175,11 @@ Expected<void> sim(const SimCommandOptions& options) {
       return ok;
   if (!options.json.empty())
     if (auto ok = write_output(options.json, trainyard::to_text(to_json(result))); !ok) return ok;
-  if (options.json == "-") return {};
-  return print(to_text(result, *workload, *cluster));
+  if (options.json != "-")
+    if (auto ok = print(to_text(result, *workload, *cluster)); !ok) return ok;
+  if (warn_of_unfinished(result.policy, result.finished, result.jobs, why_unfinished(simulation)))
+    throw ExitWith{kJobsUnfinished};
+  return {};
 }
 
 }  // namespace
@@ -181,6 +201,7 @@ void add_sim_command(Command& program) {
   add_set_option(command, options->settings);
   add_faults_option(command, options->faults);
   add_models_option(command, *options);
+  add_pauses_option(command, *options);
   command.option("--json", &options->json, "the figures as JSON; - is standard output",
                  {.type = "FILE|-"});
   command.option("--jobs-csv", &options->jobs_csv, "a CSV file with a line for each job",
@@ -190,6 +211,7 @@ void add_sim_command(Command& program) {
                  {.type = "FILE"});
   command.option("--queue-at", &options->queue_at,
                  "stop at this time and tell which jobs wait, and why", {.type = "TIME"});
+  command.notes = "\n\nThe status is 3 when jobs have not finished at the end.";
   command.action = [options] { return sim(*options); };
 }
 

@@ -162,8 +162,15 @@ Expected<void> whatif(const WhatifOptions& options) {
   const std::vector<std::string> settings = shared_settings(present->at("settings"), options);
   for (const std::string& policy : options.policies)
     if (auto ok = simulate(policy, policy + ", simulated", settings); !ok) return ok;
-  if (options.json) return print_json(to_json(outcomes));
-  if (auto ok = print(to_text(outcomes)); !ok) return ok;
+  if (auto ok = options.json ? print_json(to_json(outcomes)) : print(to_text(outcomes)); !ok)
+    return ok;
+  bool unfinished = false;
+  for (std::size_t i = 1; i < outcomes.size(); ++i)
+    unfinished =
+        warn_of_unfinished(outcomes[i].name, outcomes[i].jobs, workload->jobs.size(), "") ||
+        unfinished;
+  if (unfinished) throw ExitWith{kJobsUnfinished};
+  if (options.json) return {};
   hint(options,
        "trainyard policy set " + (options.policies.empty() ? "fitgpp" : options.policies[0]));
   return {};

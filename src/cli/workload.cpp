@@ -111,7 +111,9 @@ Expected<void> convert(const ConvertOptions& options) {
 Expected<void> write_generated(const ConvertOptions& options) {
   const auto cluster = load_cluster(options);
   if (!cluster) return tl::make_unexpected(cluster.error());
-  const auto workload = generate(options.workload, *cluster, options.seed);
+  if (!names_generator(options.workload))
+    return generate(options.workload, *cluster, options.seed).map([](const Workload&) {});
+  const auto workload = load_workload(options, *cluster);
   if (!workload) return tl::make_unexpected(workload.error());
   return write(*workload, options.output);
 }
@@ -177,8 +179,10 @@ void add_generate(Command& parent) {
       "\n\nGenerators, and their parameters with what they are unless given:" + generator_help();
   command.option("generator", &options->workload, "GENERATOR:key=value,...",
                  {.type = "GENERATOR", .required = true});
+  add_format_option(command, *options);
   add_cluster_option(command, *options);
   add_seed_option(command, *options);
+  add_drop_larger_option(command, *options);
   add_output_option(command, *options);
   command.action = [options] { return write_generated(*options); };
 }

@@ -204,6 +204,7 @@ Answer<PolicyView> Yardmaster::policy(const Identity& /*who*/) {
 
 Answer<std::string> Yardmaster::history(const Identity& who) {
   Workload workload;
+  workload.pause_costs = PauseCosts::given;  // as they were measured, where there was a pause
   JobFilter of;
   if (who.role != Role::operator_) of.user = who.user, of.uid = who.uid;
   const auto add = [&](const JobRecord& record) {

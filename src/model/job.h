@@ -33,7 +33,7 @@ struct Job {
   Duration grace;               // between being told to leave and beginning to save
   Duration save;                // writing the checkpoint before it leaves
   Duration declared_pause{-1};  // what its user says that grace and save take; < 0: the truth
-  Duration load;                // from being placed to running: every start, the first included
+  Duration load;                // from being placed to running
 
   // Checkpoints on its own account, so that a failed machine costs at most the work since the last.
   Duration checkpoint_interval;  // of work between two; 0: none
@@ -50,6 +50,7 @@ struct Job {
   ModelId model = kNoModel;
   KindId kind = kAnyKind;  // the only kind of GPU it takes, numbered by the workload's names
   JobClass job_class = JobClass::batch;
+  bool first_start_loads = true;  // false: the duration was recorded with that load in it
 
   /// What a policy may know of the time it takes to leave.
   [[nodiscard]] constexpr Duration expected_pause() const {

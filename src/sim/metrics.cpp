@@ -33,6 +33,11 @@ JobTimes times_of(const Yard& yard, Wanted wanted, std::vector<double>& scratch)
   return times;
 }
 
+std::string pause_costs(PauseCosts from, bool are_free) {
+  if (are_free) return "free";
+  return from == PauseCosts::modelled ? "modelled" : "given";
+}
+
 }  // namespace
 
 void Simulation::add_placements_and_pauses(Result& result) const {
@@ -55,20 +60,24 @@ Result Simulation::result() const {
   result.jobs = workload_.jobs.size();
   Time last;
   double lost_gpu_us = 0, slowed_gpu_us = 0;
+  bool pauses_are_free = true;
   std::vector<double> scratch;
   scratch.reserve(yard_.jobs());
   for (std::size_t i = 0; i < yard_.jobs(); ++i) {
     const JobId id{static_cast<std::uint32_t>(i)};
+    const Job& job = yard_.job(id);
     const JobState& state = yard_.state(id);
+    pauses_are_free = pauses_are_free && job.grace.us + job.save.us + job.load.us == 0;
     result.preemptions += state.pauses;
     if (state.pauses > 0) ++result.paused_jobs;
-    lost_gpu_us += static_cast<double>(state.lost.us) * yard_.job(id).gpus();
-    slowed_gpu_us += static_cast<double>(state.slowed.us) * yard_.job(id).gpus();
+    lost_gpu_us += static_cast<double>(state.lost.us) * job.gpus();
+    slowed_gpu_us += static_cast<double>(state.slowed.us) * job.gpus();
     if (state.phase != Phase::done) continue;
     ++result.finished;
     last = std::max(last, state.end());
-    scratch.push_back(1 / slowdown(yard_.job(id), state));
+    scratch.push_back(1 / slowdown(job, state));
   }
+  result.pause_costs = pause_costs(workload_.pause_costs, pauses_are_free);
   result.lost_gpu_s = lost_gpu_us / 1e6;
   result.slowed_gpu_s = slowed_gpu_us / 1e6;
   add_placements_and_pauses(result);

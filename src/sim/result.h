@@ -28,7 +28,8 @@ struct Result {
   std::string policy;
   std::uint64_t seed = 0;
   std::size_t jobs = 0, finished = 0;
-  double makespan_s = 0;  // from the first submission to the last completion
+  std::string pause_costs;  // "given", "modelled" or "free"
+  double makespan_s = 0;    // from the first submission to the last completion
   JobTimes all, trial, batch;
   std::uint64_t preemptions = 0;
   std::size_t paused_jobs = 0;  // those that were paused at least once

@@ -132,12 +132,13 @@ bool Simulation::carry_out() {
     for (const Order& order : carrying_) {
       const Job& job = yard_.job(order.job);
       pending_.cancel(order.job);
-      if (order.kind == Order::Kind::start && job.load.us == 0) {
+      const Duration load = yard_.load_time(order.job);
+      if (order.kind == Order::Kind::start && load.us == 0) {
         tell(EventKind::loaded, order.job);
         begin_running(order.job);
         again = again || policy_->preempts();
       } else if (order.kind == Order::Kind::start) {
-        pending_.push(now_ + job.load, EventKind::loaded, order.job);
+        pending_.push(now_ + load, EventKind::loaded, order.job);
       } else if (order.kind == Order::Kind::pause && (job.grace + job.save).us == 0) {
         tell(EventKind::drained, order.job);
         again = true;

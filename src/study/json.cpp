@@ -60,6 +60,7 @@ ordered_json to_json(const Result& r) {
           {"wait_s", summary_json(r.all.wait_s)},
           {"slowdown", summary_json(r.all.slowdown)},
           {"by_class", {{"trial", class_json(r.trial)}, {"batch", class_json(r.batch)}}},
+          {"pause_costs", r.pause_costs},
           {"preemptions", r.preemptions},
           {"paused_jobs", r.paused_jobs},
           {"away_s", summary_json(r.away_s)},

@@ -67,13 +67,14 @@ TEST(Json, FieldsKeepTheirOrder) {
   std::string keys;
   const ordered_json json = to_json(Result{});
   for (const auto& field : json.items()) keys += field.key() + " ";
-  EXPECT_EQ(keys,
-            "policy jobs finished makespan_s jct_s wait_s slowdown by_class preemptions "
-            "paused_jobs away_s pause_gain_s lost_gpu_s slowed_gpu_s placements gpu_utilization "
-            "fairness_jain "
-            "events decisions "
-            "decision_us wall_s "
-            "events_per_s jobs_per_s seed ");
+  EXPECT_EQ(
+      keys,
+      "policy jobs finished makespan_s jct_s wait_s slowdown by_class pause_costs preemptions "
+      "paused_jobs away_s pause_gain_s lost_gpu_s slowed_gpu_s placements gpu_utilization "
+      "fairness_jain "
+      "events decisions "
+      "decision_us wall_s "
+      "events_per_s jobs_per_s seed ");
 }
 
 TEST(Json, EveryNumberOfARunHasAnInterval) {

@@ -1,26 +1,24 @@
 // What pauses of generated jobs cost: the keys `pause` and `pause_scale`.
 #include <cmath>
 
-#include "perf/catalogue.h"
-#include "perf/pause_cost.h"
 #include "workload/generate_parts.h"
+#include "workload/pauses.h"
 
 namespace trainyard {
 namespace {
 
-/// "given", "model", then the tables.
+constexpr std::size_t kGiven = 0, kFree = 1, kByModel = 2, kTables = 3;
+
 std::vector<std::string_view> pause_choices() {
-  std::vector<std::string_view> names{"given", "model"};
+  std::vector<std::string_view> names{"given", "free", "model"};
   for (const RestartTable& table : restart_tables()) names.push_back(table.name);
   return names;
 }
 
-PauseCost cost_of_model(const Workload& workload, const Job& job) {
-  const ModelProfile* model = job.model == kNoModel
-                                  ? nullptr
-                                  : Catalogue::builtin().find(workload.models[index(job.model)]);
-  if (model == nullptr) return split_restart(restart_tables().front().seconds(job.gpus()));
-  return pause_cost(model->checkpoint_bytes(), job.gpus(), model->start_up_s.value);
+PauseCost cost_of(std::size_t choice, const Workload& workload, const Job& job) {
+  if (choice == kFree) return {};
+  if (choice == kByModel) return cost_of_model(Catalogue::builtin(), workload, job);
+  return split_restart(restart_tables()[choice - kTables].seconds(job.gpus()));
 }
 
 Duration scaled(Duration time, double scale) {
@@ -33,8 +31,9 @@ Duration scaled(Duration time, double scale) {
 std::vector<Parameter> pause_parameters() {
   return {
       {"pause", "given",
-       "what a pause costs: as given, by the job's model, or a published table by its GPUs "
-       "(helios, tiresias, lucid, titan, elasticflow)"},
+       "what a pause costs: as given, nothing, by the job's model, or a published table by its "
+       "GPUs "
+       "(given, free, model; helios, tiresias, lucid, titan, elasticflow)"},
       {"pause_scale", "1", "times that"},
   };
 }
@@ -44,12 +43,10 @@ Pauses read_pauses(Settings& settings) {
 }
 
 void set_pauses(const Pauses& pauses, Workload& workload) {
+  if (pauses.choice != kGiven) workload.pause_costs = PauseCosts::given;
   for (Job& job : workload.jobs) {
-    if (pauses.choice > 0) {
-      const PauseCost cost =
-          pauses.choice == 1
-              ? cost_of_model(workload, job)
-              : split_restart(restart_tables()[pauses.choice - 2].seconds(job.gpus()));
+    if (pauses.choice != kGiven) {
+      const PauseCost cost = cost_of(pauses.choice, workload, job);
       job.grace = {};
       job.save = cost.save;
       job.load = cost.load;

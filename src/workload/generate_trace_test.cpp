@@ -73,10 +73,40 @@ TEST(Trace, SaysWhatIsWrong) {
             "trace: file=... is missing; it names the trace to take jobs from");
   EXPECT_NE(attempt("trace:file=nowhere.csv").error().message.find("nowhere.csv"),
             std::string::npos);
-  EXPECT_NE(attempt("trace:file=nowhere.csv,pause=free")
+  EXPECT_NE(attempt("trace:file=nowhere.csv,pause=cheap")
                 .error()
-                .message.find("pause='free'; it must be one of given, model, helios"),
+                .message.find("pause='cheap'; it must be one of given, free, model, helios"),
             std::string::npos);
+  EXPECT_EQ(attempt("trace:file=-").error().message,
+            "trace: file='-'; standard input can be read only as a workload");
+  EXPECT_NE(attempt(fmt::format("trace:file={},pause_scale=2", kPhilly))
+                .error()
+                .message.find("pause_scale=2 scales nothing"),
+            std::string::npos);
+}
+
+TEST(Trace, RefusesWhatDoesNotFitOrLeavesItOutAndSaysSo) {
+  const std::string spec = fmt::format("trace:file={}", kPhilly);
+  const Cluster small = *parse_cluster_shorthand("1x2xV100");
+  const auto refused = generate(spec, small, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("--drop-larger"), std::string::npos);
+  std::vector<std::string> notes;
+  const auto dropped = generate(spec, small, 1, {{.notes = &notes}, true});
+  ASSERT_TRUE(dropped) << dropped.error().message;
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[0], "1 job left out: ran for 0 seconds");
+  EXPECT_NE(notes[1].find("jobs left out: too large for the cluster (1 rack"), std::string::npos);
+  notes.clear();
+  EXPECT_TRUE(generate(spec + ",max_gpus=2", small, 1, {{.notes = &notes}}));
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_NE(notes[1].find("jobs left out: more than 2 GPUs"), std::string::npos);
+}
+
+TEST(Trace, DoesNotSayWhatPausesCostWhereTheFileDoesNot) {
+  EXPECT_EQ(philly().pause_costs, PauseCosts::unsaid);
+  EXPECT_EQ(philly(",pause=free").pause_costs, PauseCosts::given);
+  EXPECT_EQ(philly(",pause=helios").pause_costs, PauseCosts::given);
 }
 
 TEST(Trace, TheFileOfAWorkload) {

@@ -112,7 +112,10 @@ constexpr std::array kWritten{
                       put_text(out, w.kinds[index(kind)]);
                   }},
     duration_column<&Job::grace>(NativeColumn::grace),
-    duration_column<&Job::save>(NativeColumn::save),
+    // Also where it is 0 for all, if that is what pauses are known to cost.
+    WrittenColumn{NativeColumn::save,
+                  [](W w, J job) { return job.save.us != 0 || w.pause_costs == PauseCosts::given; },
+                  [](Text& out, W w, std::size_t i) { put_seconds(out, w.jobs[i].save.us); }},
     WrittenColumn{NativeColumn::declared_pause, [](W, J job) { return job.declared_pause.us >= 0; },
                   [](Text& out, W w, std::size_t i) {
                     if (const Duration pause = w.jobs[i].declared_pause; pause.us >= 0)

@@ -490,7 +490,7 @@ Time Yard::expected_end(JobId id, Duration estimate) const {
   const Job& job = this->job(id);
   if (state.phase == Phase::draining) return state.since + job.grace + job.save;
   const Duration left = std::max(estimate - state.done, microseconds(1));
-  const Duration load = state.phase == Phase::starting ? job.load : Duration{};
+  const Duration load = state.phase == Phase::starting ? load_time(id) : Duration{};
   return state.since + load + run_time(job, left, slowdown(id));
 }
 

@@ -124,6 +124,15 @@ class Yard {
   /// since it loaded, checkpoints included.
   [[nodiscard]] std::int64_t attained_service(JobId id) const;
 
+  /// How long it takes to load at its next start, or at the present one while it is starting.
+  [[nodiscard]] Duration load_time(JobId id) const {
+    if (job(id).first_start_loads) return job(id).load;
+    const JobState& state = this->state(id);
+    const bool is_first = state.first_start == Time::never() ||
+                          (state.phase == Phase::starting && state.since == state.first_start);
+    return is_first ? Duration{} : job(id).load;
+  }
+
   /// How fast jobs run where; null: as their durations say.
   [[nodiscard]] const PlacementSpeed* speed() const { return speed_; }
   /// Rule 4: from when on the victim may be paused for the waiter; Time::never() if never.

@@ -110,6 +110,57 @@ refuses "queue.estimates: 'guess' is not one of: declared, attained, history" \
   sim "${jobs[@]}" --policy xion --set queue.estimates=guess
 refuses "trace: file=... is missing" sim --workload trace:jobs=5 --cluster 1x8xV100
 
+# What pauses cost is named; a trace that does not say has costs, unless they are to be free.
+printf 'submit,duration\n0,1000\n500,100\n' >"$work/two.csv"
+two=(--workload "$work/two.csv" --cluster 1x1xV100 --policy srtf)
+"$TRAINYARD" sim "${two[@]}" --json "$work/two.json" >"$work/text"
+expect "modelled pauses" '^pauses are modelled, as the workload does not say' "$work/text"
+expect "their cost" '"lost_gpu_s": 7.0' "$work/two.json"
+expect "their name" '"pause_costs": "modelled"' "$work/two.json"
+"$TRAINYARD" sim "${two[@]}" --pauses free --json "$work/two.json" >"$work/text"
+expect "free pauses" '^pauses are free' "$work/text"
+expect "free pauses" '"lost_gpu_s": 0.0' "$work/two.json"
+"$TRAINYARD" compare "${two[@]}" --json "$work/two.json" >"$work/text"
+expect "modelled pauses" '^pauses are modelled' "$work/text"
+expect "their name" '"pause_costs": "modelled"' "$work/two.json"
+"$TRAINYARD" sim --workload poisson:jobs=5,save=3 --cluster 1x1xV100 >"$work/text"
+expect "pauses as given" '^pauses cost what the workload says' "$work/text"
+"$TRAINYARD" sim --workload "trace:file=$work/two.csv" --cluster 1x1xV100 >"$work/text"
+expect "pauses of a trace" '^pauses are modelled' "$work/text"
+
+# Jobs that do not finish are a status and a line on stderr.
+# unfinished PATTERN ARGS...: status 3, what there is on standard output, a line on stderr.
+unfinished() {
+  local pattern=$1 status=0
+  shift
+  "$TRAINYARD" "$@" >"$work/out" 2>"$work/err" || status=$?
+  [ "$status" = 3 ] || fail "'$*' ended with status $status instead of 3"
+  expect "'$*'" "$pattern" "$work/err"
+  [ -s "$work/out" ] || fail "'$*' printed nothing"
+}
+echo "5s,r0m0,down" >"$work/down.csv"
+unfinished 'trainyard: fifo: 3 of 3 jobs did not finish: job a waits: ' \
+  sim "${jobs[@]}" --cluster 1x8xV100 --faults "$work/down.csv"
+unfinished 'trainyard: fifo: 3 of 3 jobs did not finish' \
+  sim "${jobs[@]}" --cluster 1x8xV100 --faults "$work/down.csv" --json -
+unfinished 'trainyard: srtf, seed 1: 3 of 3 jobs did not finish' \
+  compare "${jobs[@]}" --cluster 1x8xV100 --faults "$work/down.csv" --policy fifo,srtf
+
+# Machines with more GPUs than a word has bits.
+printf 'submit,duration,gpus\n0,60,72\n1,60,100\n' >"$work/wide.csv"
+"$TRAINYARD" sim --workload "$work/wide.csv" --cluster 2x128xB200 --timeline "$work/wide.json" >"$work/text"
+expect "large machines" "2 of 2 jobs finished, makespan 1m 1s" "$work/text"
+[ "$(grep -c '"ph":"X"' "$work/wide.json")" = 172 ] || fail "the timeline of large machines"
+
+refuses "the value is empty" sim "${jobs[@]}" --cluster ''
+refuses "the value is empty" sim --workload ''
+refuses "its jobs are drawn" sim --workload poisson:jobs=3 --time-unit ms
+refuses "mean='0'; it must be a duration longer than 0" sim --workload poisson:mean=0
+for shape in x 0x8xV100 8x0xV100 -1x8xV100 8x-1xV100 8x8x 8x8 8x8x8x8xV100 \
+  99999999999999999999x8xV100 2x1025xV100 1000001x1xV100 nanx8xV100 1e3x8xV100; do
+  refuses "cluster|GPUs in a machine|machines" sim "${jobs[@]}" --cluster "$shape"
+done
+
 printf 'submit,duration\n0,-5\n' >"$work/bad.csv"
 refuses "bad.csv:2: .*duration.*-5" sim --workload "$work/bad.csv" --json "$work/never.json"
 [ ! -e "$work/never.json" ] || fail "a failed run left a file"

@@ -99,6 +99,33 @@ if [ -e /dev/full ]; then
   [ "$status" = 2 ] || die "a full disk gave status $status"
 fi
 
+# Compressed files and standard input, as every other workload.
+gzip -c few.csv >few.csv.gz
+prints '^jobs  *3 ' workload info few.csv.gz
+"$program" workload convert - <few.csv.gz >stdout 2>stderr
+cmp few.csv stdout || die 'standard input gave other jobs'
+prints '^jobs  *3 ' workload info - <few.csv
+head -c 40 few.csv.gz >cut.csv.gz
+refuses 'cut.csv.gz: the gzip data ends too soon' workload info cut.csv.gz
+refuses 'standard input: the file is empty' workload info - </dev/null
+refuses 'is not a regular file.*standard input as -' workload info <(cat few.csv)
+
+# Times in another unit, ids that are given twice, and notes also of a trace that is made over.
+printf '%s\n' job_id,num_gpu,submit_time,duration 1,1,0,200000000 2,1,50000,100000000 >ms.csv
+refuses 'half of the jobs run for .*--time-unit ms' workload info ms.csv
+prints '^submitted  from 0s to 50s' workload info ms.csv --time-unit ms
+prints 'max 2d 7h' workload info trace:file=ms.csv --time-unit ms
+printf '%s\n' id,submit,duration a,0,60 b,1,60 a,2,60 >twice.csv
+refuses "two jobs have the id 'a'" workload info twice.csv
+printf '%s\n' timestamp,duration,num_gpus '2017-10-01 00:00:00,0,1' '2017-10-01 00:00:05,60,4' \
+  '2017-10-01 00:00:09,60,1' >philly.csv
+"$program" workload info trace:file=philly.csv >stdout 2>stderr
+grep -q 'note: philly.csv: 1 job left out: ran for 0 seconds' stderr || die 'the note is missing'
+refuses '1 of 2 jobs are too large.*--drop-larger' workload info trace:file=philly.csv --cluster 1x2xV100
+"$program" workload generate trace:file=philly.csv --cluster 1x2xV100 --drop-larger >stdout 2>stderr
+[ "$(wc -l <stdout)" = 2 ] || die "one job was expected: $(cat stdout)"
+grep -q '1 of 2 jobs left out: too large' stderr || die 'what was left out is not said'
+
 # A failure leaves what was there, and nothing else.
 cp few.csv kept.csv
 refuses 'bad.csv:3' workload convert bad.csv -o kept.csv

@@ -69,7 +69,7 @@ class Easy final : public BackfillStage {
     const Job& job = yard.job(id);
     const std::size_t last = yard.cluster().tiers.size() - 1;
     const double slowdown = yard.speed() == nullptr ? 1 : yard.speed()->slowdown_at(job, last);
-    return job.load + run_time(job, yard.expected_remaining(id), slowdown);
+    return yard.load_time(id) + run_time(job, yard.expected_remaining(id), slowdown);
   }
 
   static bool contains(const std::vector<LaneId>& lanes, LaneId lane) {

@@ -115,7 +115,7 @@ class Benefit final : public PreemptStage {
 GainWaiter Benefit::waiter_terms(const Yard& yard, JobId waiter) const {
   const double gpus = std::max(yard.cluster().total_gpus, 1);
   return {static_cast<double>(estimates_->remaining(yard, waiter).us),
-          static_cast<double>(yard.job(waiter).load.us), price_of(waiter),
+          static_cast<double>(yard.load_time(waiter).us), price_of(waiter),
           static_cast<double>(waiting_ - 1) / gpus};
 }
 

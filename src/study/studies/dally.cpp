@@ -90,7 +90,8 @@ constexpr const char* kTraces = "../shared/traces/dally/";
 
 void use_trace(Condition& condition, const std::string& value) {
   const bool is_batch = value.starts_with("batch");
-  condition.workload = std::string(kTraces) + (is_batch ? "batch_500.json" : "poisson_week.json");
+  condition.workload = fmt::format("trace:file={}{},pause=free", kTraces,
+                                   is_batch ? "batch_500.json" : "poisson_week.json");
   condition.cluster = value.ends_with("congested") ? congested(4) : cluster(4, 1.0, 1.0);
 }
 
@@ -221,7 +222,8 @@ Study dally_study() {
       "From the abstract: the three numbers. From the author's simulator: the offer loop, the "
       "order, the tuner and its constants, tiers and bytes. Iterations are computing and then an "
       "all-reduce tier by tier, nothing of it hidden. Ours: leases of 20 minutes, a history of 72 "
-      "leases, and 62 s for every start (Tiresias' average restart).",
+      "leases, and 62 s for every start (Tiresias' average restart); the author's own workloads do "
+      "not say what a start or a pause costs, and there both are free.",
       "Racks of 8 machines of 8 GPUs. Normal is 600 GB/s in a machine, 200 between machines of a "
       "rack and 400 between racks; congested is a tenth of the last two and an oversubscription "
       "of 8 between racks, fixed before any result was seen. The base condition is a batch of jobs "
