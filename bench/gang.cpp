@@ -39,19 +39,19 @@ double run(std::int32_t machines, const char* policy, bool paused) {
 
 void add(Table& table, const std::string& name, const char* policy, bool paused) {
   const double small = run(kMachines, policy, paused), large = run(4 * kMachines, policy, paused);
-  table.add({fmt::format("{}: time a machine, 250,000 against 62,500", name),
+  table.add({fmt::format("{}: a machine, 250,000 to 62,500", name),
              large / 4 / small,
              "times",
              Target{Target::Is::at_most, 2},
              {},
-             fmt::format("{} s", number(large))});
+             fmt::format("{} s with 250,000", number(large))});
 }
 
 }  // namespace
 
 void measure_gangs(Table& table) {
-  if (table.wants("gang/start")) add(table, "a gang on every machine", "fifo", false);
-  if (table.wants("gang/room")) add(table, "the same, a job paused on each", "srtf", true);
+  if (table.wants("gang/start")) add(table, "gang", "fifo", false);
+  if (table.wants("gang/room")) add(table, "room", "srtf", true);
 }
 
 }  // namespace trainyard::bench
