@@ -189,7 +189,7 @@ TEST(OpenApi, DescribesTheFieldsOfAJobAndNoOther) {
   spec.constraint = "a100";
   spec.array = "0-9";
   spec.output = spec.error = "%j";
-  spec.append = true;
+  spec.append = spec.runs_once = spec.gpus_per_task = true;
   const json written = to_json(spec);
   EXPECT_EQ(written.size(), properties.size());
   for (const auto& [field, value] : written.items())
