@@ -30,7 +30,8 @@ Command& add_daemon_command(Command& parent, const std::string& name,
   Command& command = parent.add(name, description, examples);
   command.group = kLiveGroup;
   command.option("--state", &options.client.state,
-                 "the daemon's state folder; else TRAINYARD_STATE, or where serve puts it",
+                 "the daemon's state folder; else TRAINYARD_STATE, else the system's daemon "
+                 "(/var/lib/trainyard), else your own",
                  {.type = "DIR"});
   command.option("--server", &options.client.server,
                  "a daemon elsewhere, with the token in TRAINYARD_TOKEN", {.type = "URL"});
@@ -59,6 +60,25 @@ void hint(const AskOptions& options, std::string_view text) {
     line.replace(at, kProgram.size(), typed);
   const bool is_read = !options.json && ::isatty(STDOUT_FILENO) != 0;
   (is_read ? std::cout : std::cerr) << "Next: " << line << '\n' << std::flush;
+}
+
+std::vector<json> EventReader::take(std::string_view part) {
+  std::vector<json> events;
+  text_ += part;
+  for (std::size_t end = 0; (end = text_.find('\n')) != std::string::npos;) {
+    const std::string line = text_.substr(0, end);
+    text_.erase(0, end + 1);
+    if (!line.starts_with("data:")) continue;
+    json event = json::parse(line.substr(5), nullptr, false);
+    if (event.is_object()) events.push_back(std::move(event));
+  }
+  return events;
+}
+
+std::string in_words(std::string_view state) {
+  if (state == "failed") return "has failed";
+  if (state == "cancelled") return "was cancelled";
+  return "is " + std::string(state);
 }
 
 std::string printable(std::string_view text) {
@@ -131,7 +151,9 @@ std::string machine_table(const json& cluster) {
   for (const json& machine : cluster.at("machines")) {
     std::vector<std::string> holders;
     for (const json& job : machine.at("by_gpu"))
-      holders.push_back(job == 0 ? "." : std::to_string(job.get<std::int64_t>()));
+      holders.push_back(job.is_null() ? "?"
+                        : job == 0    ? "."
+                                      : std::to_string(job.get<std::int64_t>()));
     const json& all = machine.at("capacity");
     const json& free = machine.at("free");
     rows.push_back({machine.at("name"), machine.at("kind"), machine.at("state"),

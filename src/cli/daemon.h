@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/commands.h"
 #include "live/client.h"
@@ -35,7 +36,19 @@ Expected<void> print_json(const nlohmann::json& value);
 /// it. The program is `trainyard` in `text`, and printed as it can be typed.
 void hint(const AskOptions& options, std::string_view text);
 
+/// Makes events of the parts in which /v1/events comes.
+class EventReader {
+ public:
+  std::vector<nlohmann::json> take(std::string_view part);
+
+ private:
+  std::string text_;
+};
+
 // A job as the API tells it, for people.
+
+/// A state, as it stands behind "job 3": "is running", "has failed", "was cancelled".
+std::string in_words(std::string_view state);
 
 /// Text of a job or of its user with nothing in it that a terminal would act on: control
 /// characters, also those of U+0080 to U+009F, become '?'.

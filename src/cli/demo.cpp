@@ -80,14 +80,8 @@ class Demo {
   /// Events come as text in parts. False ends the stream.
   bool take(std::string_view part) {
     if (batch_.empty()) submit_batch();  // now that nothing of it can be missed
-    text_ += part;
-    for (std::size_t end = 0; (end = text_.find('\n')) != std::string::npos;) {
-      const std::string line = text_.substr(0, end);
-      text_.erase(0, end + 1);
-      if (!line.starts_with("data:")) continue;
-      const json event = json::parse(line.substr(5), nullptr, false);
-      if (event.is_object() && event.contains("job")) hear(event);
-    }
+    for (const json& event : reader_.take(part))
+      if (event.contains("job")) hear(event);
     if (!trials_came_ && ready_for_trials()) submit_trials();
     return problem_.message.empty() && !open_.empty();
   }
@@ -105,7 +99,7 @@ class Demo {
 
   void submit_trials() {
     trials_came_ = true;
-    say("the machine is full; who has just started is left alone for a while");
+    say("the machine is full; jobs that have just started are left alone for a while");
     std::this_thread::sleep_for(kLeftAlone);
     say("three people come with something to try");
     for (int i = 0; i < kTrialJobs; ++i)
@@ -133,7 +127,7 @@ class Demo {
       --running_batch_;
       say(job.what + " has left");
     } else if (kind == "done" || kind == "failed" || kind == "cancelled") {
-      say(fmt::format("{} is {}", job.what, kind));
+      say(fmt::format("{} {}", job.what, in_words(kind)));
       open_.erase(found);
     }
   }
@@ -144,7 +138,7 @@ class Demo {
   std::vector<std::int64_t> batch_;
   std::int64_t gpus_ = 0, running_batch_ = 0;
   bool trials_came_ = false;
-  std::string text_;
+  EventReader reader_;
   Error problem_;
 };
 
@@ -160,7 +154,7 @@ Expected<void> demo(const AskOptions& options) {
                       "another terminal.\n\n");
       !ok)
     return ok;
-  auto listener = Client::open(options.client);
+  auto listener = Client::open(client->found());
   if (!listener) return tl::make_unexpected(listener.error());
   const std::int64_t gpus = machine.at("capacity").at("gpus");
   if (auto ok = Demo(std::move(*client), std::move(*listener)).run(gpus); !ok) return ok;

@@ -31,6 +31,7 @@ struct ServeOptions {
   std::uint64_t slots = 0;
   std::string keep = "30d";
   std::string log, log_level = "info";
+  bool is_private = false;
   ServerOptions server;
 };
 
@@ -52,8 +53,9 @@ std::string describe_limits(const CgroupPlaces& places) {
 /// What a person at another terminal needs to know.
 std::string greeting(const ServeOptions& options, Daemon& daemon, const HttpServer& server) {
   const std::string& state = daemon.state().path();
-  const auto usual = default_state_directory();
-  const bool is_usual = usual && *usual == state;
+  // Another daemon may be found before this one.
+  const auto found = Client::open({});
+  const bool is_found = found && found->found().state == state;
   std::string text = fmt::format(
       "trainyard: {} on {}; policy {}; {}\n"
       "trainyard: listening on {}\n",
@@ -65,7 +67,7 @@ std::string greeting(const ServeOptions& options, Daemon& daemon, const HttpServ
                         server.tcp_port());
   const std::string program = program_to_type();
   text += "\nIn another terminal:\n";
-  if (!is_usual) text += fmt::format("  export TRAINYARD_STATE={}\n", shell_quoted(state));
+  if (!is_found) text += fmt::format("  export TRAINYARD_STATE={}\n", shell_quoted(state));
   text += fmt::format(
       "  {0} demo     # half a minute: trial jobs overtake batch jobs, which come back\n"
       "  {0} submit -- sh -c 'echo on GPU $CUDA_VISIBLE_DEVICES; sleep 60'\n"
@@ -117,6 +119,7 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   daemon_options.slots = static_cast<std::int32_t>(options.slots);
   daemon_options.scheduling.policy = {options.policy, options.settings};
   daemon_options.scheduling.keep_ended = *keep;
+  daemon_options.scheduling.private_jobs = options.is_private;
   auto daemon = Daemon::start(system, std::move(daemon_options));
   if (!daemon) return tl::make_unexpected(daemon.error());
   options.server.state_directory = (*daemon)->state().path();
@@ -179,6 +182,8 @@ void add_serve_command(Command& program) {
                  {.range = Range{1, kMaxGpusPerMachine}});
   command.option("--keep", &options->keep, "how long output and events of ended jobs are kept",
                  {.initial = options->keep});
+  command.flag("--private", &options->is_private,
+               "users see nothing of other users' jobs, as with Slurm's PrivateData=jobs");
   command.option("--tcp", &options->server.tcp,
                  "also listen on this address:port; needs tokens, and TLS beyond loopback");
   command.option("--cert", &options->server.certificate, "TLS certificate, in PEM");

@@ -34,9 +34,30 @@ std::string needs(const json& job) {
 
 std::string state_of(const json& job) {
   std::string text = job.at("state");
-  if (job.at("stopping").get<bool>() && !is_end_state(text)) text += ", being ended";
-  if (const std::string reason = job.at("reason"); !reason.empty()) text += " (" + reason + ")";
+  if (job.value("stopping", false) && !is_end_state(text)) text += ", being ended";
+  if (const std::string reason = job.value("reason", ""); !reason.empty())
+    text += " (" + reason + ")";
+  if (const std::string waits = job.at("waits_by"); !waits.empty()) text += " (" + waits + ")";
   return text + ", since " + ago(job.at("since"));
+}
+
+/// What is shown only of one's own jobs, and to operators.
+template <class Add>
+void add_private(const json& job, const Add& add) {
+  add("grace", span(job.at("grace_s")));
+  add("signal", job.at("signal").get<std::string>());
+  if (job.at("pauses") > 0)
+    add("paused", fmt::format("{} time(s), the last took {}", job.at("pauses").get<int>(),
+                              span(job.at("pause_took_s"))));
+  if (!job.at("after").empty())
+    add("after",
+        fmt::format("{}", fmt::join(job.at("after").get<std::vector<std::int64_t>>(), ", ")));
+  if (job.contains("command"))
+    add(job.contains("script") ? "arguments" : "command",
+        fmt::format("{}", fmt::join(job["command"].get<std::vector<std::string>>(), " ")));
+  add("directory", job.value("directory", ""));
+  add("output", job.value("output", ""));
+  add("error", job.value("error", ""));
 }
 
 std::string describe(const json& job) {
@@ -54,26 +75,14 @@ std::string describe(const json& job) {
   add("class", job.at("class"));
   add("needs", needs(job));
   add("runs on", places(job));
-  if (job.at("progress").is_object()) add("progress", progress_of(job.at("progress")));
+  if (job.contains("progress") && job["progress"].is_object())
+    add("progress", progress_of(job["progress"]));
   add("submitted", ago(job.at("submitted")));
   add("started", ago(job.at("started")));
   add("ended", ago(job.at("ended")));
   add("waited", span(job.at("waited_s")));
   if (job.at("time_s") > 0) add("time limit", span(job.at("time_s")));
-  add("grace", span(job.at("grace_s")));
-  add("signal", job.at("signal"));
-  if (job.at("pauses") > 0)
-    add("paused", fmt::format("{} time(s), the last took {}", job.at("pauses").get<int>(),
-                              span(job.at("pause_took_s"))));
-  if (!job.at("after").empty())
-    add("after",
-        fmt::format("{}", fmt::join(job.at("after").get<std::vector<std::int64_t>>(), ", ")));
-  if (job.contains("command"))
-    add(job.contains("script") ? "arguments" : "command",
-        fmt::format("{}", fmt::join(job["command"].get<std::vector<std::string>>(), " ")));
-  add("directory", job.value("directory", ""));
-  add("output", job.value("output", ""));
-  add("error", job.value("error", ""));
+  if (job.contains("grace_s")) add_private(job, add);
   return table(rows);
 }
 

@@ -2,6 +2,7 @@
 // folder it was submitted from, as sbatch does.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -132,15 +133,21 @@ Expected<JobSpec> make_spec(const SubmitOptions& options) {
 
 /// Looks whenever something happens, until `has_ended` of what it sees. A daemon that restarts
 /// meanwhile is waited for.
-Expected<json> wait_for_end(const SubmitOptions& options, const std::string& path,
+Expected<json> wait_for_end(const ClientOptions& daemon, const std::string& path,
                             bool (*has_ended)(const json& seen)) {
   constexpr int kTries = 60;
   Error problem;
   for (int tries = 0; tries < kTries; ++tries) {
-    auto client = Client::open(options.client), events = Client::open(options.client);
+    auto client = Client::open(daemon), events = Client::open(daemon);
     if (client && events) {
       Expected<json> seen = fail("no answer");
-      const auto done = events->stream("/v1/events", [&](std::string_view) {
+      EventReader reader;
+      const auto done = events->stream("/v1/events", [&](std::string_view part) {
+        // Others' jobs have events too: only an end may be the one that is waited for.
+        const auto heard = reader.take(part);
+        const bool is_end = std::ranges::any_of(
+            heard, [](const json& event) { return is_end_state(event.value("kind", "")); });
+        if (seen && !heard.empty() && !is_end) return true;
         seen = client->get(path);
         if (seen) tries = 0;
         return seen && !has_ended(*seen);
@@ -156,15 +163,16 @@ Expected<json> wait_for_end(const SubmitOptions& options, const std::string& pat
 }
 
 /// Ends the program as the job ended.
-Expected<void> wait(const SubmitOptions& options, std::int64_t number) {
-  const auto job = wait_for_end(options, fmt::format("/v1/jobs/{}", number), [](const json& seen) {
+Expected<void> wait(const SubmitOptions& options, const ClientOptions& daemon,
+                    std::int64_t number) {
+  const auto job = wait_for_end(daemon, fmt::format("/v1/jobs/{}", number), [](const json& seen) {
     return is_end_state(seen.at("state").get<std::string>());
   });
   if (!job) return tl::make_unexpected(job.error());
   const std::string state = job->at("state"), reason = job->at("reason");
   const json& status = job->at("exit_status");
   auto ok = options.json ? print_json(*job)
-                         : print(fmt::format("job {} is {}{}\n", number, state,
+                         : print(fmt::format("job {} {}{}\n", number, in_words(state),
                                              reason.empty() ? "" : ": " + printable(reason)));
   if (!ok) return ok;
   hint(options, fmt::format("trainyard logs {}", number));
@@ -173,20 +181,22 @@ Expected<void> wait(const SubmitOptions& options, std::int64_t number) {
 }
 
 /// Until all tasks have ended; ends the program with 1 unless all are done.
-Expected<void> wait_for_array(const SubmitOptions& options, std::int64_t number) {
+Expected<void> wait_for_array(const SubmitOptions& options, const ClientOptions& daemon,
+                              std::int64_t number) {
   const std::string tasks = fmt::format("/v1/jobs?array={}&limit=1&state=", number);
-  const auto none = wait_for_end(options, tasks + "held,queued,reserved,starting,running,draining",
+  const auto none = wait_for_end(daemon, tasks + "held,queued,reserved,starting,running,draining",
                                  [](const json& seen) { return seen.at("jobs").empty(); });
   if (!none) return tl::make_unexpected(none.error());
-  auto client = Client::open(options.client);
+  auto client = Client::open(daemon);
   if (!client) return tl::make_unexpected(client.error());
   const auto page = client->get(tasks + "failed,cancelled");
   if (!page) return tl::make_unexpected(page.error());
   const json& lost = page->at("jobs");
   std::string text = fmt::format("array {}: all tasks are done\n", number);
   if (!lost.empty())
-    text = fmt::format("array {} has ended, and not all of its tasks are done: {} is {}\n", number,
-                       lost[0].at("id").get<std::string>(), lost[0].at("state").get<std::string>());
+    text = fmt::format("array {} has ended, and not all of its tasks are done: {} {}\n", number,
+                       lost[0].at("id").get<std::string>(),
+                       in_words(lost[0].at("state").get<std::string>()));
   if (auto ok = options.json ? print_json(*page) : print(text); !ok) return ok;
   hint(options, fmt::format("trainyard queue --all --array {}", number));
   if (lost.empty()) return {};
@@ -215,7 +225,8 @@ Expected<void> submit(const SubmitOptions& options) {
   const bool is_array = answer->contains("tasks");
   if (options.wait) {
     note(text);
-    return is_array ? wait_for_array(options, number) : wait(options, number);
+    return is_array ? wait_for_array(options, client->found(), number)
+                    : wait(options, client->found(), number);
   }
   if (auto ok = options.json ? print_json(*answer) : print(text + "\n"); !ok) return ok;
   hint(options, is_array ? fmt::format("trainyard queue --array {}", number)

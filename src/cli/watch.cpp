@@ -140,7 +140,7 @@ Expected<void> watch(const AskOptions& options) {
   const auto first = frame(*client);
   if (!first) return tl::make_unexpected(first.error());
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0) return print(*first);
-  return watch_terminal(*client, options.client);
+  return watch_terminal(*client, client->found());
 }
 
 }  // namespace

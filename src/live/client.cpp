@@ -1,15 +1,15 @@
 #include "live/client.h"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <httplib.h>
+#include <openssl/err.h>
+#include <sys/stat.h>
 
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "live/supervisor/files.h"
+#include "live/server/sockets.h"
 
 namespace trainyard {
 
@@ -17,9 +17,12 @@ using nlohmann::json;
 
 struct Client::Wire {
   std::unique_ptr<httplib::ClientImpl> http;
-  Descriptor folder;  // of the socket; its path goes through here
+  const httplib::SSLClient* tls = nullptr;  // the same, where it speaks TLS
   httplib::Headers headers;
   std::string where;  // for messages
+  ClientOptions found;
+
+  [[nodiscard]] tl::unexpected<Error> unanswered(httplib::Error problem) const;
 };
 
 namespace {
@@ -80,11 +83,93 @@ Expected<json> parse_answer(const httplib::Response& response) {
   return fail("the daemon answered with status {} and no reason", response.status);
 }
 
+/// Connects to the daemon of this folder, if whoever listens there may be told secrets: root, the
+/// user of this process, or `trusted`.
+Expected<Descriptor> connect_to_daemon(const std::string& state, uid_t trusted) {
+  auto socket = connect_to_unix(state);
+  if (!socket) return socket;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket->get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return fail("who listens cannot be told: {}", std::strerror(errno));
+  if (peer.uid != 0 && peer.uid != ::geteuid() && peer.uid != trusted)
+    return fail("user {} listens there, who is neither root nor you", peer.uid);
+  return socket;
+}
+
+/// Looks at who listens each time that it connects.
+class UnixClient : public httplib::ClientImpl {
+ public:
+  UnixClient(std::string state, uid_t trusted)
+      : ClientImpl("localhost"), state_(std::move(state)), trusted_(trusted) {}
+
+ private:
+  bool create_and_connect_socket(Socket& socket, httplib::Error& error) override {
+    auto connected = connect_to_daemon(state_, trusted_);
+    error = connected ? httplib::Error::Success : httplib::Error::Connection;
+    socket.sock = connected ? connected->release() : INVALID_SOCKET;
+    return connected.has_value();
+  }
+
+  std::string state_;
+  uid_t trusted_;
+};
+
+/// A folder that was named is its owner's to answer for; one that is only looked at is not.
+uid_t trusted_at(const std::string& state, bool is_named) {
+  struct stat folder {};
+  return is_named && ::stat(state.c_str(), &folder) == 0 ? folder.st_uid : 0;
+}
+
+std::string reason_of_tls() {
+  const char* reason = ::ERR_reason_error_string(::ERR_peek_error());
+  return reason == nullptr ? "the connection ended" : reason;
+}
+
+bool server_speaks_no_tls() {
+  const int reason = ERR_GET_REASON(::ERR_peek_error());
+  return reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST;
+}
+
 }  // namespace
+
+tl::unexpected<Error> Client::Wire::unanswered(httplib::Error problem) const {
+  using Problem = httplib::Error;
+  if (!found.state.empty())
+    return fail("no daemon answers at {} ({}); start one: trainyard serve", where,
+                problem == Problem::Connection ? "nobody listens" : "it ended the connection");
+  switch (problem) {
+    case Problem::SSLLoadingCerts:
+      return fail("TLS: SSL_CERT_FILE names {}, from which no certificate in PEM can be read",
+                  trainyard::quoted(environment("SSL_CERT_FILE")));
+    case Problem::SSLServerVerification: {
+      const long verdict = tls->get_openssl_verify_result();
+      if (verdict == X509_V_OK)
+        return fail("TLS: the certificate of {} is for another host name", where);
+      return fail(
+          "TLS: the certificate of {} is not trusted: {}; if your site signs its own, set "
+          "SSL_CERT_FILE to the certificate that signed it",
+          where, ::X509_verify_cert_error_string(verdict));
+    }
+    case Problem::SSLConnection:
+      if (server_speaks_no_tls())
+        return fail(
+            "TLS: {} answers, but does not speak TLS; a daemon without it is reached by "
+            "http://, from its own machine only",
+            where);
+      return fail("TLS: the handshake with {} failed: {}", where, reason_of_tls());
+    case Problem::Connection:
+    case Problem::ConnectionTimeout:
+      return fail("no daemon answers at {}: the connection is refused or takes too long", where);
+    default:
+      return fail("{} ended the connection without an answer{}", where,
+                  tls == nullptr ? "; if it speaks TLS, use https://" : "");
+  }
+}
 
 Expected<std::string> default_state_directory() {
   if (std::string state = environment("TRAINYARD_STATE"); !state.empty()) return state;
-  if (::geteuid() == 0) return "/var/lib/trainyard";
+  if (::geteuid() == 0) return std::string(kSystemState);
   // The specification of these folders wants relative ones ignored.
   if (const std::string state = environment("XDG_STATE_HOME"); state.starts_with('/'))
     return state + "/trainyard";
@@ -93,25 +178,54 @@ Expected<std::string> default_state_directory() {
   return home + "/.local/state/trainyard";
 }
 
+std::vector<std::string> daemon_directories() {
+  const auto own = default_state_directory();
+  if (!environment("TRAINYARD_STATE").empty() || ::geteuid() == 0) return {*own};
+  std::vector<std::string> all{std::string(kSystemState)};
+  if (own) all.push_back(*own);
+  return all;
+}
+
 Client::Client(std::unique_ptr<Wire> wire) : wire_(std::move(wire)) {}
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
+namespace {
+
+/// The first folder where a daemon answers that may be told secrets.
+Expected<std::string> find_daemon(const std::vector<std::string>& states, bool is_named) {
+  std::string failures;
+  for (const std::string& state : states) {
+    const auto socket = connect_to_daemon(state, trusted_at(state, is_named));
+    if (socket) return state;
+    failures += fmt::format("{}{}/socket ({})", failures.empty() ? "" : ", nor at ", state,
+                            socket.error().message);
+  }
+  return fail("no daemon answers at {}; start one: trainyard serve", failures);
+}
+
+std::unique_ptr<httplib::ClientImpl> url_client(const Url& url) {
+  if (!url.is_tls) return std::make_unique<httplib::ClientImpl>(url.host, url.port);
+  auto client = std::make_unique<httplib::SSLClient>(url.host, url.port);
+  if (const std::string ca = environment("SSL_CERT_FILE"); !ca.empty())
+    client->set_ca_cert_path(ca);
+  return client;
+}
+
+}  // namespace
+
 Expected<Client> Client::open(const ClientOptions& options) {
   auto wire = std::make_unique<Wire>();
+  wire->found = options;
   if (options.server.empty()) {
-    const auto state = options.state.empty() ? default_state_directory() : options.state;
+    const bool is_named = !options.state.empty() || !environment("TRAINYARD_STATE").empty();
+    const auto state = find_daemon(
+        options.state.empty() ? daemon_directories() : std::vector{options.state}, is_named);
     if (!state) return tl::make_unexpected(state.error());
+    wire->found.state = *state;
     wire->where = *state + "/socket";
-    wire->folder = Descriptor(::open(state->c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!wire->folder)
-      return fail("no daemon answers at {} ({}); start one: trainyard serve", wire->where,
-                  std::strerror(errno));
-    // A socket's path may have 107 bytes; through here any folder is near.
-    wire->http = std::make_unique<httplib::ClientImpl>(
-        fmt::format("/proc/self/fd/{}/socket", wire->folder.get()), 1);
-    wire->http->set_address_family(AF_UNIX);
+    wire->http = std::make_unique<UnixClient>(*state, trusted_at(*state, is_named));
     wire->headers.emplace("Host", "localhost");
   } else {
     const auto url = parse_url(options.server);
@@ -122,12 +236,9 @@ Expected<Client> Client::open(const ClientOptions& options) {
           "--server needs a token in TRAINYARD_TOKEN; an operator makes one: trainyard "
           "token add NAME");
     wire->where = options.server;
-    if (url->is_tls)
-      wire->http = std::make_unique<httplib::SSLClient>(url->host, url->port);
-    else
-      wire->http = std::make_unique<httplib::ClientImpl>(url->host, url->port);
-    if (const std::string ca = environment("SSL_CERT_FILE"); url->is_tls && !ca.empty())
-      wire->http->set_ca_cert_path(ca);
+    wire->found.state.clear();
+    wire->http = url_client(*url);
+    wire->tls = dynamic_cast<const httplib::SSLClient*>(wire->http.get());
     wire->headers.emplace("Authorization", "Bearer " + token);
   }
   wire->http->set_tcp_nodelay(true);
@@ -138,6 +249,10 @@ Expected<Client> Client::open(const ClientOptions& options) {
   return Client(std::move(wire));
 }
 
+const ClientOptions& Client::found() const {
+  return wire_->found;
+}
+
 Expected<json> Client::ask(const char* method, const std::string& path, const std::string& body) {
   httplib::Request request;
   request.method = method;
@@ -145,10 +260,9 @@ Expected<json> Client::ask(const char* method, const std::string& path, const st
   request.headers = wire_->headers;
   request.body = body;
   if (!body.empty()) request.headers.emplace("Content-Type", "application/json");
+  ::ERR_clear_error();
   const httplib::Result result = wire_->http->send(request);
-  if (!result)
-    return fail("no daemon answers at {} ({}); start one: trainyard serve", wire_->where,
-                httplib::to_string(result.error()));
+  if (!result) return wire_->unanswered(result.error());
   return parse_answer(*result);
 }
 
@@ -170,6 +284,7 @@ Expected<void> Client::stream(const std::string& path,
   int status = 0;
   std::string refusal;
   bool had_enough = false;
+  ::ERR_clear_error();
   const auto result = wire_->http->Get(
       path, wire_->headers,
       [&](const httplib::Response& response) {
@@ -191,8 +306,7 @@ Expected<void> Client::stream(const std::string& path,
     response.body = refusal;
     return tl::make_unexpected(parse_answer(response).error());
   }
-  if (!result)
-    return fail("no daemon answers at {} ({})", wire_->where, httplib::to_string(result.error()));
+  if (!result) return wire_->unanswered(result.error());
   return {};
 }
 

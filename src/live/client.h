@@ -1,5 +1,8 @@
 // Asks the daemon: finds it, sends requests over its Unix socket or to a URL, and turns what goes
 // wrong into a sentence for the person at the terminal.
+//
+// What is sent may be secret (a job's environment), so it goes only to a socket that root listens
+// on, or the user who asks, or the owner of the folder that was named with --state.
 #pragma once
 
 #include <functional>
@@ -7,23 +10,32 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
 namespace trainyard {
 
 struct ClientOptions {
-  std::string state;   // the daemon's state folder; empty: default_state_directory()
+  std::string state;   // the daemon's state folder; empty: the first of daemon_directories()
   std::string server;  // "https://HOST:PORT" instead, with the token in TRAINYARD_TOKEN
 };
 
-/// TRAINYARD_STATE; or /var/lib/trainyard for root; or trainyard below XDG_STATE_HOME or
-/// ~/.local/state.
+/// Where the daemon that serves the whole machine keeps its state.
+constexpr std::string_view kSystemState = "/var/lib/trainyard";
+
+/// Where `serve` keeps its state: TRAINYARD_STATE; or kSystemState for root; or trainyard below
+/// XDG_STATE_HOME or ~/.local/state.
 Expected<std::string> default_state_directory();
+
+/// Where a command looks for a daemon, in this order: TRAINYARD_STATE alone if it is set; else the
+/// system's, then the user's own.
+std::vector<std::string> daemon_directories();
 
 /// One thread at a time, but for stop().
 class Client {
  public:
+  /// Fails if no daemon answers at any of the places; the error names them.
   static Expected<Client> open(const ClientOptions& options);
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
@@ -40,6 +52,9 @@ class Client {
   Expected<void> stream(const std::string& path, const std::function<bool(std::string_view)>& take);
   /// From another thread: ends a stream.
   void stop();
+
+  /// Opens another one to the same daemon, also when an earlier choice answers again.
+  [[nodiscard]] const ClientOptions& found() const;
 
  private:
   struct Wire;

@@ -11,14 +11,14 @@ using testing::HasSubstr;
 
 TEST_F(ServerTest, TheClientFindsTheDaemonOrSaysWhatToDo) {
   const ClientOptions here{folder.path, ""};
-  auto early = Client::open(here);
-  ASSERT_TRUE(early);
-  EXPECT_THAT(early->get("/v1/cluster").error().message, HasSubstr(folder.path + "/socket ("));
+  EXPECT_THAT(Client::open(here).error().message,
+              HasSubstr("no daemon answers at " + folder.path + "/socket (No such file"));
   EXPECT_THAT(Client::open({folder.path + "/none", ""}).error().message,
               HasSubstr("start one: trainyard serve"));
   start();
   auto client = Client::open(here);
   ASSERT_TRUE(client);
+  EXPECT_EQ(client->found().state, folder.path);
   EXPECT_EQ(client->get("/v1/cluster")->at("running"), 1);
   EXPECT_EQ(client->get("/v1/jobs/9").error().message, "there is no such job");
   EXPECT_EQ(
@@ -51,7 +51,15 @@ TEST(Client, TheStateFolderIsFoundByTheEnvironment) {
   EXPECT_EQ(*default_state_directory(), "/srv/yard");
   ::unsetenv("TRAINYARD_STATE");
   const bool is_root = ::geteuid() == 0;
-  EXPECT_EQ(*default_state_directory() == "/var/lib/trainyard", is_root);
+  EXPECT_EQ(*default_state_directory() == kSystemState, is_root);
+}
+
+TEST(Client, TheSystemsDaemonIsLookedForBeforeOnesOwn) {
+  EXPECT_EQ(daemon_directories().front(), kSystemState);
+  EXPECT_EQ(daemon_directories().back(), *default_state_directory());
+  ::setenv("TRAINYARD_STATE", "/srv/yard", 1);
+  EXPECT_EQ(daemon_directories(), std::vector<std::string>{"/srv/yard"}) << "named: no other";
+  ::unsetenv("TRAINYARD_STATE");
 }
 
 }  // namespace

@@ -130,6 +130,26 @@ void read_life(const json& j, JobRecord& job) {
 
 }  // namespace
 
+JobRecord public_part(const JobRecord& job) {
+  JobRecord part;
+  part.in_part = true;
+  part.number = job.number;
+  part.task = job.task;
+  part.owner.user = job.owner.user;
+  part.owner.uid = job.owner.uid;
+  part.spec.name = job.spec.name;
+  part.spec.job_class = job.spec.job_class;
+  part.spec.workers = job.spec.workers;
+  part.spec.per_worker = job.spec.per_worker;
+  part.spec.time = job.spec.time;
+  part.submitted = job.submitted;
+  part.life.state = job.life.state;
+  part.life.placement = job.life.placement;
+  part.life.gpus = job.life.gpus;
+  part.waits_by = job.waits_by;
+  return part;
+}
+
 JobPayload take_payload(JobSpec& spec) {
   JobPayload payload{std::exchange(spec.script, {}), std::exchange(spec.environment, {})};
   if (!payload.script.empty()) spec.script = "#!";

@@ -49,6 +49,10 @@ struct JobRecord {
   LearningCurve curve;
   std::optional<Duration> pause_took;  // from being told to leave to having left, the last time
 
+  // Not kept: how it is shown.
+  bool in_part = false;  // it is somebody else's, and all is left out but what everybody may see
+  std::string waits_by;  // "dependency", "held", "resources" or "priority"; empty: it does not wait
+
   [[nodiscard]] Phase phase() const { return life.state.phase; }
   [[nodiscard]] RunId run() const { return {number, runs}; }
   [[nodiscard]] bool is_held() const { return phase() == Phase::absent; }
@@ -59,6 +63,11 @@ struct JobRecord {
 
 /// What people call it: "7", or "12_3".
 std::string name_of(const JobRecord& job);
+
+/// What everybody may see of a job, as in Slurm's queue: whose it is, its name, size, time limit
+/// and state, when and where it runs. No command, script, folder, output, progress or reason of its
+/// end.
+JobRecord public_part(const JobRecord& job);
 
 /// The large parts of what was submitted, which only a start needs: apart from the record, so that
 /// lists, and the memory of waiting jobs, stay small.

@@ -190,6 +190,14 @@ void LiveYard::on_phase(JobId job, Phase from, Phase to) {
     });
 }
 
+bool LiveYard::has_room(JobNumber number) const {
+  const Shape& shape = yard_->shape(id(number));
+  std::int32_t left = shape.workers;
+  for (std::uint32_t m = 0; m < cluster_.machines.size() && left > 0; ++m)
+    left -= workers_that_fit(shape.per_worker, yard_->free().on(MachineId{m}), left);
+  return left == 0;
+}
+
 std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
   const JobId job = id(number);
   const Placement& placement = yard_->placement(job);

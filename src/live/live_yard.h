@@ -58,6 +58,8 @@ class LiveYard : private YardListener {
   /// Who has changed since the last time, with what there is to save of each.
   void take_changed(const std::function<void(JobNumber, const SavedJob&)>& visit);
 
+  /// Whether all its workers would find room on what is free now.
+  [[nodiscard]] bool has_room(JobNumber job) const;
   [[nodiscard]] WaitReason explain(JobNumber job) const { return policy_->explain(id(job)); }
   /// Since the job began to run, of work that counts.
   [[nodiscard]] Duration ran(JobNumber job, Time now) const;

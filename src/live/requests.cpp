@@ -130,21 +130,24 @@ Answer<Submitted> Yardmaster::submit(const Identity& who, JobSpec spec) {
 Answer<std::vector<JobNumber>> Yardmaster::find(const Identity& who, const JobName& name) {
   auto found = journal_.numbers(name);
   if (!found) return refuse(Refusal::Kind::unavailable, "{}", found.error().message);
-  // Of another's array it must not show that there is one.
+  // Where jobs are private, it must not show that there is an array of another.
   if (!found->empty() && visible(who, found->front())) return *std::move(found);
   const std::string tasks = name.tasks.empty() ? "" : "_" + format_tasks(name.tasks);
-  return refuse(Refusal::Kind::not_found, "there is no job {}{} of yours", name.number, tasks);
+  return refuse(Refusal::Kind::not_found, "there is no job {}{}{}", name.number, tasks,
+                options_.private_jobs ? " of yours" : "");
 }
 
 Answer<void> Yardmaster::cancel(const Identity& who, const std::vector<JobNumber>& numbers) {
   auto jobs = std::make_shared<std::vector<JobRecord>>();  // as they will be
   Command command;
   command.stage = [this, who, numbers, jobs](JournalChange& change) -> Answer<void> {
+    bool is_known = false;
     for (const JobNumber number : numbers) {
       const auto found = jobs_.find(number);
       if (found == jobs_.end()) continue;
-      if (!may_handle(who, found->second.owner))
-        return refuse(Refusal::Kind::not_found, "there is no job {} of yours", number);
+      if (!may_handle(who, found->second.owner)) return refuse_to_cancel(who, number);
+      if (found->second.has_ended()) continue;
+      is_known = true;
       if (is_ending(found->second)) continue;
       JobRecord& job = jobs->emplace_back(found->second);
       job.stopping = true;
@@ -156,10 +159,8 @@ Answer<void> Yardmaster::cancel(const Identity& who, const std::vector<JobNumber
       change.changed.push_back(&job);
       change.events.push_back(event_of(job, "cancelling", json{{"by", who.user}}.dump()));
     }
-    if (!jobs->empty() || numbers.empty()) return {};
-    // All have ended, or there are none.
-    const auto ended = visible(who, numbers.back());
-    return ended ? Answer<void>() : tl::make_unexpected(ended.error());
+    if (is_known || numbers.empty()) return {};
+    return refuse_to_cancel(who, numbers.back());
   };
   command.take_effect = [this, jobs] {
     std::vector<JobRecord*> told;
@@ -175,6 +176,17 @@ Answer<void> Yardmaster::cancel(const Identity& who, const std::vector<JobNumber
     for (JobRecord* job : told) stop_for_good(*job);
   };
   return ask(std::move(command));
+}
+
+/// A job that is not known, another's, or over.
+Answer<void> Yardmaster::refuse_to_cancel(const Identity& who, JobNumber number) const {
+  const auto job = visible(who, number);
+  if (!job) return tl::make_unexpected(job.error());
+  if (!may_handle(who, job->owner))
+    return refuse(Refusal::Kind::forbidden, "job {} is {}'s; only they and operators may cancel it",
+                  name_of(*job), job->owner.user);
+  return refuse(Refusal::Kind::conflict, "job {} has ended already ({}), so it cannot be cancelled",
+                name_of(*job), state_name(job->phase()));
 }
 
 Answer<void> Yardmaster::drain(const Identity& who, const std::string& machine) {

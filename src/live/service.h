@@ -67,10 +67,12 @@ struct WhyAnswer {
   std::string advice;
 };
 
+constexpr JobNumber kHidden = -1;
+
 struct MachineView {
   std::string name, kind, state;  // state: "up", "drained" (nothing new starts), "down"
   Resources capacity, free;
-  std::vector<JobNumber> by_gpu;  // who holds each GPU; 0: nobody
+  std::vector<JobNumber> by_gpu;  // which job holds each GPU; 0: none, kHidden: one not to be told
 };
 
 struct ClusterView {
@@ -93,6 +95,9 @@ struct LiveEvent {
   std::string details;  // a JSON object
 };
 
+/// What everybody may see of it: what happened to which job, and of a new one its name.
+LiveEvent public_part(const LiveEvent& event);
+
 /// Counts for /metrics, since the daemon began.
 struct Counters {
   std::uint64_t submitted = 0, started = 0, paused = 0, done = 0, failed = 0, cancelled = 0;
@@ -108,13 +113,15 @@ class Service {
   virtual Answer<Submitted> submit(const Identity& who, JobSpec spec) = 0;
   /// The jobs that go by this name: one, or tasks of an array.
   virtual Answer<std::vector<JobNumber>> find(const Identity& who, const JobName& name) = 0;
-  /// All of them together. Also those that have ended: then nothing happens.
+  /// All of them together. Those that are being ended, or have ended, are left as they are; if all
+  /// have ended it is refused.
   virtual Answer<void> cancel(const Identity& who, const std::vector<JobNumber>& jobs) = 0;
   virtual Answer<void> drain(const Identity& who, const std::string& machine) = 0;
   virtual Answer<void> resume(const Identity& who, const std::string& machine) = 0;
   virtual Answer<void> set_policy(const Identity& who, const PolicyView& policy) = 0;
 
-  /// A user sees what is theirs, an operator everything; to others a job does not exist. The
+  /// A user sees all of what is theirs, an operator all of everything; of other jobs a user sees
+  /// what stands in the queue (public_part), or nothing where the daemon keeps jobs private. The
   /// environment is nobody's (cleared).
   virtual Answer<JobRecord> job(const Identity& who, JobNumber job) = 0;
   virtual Answer<JobPage> jobs(const Identity& who, const JobFilter& filter) = 0;

@@ -1,5 +1,6 @@
 // What callers ask to see. Jobs come from the journal, so that nobody is shown what is not on disk.
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "live/output_path.h"
@@ -9,9 +10,8 @@
 namespace trainyard {
 namespace {
 
-tl::unexpected<Refusal> not_found(JobNumber number) {
-  return tl::make_unexpected(
-      Refusal{Refusal::Kind::not_found, fmt::format("there is no job {} of yours", number)});
+bool sees_all(const Identity& who, const JobRecord& job) {
+  return who.role == Role::operator_ || (who.user == job.owner.user && who.uid == job.owner.uid);
 }
 
 tl::unexpected<Refusal> unreadable(const Error& error) {
@@ -34,19 +34,32 @@ std::string advice_for(const WaitReason& reason, const JobSpec& spec) {
 
 }  // namespace
 
+LiveEvent public_part(const LiveEvent& event) {
+  LiveEvent part = event;
+  nlohmann::json shown = nlohmann::json::object();
+  if (event.kind == "submitted")
+    if (const auto all = nlohmann::json::parse(event.details, nullptr, false); all.contains("name"))
+      shown["name"] = all["name"];
+  part.details = shown.dump();
+  return part;
+}
+
 Answer<JobRecord> Yardmaster::visible(const Identity& who, JobNumber number) const {
   auto found = journal_.find(number);
   if (!found) return unreadable(found.error());
-  if (!*found) return not_found(number);
-  JobRecord& job = **found;
-  if (who.role != Role::operator_ && (who.user != job.owner.user || who.uid != job.owner.uid))
-    return not_found(number);
-  return std::move(job);
+  if (*found && sees_all(who, **found)) return std::move(**found);
+  if (*found && !options_.private_jobs) return public_part(**found);
+  // Where jobs are private, nothing tells a job of another from one that never was.
+  return tl::make_unexpected(Refusal{
+      Refusal::Kind::not_found,
+      fmt::format("there is no job {}{}", number, options_.private_jobs ? " of yours" : "")});
 }
 
 Answer<JobRecord> Yardmaster::job(const Identity& who, JobNumber number) {
   auto job = visible(who, number);
   if (!job) return job;
+  job->waits_by = waits_by(*job);
+  if (job->in_part) return job;
   auto payload = journal_.payload(job->submission());
   if (!payload) return unreadable(payload.error());
   job->spec.script = std::move(payload->script);
@@ -55,14 +68,32 @@ Answer<JobRecord> Yardmaster::job(const Identity& who, JobNumber number) {
 
 Answer<JobPage> Yardmaster::jobs(const Identity& who, const JobFilter& asked) {
   JobFilter filter = asked;
-  if (who.role != Role::operator_) {
+  if (options_.private_jobs && who.role != Role::operator_) {
     if (filter.user && *filter.user != who.user) return JobPage{};
     filter.user = who.user;
     filter.uid = who.uid;
   }
   auto page = journal_.find(filter);
   if (!page) return unreadable(page.error());
+  for (JobRecord& job : page->jobs) {
+    if (!sees_all(who, job)) job = public_part(job);
+    job.waits_by = waits_by(job);
+  }
   return std::move(*page);
+}
+
+/// As `why` has it, without asking the policy: a list may have a thousand of them.
+std::string Yardmaster::waits_by(const JobRecord& shown) const {
+  if (shown.has_ended()) return "";
+  const std::lock_guard lock(state_mutex_);
+  const auto known = jobs_.find(shown.number);
+  if (known == jobs_.end()) return "";
+  const JobRecord& job = known->second;
+  if (job.is_held()) return job.waits_for > 0 && !job.left_behind ? "dependency" : "held";
+  if (job.phase() == Phase::reserved) return "resources";
+  if (job.phase() != Phase::queued) return "";
+  if (closed_.size() == engine_.cluster().machines.size()) return "held";
+  return yard_.has_room(job.number) ? "priority" : "resources";
 }
 
 WhyAnswer Yardmaster::why_held(const JobRecord& job) const {
@@ -122,7 +153,7 @@ Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber number) {
   const std::string& token = answer.reason.token;
   const bool lacks = token == "resources" || token == "placement" || token == "room-being-made";
   answer.category = lacks ? "resources" : "priority";
-  answer.advice = advice_for(answer.reason, job.spec);
+  if (!record->in_part) answer.advice = advice_for(answer.reason, job.spec);
   return answer;
 }
 
@@ -140,10 +171,18 @@ Answer<Service::LogPage> Yardmaster::logs(const Identity& who, JobNumber number,
   constexpr std::size_t kAtOnce = 256 * 1024;
   const auto job = visible(who, number);
   if (!job) return tl::make_unexpected(job.error());
+  if (job->in_part)
+    return tl::make_unexpected(
+        Refusal{Refusal::Kind::forbidden,
+                fmt::format("job {} is {}'s; only they and operators may read its output",
+                            name_of(*job), job->owner.user)});
   if (worker < 0 || worker >= job->spec.processes())
     return tl::make_unexpected(Refusal{
         Refusal::Kind::invalid,
-        fmt::format("worker {} is none of the job's 0 to {}", worker, job->spec.processes() - 1)});
+        job->spec.processes() == 1
+            ? fmt::format("there is no worker {}: job {} has one, worker 0", worker, name_of(*job))
+            : fmt::format("there is no worker {}: job {} has the workers 0 to {}", worker,
+                          name_of(*job), job->spec.processes() - 1)});
   if (!job->spec.output.empty())
     return tl::make_unexpected(
         Refusal{Refusal::Kind::conflict,
@@ -154,7 +193,10 @@ Answer<Service::LogPage> Yardmaster::logs(const Identity& who, JobNumber number,
   if (page.run > job->runs)
     return tl::make_unexpected(Refusal{
         Refusal::Kind::not_found,
-        fmt::format("job {} was started {} times, there is no run {}", number, job->runs, run)});
+        job->runs == 0
+            ? fmt::format("there is no run {}: job {} has not been started yet", run, number)
+            : fmt::format("there is no run {}: the last one of job {} is run {}", run, number,
+                          job->runs)});
   page.output.offset = offset;
   page.at_end = job->has_ended() || page.run < job->runs;
   if (page.run == 0) return page;
@@ -166,7 +208,7 @@ Answer<Service::LogPage> Yardmaster::logs(const Identity& who, JobNumber number,
   return page;
 }
 
-MachineView Yardmaster::view(MachineId id) const {
+MachineView Yardmaster::view(const Identity& who, MachineId id) const {
   const Machine& machine = engine_.cluster().machine(id);
   const Yard& yard = yard_.yard();
   MachineView view{machine.name,
@@ -179,19 +221,21 @@ MachineView Yardmaster::view(MachineId id) const {
                    std::vector<JobNumber>(static_cast<std::size_t>(machine.capacity.gpus))};
   for (const JobId job : yard.jobs_on(id)) {
     const Placement& placement = yard.placement(job);
+    const JobNumber number = yard_.number(job);
+    const bool is_hidden = options_.private_jobs && !sees_all(who, jobs_.at(number));
     for (std::size_t i = 0; i < placement.size(); ++i)
       if (placement[i].machine == id)
         for (const std::int32_t gpu : yard.gpus(job, i))
-          view.by_gpu[static_cast<std::size_t>(gpu)] = yard_.number(job);
+          view.by_gpu[static_cast<std::size_t>(gpu)] = is_hidden ? kHidden : number;
   }
   return view;
 }
 
-Answer<ClusterView> Yardmaster::cluster(const Identity& /*who*/) {
+Answer<ClusterView> Yardmaster::cluster(const Identity& who) {
   const std::lock_guard lock(state_mutex_);
   ClusterView all;
   for (std::uint32_t m = 0; m < engine_.cluster().machines.size(); ++m)
-    all.machines.push_back(view(MachineId{m}));
+    all.machines.push_back(view(who, MachineId{m}));
   all.running = holding_.size();
   all.queued = jobs_.size() - holding_.size();
   return all;

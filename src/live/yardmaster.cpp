@@ -270,8 +270,9 @@ Service::EventPage Yardmaster::events(const Identity& who, std::int64_t after, D
   std::vector<LiveEvent> found;
   const auto take = [&](const LiveEvent& event) {
     after = event.sequence;
-    if (who.role == Role::operator_ || event.job == 0 || event.user == who.user)
-      found.push_back(event);
+    const bool is_others = who.role != Role::operator_ && event.job != 0 && event.user != who.user;
+    if (!is_others) found.push_back(event);
+    if (is_others && !options_.private_jobs) found.push_back(public_part(event));
   };
   std::unique_lock lock(events_mutex_);
   while (found.empty() && !ending_) {

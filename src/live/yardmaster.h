@@ -43,6 +43,7 @@ struct YardmasterOptions {
   PolicyView policy;                 // used when the journal has none
   Duration keep_ended = days(30);    // output and events of jobs that ended, for so long
   Duration kill_wait = seconds(30);  // from SIGTERM to SIGKILL
+  bool private_jobs = false;         // a user sees nothing of other users' jobs
   /// May run jobs of these users; all where the daemon is root.
   std::optional<uid_t> only_uid;
 };
@@ -147,11 +148,13 @@ class Yardmaster final : public Service {
                                    std::size_t count) const;
   [[nodiscard]] Answer<void> check_dependencies(const Identity& who, const JobSpec& spec) const;
   [[nodiscard]] Answer<JobRecord> visible(const Identity& who, JobNumber job) const;
+  [[nodiscard]] Answer<void> refuse_to_cancel(const Identity& who, JobNumber job) const;
+  [[nodiscard]] std::string waits_by(const JobRecord& job) const;
   Answer<void> open_or_close(const Identity& who, const std::string& machine, bool open);
   [[nodiscard]] WhyAnswer why_held(const JobRecord& job) const;
   [[nodiscard]] std::string output_file(const JobRecord& job, const std::string& pattern,
                                         std::int32_t worker) const;
-  [[nodiscard]] MachineView view(MachineId machine) const;
+  [[nodiscard]] MachineView view(const Identity& who, MachineId machine) const;
 
   System& system_;
   Journal& journal_;

@@ -30,7 +30,7 @@ class YardmasterTest : public testing::Test {
 
   YardmasterTest() { begin(); }
 
-  void begin(const std::string& cluster = "1x4xV100") {
+  void begin(const std::string& cluster = "1x4xV100", bool private_jobs = false) {
     master.reset();
     engine = std::make_unique<HandEngine>(cluster);
     journal.reset();
@@ -39,6 +39,7 @@ class YardmasterTest : public testing::Test {
     journal = std::move(*opened);
     YardmasterOptions options;
     options.policy = {"fitgpp", {"yard.min_run=0"}};
+    options.private_jobs = private_jobs;
     auto started = Yardmaster::start(system, *journal, *engine, options);
     ASSERT_TRUE(started) << started.error().message;
     master = std::move(*started);

@@ -115,7 +115,11 @@ TEST_F(YardmasterTest, CancellingWaitsForTheProcessesToEnd) {
   EXPECT_TRUE(becomes(first, "cancelled"));
   EXPECT_EQ(record(first).reason, "cancelled by ada");
   run(second);
-  ASSERT_TRUE(master->cancel(kAda, {first})) << "it has ended: nothing happens";
+  const auto again = master->cancel(kAda, {first});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().kind, Refusal::Kind::conflict);
+  EXPECT_EQ(again.error().message,
+            "job 1 has ended already (cancelled), so it cannot be cancelled");
 }
 
 TEST_F(YardmasterTest, OneWhoWaitsIsCancelledAtOnce) {
@@ -249,21 +253,13 @@ TEST_F(YardmasterTest, WhatNoMachineCouldRunIsRefused) {
   EXPECT_THAT(refused.error().message, testing::HasSubstr("could never run here"));
 }
 
-TEST_F(YardmasterTest, AUserHandlesAndSeesWhatIsTheirs) {
+TEST_F(YardmasterTest, AUserHandlesWhatIsTheirs) {
   const JobNumber job = submit(spec(), kAda);
-  EXPECT_EQ(master->cancel(kBob, {job}).error().kind, Refusal::Kind::not_found);
-  EXPECT_EQ(master->job(kBob, job).error().kind, Refusal::Kind::not_found);
-  EXPECT_EQ(master->why(kBob, job).error().kind, Refusal::Kind::not_found);
-  EXPECT_EQ(master->logs(kBob, job, 0, 0, 0).error().kind, Refusal::Kind::not_found);
-  EXPECT_TRUE(master->jobs(kBob, {})->jobs.empty());
-  JobFilter of_ada;
-  of_ada.user = "ada";
-  EXPECT_TRUE(master->jobs(kBob, of_ada)->jobs.empty());
-  EXPECT_EQ(master->jobs(kOperator, of_ada)->jobs.size(), 1U);
-  EXPECT_TRUE(master->events(kBob, 0, {}).events.empty());
-  EXPECT_FALSE(master->events(kAda, 0, {}).events.empty());
+  EXPECT_EQ(master->cancel(kBob, {job}).error().kind, Refusal::Kind::forbidden);
+  EXPECT_EQ(master->cancel(kBob, {99}).error().kind, Refusal::Kind::not_found);
+  EXPECT_EQ(master->logs(kBob, job, 0, 0, 0).error().kind, Refusal::Kind::forbidden);
   // The name alone does not do: it is the kernel's number that counts.
-  EXPECT_EQ(master->cancel(person("ada", 1002), {job}).error().kind, Refusal::Kind::not_found);
+  EXPECT_EQ(master->cancel(person("ada", 1002), {job}).error().kind, Refusal::Kind::forbidden);
   JobSpec after = spec();
   after.after = {job};
   EXPECT_EQ(master->submit(kBob, after).error().kind, Refusal::Kind::invalid);
@@ -272,6 +268,63 @@ TEST_F(YardmasterTest, AUserHandlesAndSeesWhatIsTheirs) {
   EXPECT_EQ(master->submit(viewer, spec()).error().kind, Refusal::Kind::forbidden);
   EXPECT_EQ(master->drain(kAda, "r0m0").error().kind, Refusal::Kind::forbidden);
   EXPECT_EQ(master->set_policy(kAda, {"fifo", {}}).error().kind, Refusal::Kind::forbidden);
+}
+
+TEST_F(YardmasterTest, OfOthersAUserSeesWhatStandsInTheQueue) {
+  JobSpec secret = spec(4);
+  secret.name = "resnet";
+  secret.command = {"train", "--key=secret"};
+  secret.directory = "/secret";
+  secret.model = "secret";
+  const JobNumber first = submit(secret, kAda), second = submit(secret, kAda);
+  run(first);
+  const JobRecord seen = *master->job(kBob, first);
+  EXPECT_TRUE(seen.in_part);
+  EXPECT_EQ(seen.owner.user, "ada");
+  EXPECT_EQ(seen.spec.name, "resnet");
+  EXPECT_EQ(seen.spec.per_worker.gpus, 4);
+  EXPECT_EQ(seen.phase(), Phase::running);
+  EXPECT_EQ(seen.life.gpus, (decltype(seen.life.gpus){{0, 1, 2, 3}}));
+  EXPECT_TRUE(seen.spec.command.empty());
+  EXPECT_EQ(seen.spec.directory, JobSpec{}.directory);
+  EXPECT_EQ(seen.spec.model, "");
+  EXPECT_EQ(seen.runs, 0U);
+  const auto page = *master->jobs(kBob, {});
+  ASSERT_EQ(page.jobs.size(), 2U);
+  EXPECT_TRUE(page.jobs[0].in_part && page.jobs[1].in_part);
+  EXPECT_EQ(page.jobs[0].waits_by, "resources");
+  const WhyAnswer why = *master->why(kBob, second);
+  EXPECT_EQ(why.reason.token, "resources");
+  EXPECT_EQ(why.advice, "") << "it is not Bob who can do anything about it";
+  EXPECT_NE(master->why(kAda, second)->advice, "");
+  for (const LiveEvent& event : master->events(kBob, 0, {}).events)
+    EXPECT_EQ(event.details, event.kind == "submitted" ? R"({"name":"resnet"})" : "{}");
+  EXPECT_EQ(master->cluster(kBob)->machines[0].by_gpu, std::vector<JobNumber>(4, first));
+}
+
+TEST_F(YardmasterTest, WhereJobsArePrivateOthersDoNotExist) {
+  begin("1x4xV100", true);
+  const JobNumber job = submit(spec(2), kAda);
+  run(job);
+  const auto missing = [&](const auto& answer) {
+    return !answer && answer.error().kind == Refusal::Kind::not_found &&
+           answer.error().message == fmt::format("there is no job {} of yours", job);
+  };
+  EXPECT_TRUE(missing(master->cancel(kBob, {job})));
+  EXPECT_TRUE(missing(master->job(kBob, job)));
+  EXPECT_TRUE(missing(master->why(kBob, job)));
+  EXPECT_TRUE(missing(master->logs(kBob, job, 0, 0, 0)));
+  EXPECT_TRUE(missing(master->cancel(person("ada", 1002), {job})));
+  EXPECT_TRUE(master->jobs(kBob, {})->jobs.empty());
+  JobFilter of_ada;
+  of_ada.user = "ada";
+  EXPECT_TRUE(master->jobs(kBob, of_ada)->jobs.empty());
+  EXPECT_EQ(master->jobs(kOperator, of_ada)->jobs.size(), 1U);
+  EXPECT_TRUE(master->events(kBob, 0, {}).events.empty());
+  EXPECT_FALSE(master->events(kAda, 0, {}).events.empty());
+  const auto by_gpu = [&](const Identity& who) { return master->cluster(who)->machines[0].by_gpu; };
+  EXPECT_EQ(by_gpu(kBob), (std::vector<JobNumber>{kHidden, kHidden, 0, 0}));
+  EXPECT_EQ(by_gpu(kAda), (std::vector<JobNumber>{job, job, 0, 0}));
 }
 
 TEST_F(YardmasterTest, TheEnvironmentIsShownToNobody) {

@@ -61,7 +61,7 @@ status=0
 (cd "$work" && MY_SETTING=42 TRAINYARD_TOKEN=secret yard submit --wait --name greet -- \
   sh -c 'echo "hello $MY_SETTING ${TRAINYARD_TOKEN-unset} $PWD"; exit 3') || status=$?
 [ "$status" = 3 ] || { cat "$work/err" >&2; fail "--wait ended with $status instead of the job's 3"; }
-expect "the end of it" "^job 1 is failed: exit status 3" "$work/out"
+expect "the end of it" "^job 1 has failed: exit status 3" "$work/out"
 expect "what to type next" "^Next: $(realpath "$TRAINYARD") logs 1$" "$work/err"
 yard logs 1
 expect "the environment and folder go along, the token does not" "^hello 42 unset $work$" "$work/out"
@@ -111,6 +111,7 @@ expect "one frame without a terminal" "^4 +wide" "$work/out"
 yard cancel 3
 until_state 3 cancelled
 until_state 5 "done"
+refuses "job 3 has ended already \(cancelled\), so it cannot be cancelled" cancel 3
 
 # --- arrays ---
 # shellcheck disable=SC2016  # the job expands it
@@ -126,7 +127,7 @@ expect "what the task knows" "^6 1 of 3$" "$work/out"
 yard why 6_5
 expect "why it is held" "^array-limit: at most 1 tasks of array 6" "$work/out"
 refuses "6 are 3 tasks of an array: name one of them" show 6
-refuses "there is no job 6_2 of yours" show 6_2
+refuses "there is no job 6_2$" show 6_2
 refuses "'6_x' is not a task|'6_x': 'x' is not a task" cancel 6_x
 yard cancel '6_[1,3]'
 until_state 6_3 cancelled
@@ -207,25 +208,34 @@ yard queue --all
 expect "the name in the list" "a\\?31mb$e_acute " "$work/out"
 ! LC_ALL=C grep -q "$escape\|$bell\|$csi" "$work/out" || fail "a control character is printed"
 
-# --- other users see nothing of it, and cannot make themselves somebody else ---
+# --- other users see the queue and nothing else, and cannot make themselves somebody else ---
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   other() {
     setpriv --reuid 65534 --regid 65534 --clear-groups timeout 20 curl -sS --max-time 10 \
       --unix-socket "$TRAINYARD_STATE/socket" "$@"
   }
-  other -o /dev/null -w '%{http_code}' http://x/v1/jobs/1 >"$work/code"
-  [ "$(cat "$work/code")" = 404 ] || fail "another's job is shown"
+  other http://x/v1/jobs/1 >"$work/out"
+  expect "another's job in the queue" '"name":"greet"' "$work/out"
+  ! grep -q 'hello\|exit_status\|command' "$work/out" || fail "more than the queue is shown of another's job"
   other -o /dev/null -w '%{http_code}' -H 'X-Remote-User: root' -X DELETE http://x/v1/jobs/1 >"$work/code"
-  [ "$(cat "$work/code")" = 404 ] || fail "another's job can be cancelled"
+  [ "$(cat "$work/code")" = 403 ] || fail "another's job can be cancelled"
   other -o /dev/null -w '%{http_code}' -X POST "http://x/v1/machines/$machine/drain" >"$work/code"
   [ "$(cat "$work/code")" = 403 ] || fail "a user drains a machine"
-  other http://x/v1/jobs >"$work/out"
-  expect "an empty queue of their own" '"jobs":\[\]' "$work/out"
+  other -o /dev/null -w '%{http_code}' http://x/v1/jobs/1/logs >"$work/code"
+  [ "$(cat "$work/code")" = 403 ] || fail "another's output can be read"
   for secret in journal.db tokens.json runs/1.1/run.json; do
     ! setpriv --reuid 65534 --regid 65534 --clear-groups cat "$TRAINYARD_STATE/$secret" \
       >"$work/out" 2>/dev/null || fail "$secret can be read by others"
   done
 fi
+
+# --- of several that are cancelled, those that have ended are named ---
+yard submit --json -- sleep 300
+last=$(sed -E 's/.*"job":([0-9]+).*/\1/' "$work/out")
+until_state "$last" running
+refuses "job 3 has ended already.*; there is no job 99$" cancel 3 "$last" 99
+expect "the others are told to end" "^job $last has been told to end$" "$work/out"
+until_state "$last" cancelled
 
 # --- tokens ---
 yard token add ci --role viewer
@@ -239,7 +249,7 @@ refuses "there is no token 'ci'" token remove ci
 
 # --- the API itself ---
 api http://x/healthz | grep -q '"accepting":true' || fail "/healthz"
-api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 15$' || fail "/metrics"
+api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 16$' || fail "/metrics"
 api http://x/v1/history >"$work/out"
 expect "the history is a workload" "^id,|,submit," "$work/out"
 timeout 60 "$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||

@@ -1,6 +1,8 @@
-"""Several users of one daemon that is root's: a job runs as who submitted it, and nobody sees,
-handles or becomes another. Needs root, to be other users.
+"""Several users of one daemon that is root's: a job runs as the user who submitted it; of others'
+jobs a user sees what stands in the queue, or nothing, and handles none; nobody becomes another. Needs
+root, to be other users.
 """
+import json
 import os
 import pwd
 import stat
@@ -52,6 +54,30 @@ def test_runs_as_its_user():
         assert scene.logs(job).startswith("(0, 0, 0) "), "root's own job is root's"
 
 
+# All that a user may see of another's job; docs/api.md has the same list.
+IN_QUEUE = {"job", "name", "user", "state", "waits_by", "class", "workers", "per_worker", "time_s", "submitted",
+            "started", "since", "ended", "waited_s", "done_s", "placement"}
+SECRET = b"hunter2"
+
+
+def secretive(scene, uid, **fields):
+    """A job that holds its GPUs, with the secret in all that only its owner may see."""
+    script = ("#!/bin/sh\n# hunter2\necho hunter2; echo '{\"step\": 1, \"total\": 9}' > $TRAINYARD_REPORT\n"
+              "while [ ! -e leave ]; do sleep 0.02; done; exit 3\n")
+    home = scene.work / "hunter2"
+    home.mkdir(exist_ok=True)
+    home.chmod(0o777)
+    spec = {"script": script, "command": ["hunter2"], "directory": str(home), "model": "hunter2",
+            "environment": {"KEY": "hunter2", "PATH": "/usr/bin:/bin"}, "name": "bobs", "time": 3600, **fields}
+    reply = scene.http("POST", "/v1/jobs", spec, uid=uid)
+    assert reply.status == 201, reply
+    job = reply.json()["job"]
+    scene.until(job, "running")
+    wait_until(lambda: scene.http("GET", f"/v1/jobs/{job}/logs", uid=uid).body == b"hunter2\n", "its output")
+    wait_until(lambda: scene.job(job)["progress"], "its report")
+    return job
+
+
 def events_up_to_own(scene, uid):
     """All that the user is told has happened, up to the end of a job of hers."""
     own = submit(scene, uid, ["true"])
@@ -59,43 +85,129 @@ def events_up_to_own(scene, uid):
 
     def read():
         stream = open_stream(scene.state, "/v1/events", {"Last-Event-ID": "0"})
-        told = b""
-        while b"event: done" not in told:
-            told += stream.readline()
-        return told + stream.readline()
+        told = []
+        while not told or (told[-1]["job"], told[-1]["kind"]) != (own, "done"):
+            line = stream.readline()
+            if line.startswith(b"data:"):
+                told.append(json.loads(line[5:]))
+        return told
 
-    told = as_user(uid, read)
-    assert f'"job":{own}'.encode() in told, told
-    return told
+    return as_user(uid, read)
 
 
-def test_others_do_not_exist():
-    """To another user a job is not there: in no view, and not to be handled."""
+def check_queue_of_others(scene, ask, job):
+    """What `ask(method, path)` gets of Bob's job that runs: all that is in the queue, no more."""
+    reply = ask("GET", f"/v1/jobs/{job}")
+    assert reply.status == 200 and set(reply.json()) == IN_QUEUE, reply
+    seen = reply.json()
+    whole = scene.job(job)
+    assert set(whole) > IN_QUEUE and {field: whole[field] for field in IN_QUEUE} == seen, (whole, seen)
+    assert (seen["user"], seen["name"], seen["state"], seen["time_s"]) == (str(BOB), "bobs", "running", 3600), seen
+    for path in ("/v1/jobs", f"/v1/jobs?user={BOB}", "/v1/jobs?state=running&name=bobs"):
+        found = [each for each in ask("GET", path).json()["jobs"] if each["job"] == job]
+        assert len(found) == 1 and found[0] == seen, (path, found)
+    why = ask("GET", f"/v1/jobs/{job}/why").json()
+    assert (why["state"], why["category"], why["advice"]) == ("running", "", ""), why
+    for method, view in (("GET", "/logs"), ("DELETE", "")):
+        reply = ask(method, f"/v1/jobs/{job}{view}")
+        assert reply.status == 403, (method, view, reply)
+    for path in (f"/v1/jobs/{job}", "/v1/jobs", f"/v1/jobs/{job}/why", "/v1/cluster", "/v1/history", "/metrics"):
+        assert SECRET not in ask("GET", path).body, path
+    assert job in ask("GET", "/v1/cluster").json()["machines"][0]["by_gpu"]
+
+
+def check_not_hers(scene, job):
+    """What Eve cannot do to Bob's job, whatever she sees of it."""
+    waits = {"command": ["true"], "directory": "/", "after": [job]}
+    reply = scene.http("POST", "/v1/jobs", waits, uid=EVE)
+    assert reply.status == 400 and "no job" in reply.message(), reply
+    for method, path, body in (("POST", "/v1/machines/any/drain", None),
+                               ("PUT", "/v1/policy", {"policy": "fifo"})):
+        assert scene.http(method, path, body, uid=EVE).status == 403, path
+    assert b"bobs" not in scene.http("GET", "/v1/history", uid=EVE).body
+    assert scene.job(job)["state"] == "running" and not scene.job(job)["stopping"]
+
+
+def test_queue_of_others():
+    """Of another's job a user sees what stands in Slurm's queue, field by field, and nothing else."""
     needs_root()
-    with Scene() as scene:
-        hold = ["/bin/sh", "-c", "echo secret words; while [ ! -e leave ]; do sleep 0.02; done"]
-        job = submit(scene, BOB, hold, name="bobs")
-        scene.until(job, "running")
-        wait_until(lambda: scene.http("GET", f"/v1/jobs/{job}/logs", uid=BOB).body == b"secret words\n",
-                   "Bob to read his output")
-        # Nothing tells a job of another from one that never was.
-        missing = scene.http("GET", "/v1/jobs/999", uid=EVE).message().replace("999", str(job))
-        for method, view in (("GET", ""), ("GET", "/why"), ("GET", "/logs"), ("DELETE", "")):
-            reply = scene.http(method, f"/v1/jobs/{job}{view}", uid=EVE)
-            assert (reply.status, reply.message()) == (404, missing), (method, view, reply)
-        assert scene.http("GET", "/v1/jobs", uid=EVE).json()["jobs"] == []
-        assert scene.http("GET", f"/v1/jobs?user={BOB}", uid=EVE).json()["jobs"] == []
-        assert b"bobs" not in scene.http("GET", "/v1/history", uid=EVE).body
-        assert b"bobs" not in events_up_to_own(scene, EVE)
-        waits = {"command": ["true"], "directory": "/", "after": [job]}
-        reply = scene.http("POST", "/v1/jobs", waits, uid=EVE)
-        assert reply.status == 400 and "no job" in reply.message(), reply
-        for method, path, body in (("POST", "/v1/machines/any/drain", None),
-                                   ("PUT", "/v1/policy", {"policy": "fifo"})):
-            assert scene.http(method, path, body, uid=EVE).status == 403, path
-        assert scene.job(job)["state"] == "running" and not scene.job(job)["stopping"]
+    with Scene(slots=2) as scene:
+        job = secretive(scene, BOB)
+        check_queue_of_others(scene, lambda method, path: scene.http(method, path, uid=EVE), job)
+        check_not_hers(scene, job)
+        waiting = submit(scene, BOB, ["hunter2"], name="wide", gpus=2)
+        assert scene.http("GET", f"/v1/jobs/{waiting}", uid=EVE).json()["waits_by"] == "resources"
+        why = scene.http("GET", f"/v1/jobs/{waiting}/why", uid=EVE).json()
+        assert why["token"] == "resources" and "2 GPUs" in why["sentence"] and not why["advice"], why
+        assert scene.http("DELETE", f"/v1/jobs/{waiting}", uid=BOB).status == 200
+        for event in events_up_to_own(scene, EVE):
+            if event["job"] in (job, waiting):
+                assert set(event) == {"sequence", "at", "kind", "job", "user", "details"}, event
+                name = {job: "bobs", waiting: "wide"}[event["job"]]
+                assert event["details"] == ({"name": name} if event["kind"] == "submitted" else {}), event
+        # The commands say the same.
+        said = scene.command("queue", uid=EVE).stdout
+        assert "bobs" in said and str(BOB) in said and "hunter2" not in said, said
+        assert "hunter2" not in scene.command("show", job, uid=EVE).stdout
+        assert "hunter2" not in scene.command("watch", uid=EVE).stdout
+        refused = scene.command("logs", job, check=False, uid=EVE)
+        assert refused.returncode == 2 and f"job {job} is {BOB}'s" in refused.stderr, refused
+        # How it ended is its owner's to know, that it did everybody's.
+        scene.touch("hunter2/leave")
+        scene.until(job, "failed")
+        seen = scene.http("GET", f"/v1/jobs/{job}", uid=EVE).json()
+        assert set(seen) == IN_QUEUE and seen["state"] == "failed" and seen["ended"], seen
+        assert scene.http("GET", f"/v1/jobs/{job}", uid=BOB).json()["exit_status"] == 3
+
+
+def test_queue_of_others_over_tcp():
+    """With a token one sees what its user would see: neither less nor more."""
+    needs_root()
+    with Scene(slots=2, tcp=True) as scene:
+        job = secretive(scene, BOB)
+        tokens = {role: scene.command("token", "add", role, "--role", role, "--as", pwd.getpwuid(EVE).pw_name)
+                  .stdout.strip() for role in ("viewer", "user", "operator")}
+        check_queue_of_others(scene, lambda method, path: scene.tcp(method, path, tokens["user"]), job)
+        seen = scene.tcp("GET", f"/v1/jobs/{job}", tokens["viewer"]).json()
+        assert set(seen) == IN_QUEUE, seen
+        assert scene.tcp("GET", f"/v1/jobs/{job}/logs", tokens["viewer"]).status == 403
+        assert scene.tcp("GET", f"/v1/jobs/{job}/logs", tokens["operator"]).body == SECRET + b"\n"
+        assert scene.tcp("GET", f"/v1/jobs/{job}", "ty_" + "0" * 64).status == 401
+        check_not_hers(scene, job)
+
+
+def test_private_jobs():
+    """Where the operator wants it so, another's job is not there: in no view, and not to be handled."""
+    needs_root()
+    with Scene(slots=2, options=["--private"], tcp=True) as scene:
+        job = secretive(scene, BOB)
+        token = scene.command("token", "add", "eve", "--as", pwd.getpwuid(EVE).pw_name).stdout.strip()
+        for ask in (lambda method, path: scene.http(method, path, uid=EVE),
+                    lambda method, path: scene.tcp(method, path, token)):
+            # Nothing tells a job of another from one that never was.
+            missing = ask("GET", "/v1/jobs/999").message().replace("999", str(job))
+            for method, view in (("GET", ""), ("GET", "/why"), ("GET", "/logs"), ("DELETE", "")):
+                reply = ask(method, f"/v1/jobs/{job}{view}")
+                assert (reply.status, reply.message()) == (404, missing), (method, view, reply)
+            assert ask("GET", "/v1/jobs").json()["jobs"] == []
+            assert ask("GET", f"/v1/jobs?user={BOB}").json()["jobs"] == []
+            by_gpu = ask("GET", "/v1/cluster").json()["machines"][0]["by_gpu"]
+            assert sorted(map(str, by_gpu)) == ["0", "None"], by_gpu
+        assert {event["job"] for event in events_up_to_own(scene, EVE)} == {job + 1}
+        assert str(BOB) not in scene.command("watch", uid=EVE).stdout
+        check_not_hers(scene, job)
         assert scene.http("DELETE", f"/v1/jobs/{job}", uid=BOB).status == 200
         scene.until(job, "cancelled")
+
+
+def test_cancel_of_what_has_ended():
+    needs_root()
+    with Scene() as scene:
+        job = submit(scene, BOB, ["true"])
+        scene.until(job, "done")
+        assert scene.http("DELETE", f"/v1/jobs/{job}", uid=BOB).status == 409
+        assert scene.http("DELETE", f"/v1/jobs/{job}", uid=EVE).status == 403
+        assert scene.http("DELETE", "/v1/jobs/999", uid=EVE).status == 404
 
 
 def readable_by(uid, root):
@@ -166,7 +278,7 @@ def test_nobody_becomes_another_by_saying_so():
                   "Authorization": "Basic cm9vdDpyb290"}
         for name, value in claims.items():
             reply = scene.http("GET", f"/v1/jobs/{theirs}", headers={name: value}, uid=EVE)
-            assert reply.status in (401, 404), (name, reply)
+            assert reply.status == 401 or set(reply.json()) == IN_QUEUE, (name, reply)
             reply = scene.http("POST", "/v1/jobs", spec, headers={name: value}, uid=EVE)
             if reply.status == 401:
                 continue  # a token that is none is refused, whoever brings it
@@ -178,7 +290,7 @@ def test_nobody_becomes_another_by_saying_so():
             reply = scene.http("POST", "/v1/jobs", {**spec, field: value}, uid=EVE)
             assert reply.status == 400 and field in reply.message(), (field, reply)
         for query in ("user=root", "uid=0", "as=root"):
-            assert scene.http("GET", f"/v1/jobs/{theirs}?{query}", uid=EVE).status in (400, 404), query
+            assert scene.http("GET", f"/v1/jobs/{theirs}?{query}", uid=EVE).status == 400, query
         # Nor by the environment of a job.
         job = submit(scene, EVE, ["id", "-u"], environment={
             "PATH": "/usr/bin:/bin", "USER": "root", "SUDO_UID": "0", "TRAINYARD_JOB_ID": str(theirs)})

@@ -52,15 +52,6 @@ json placement_of(const SavedJob& life, const std::vector<std::string>& machines
   return shares;
 }
 
-/// What its owner and operators may see; the service has cleared it for others.
-void add_private(const JobSpec& spec, json& value) {
-  if (!spec.command.empty()) value["command"] = spec.command;
-  if (!spec.directory.empty()) value["directory"] = spec.directory;
-  if (!spec.output.empty()) value["output"] = spec.output;
-  if (!spec.error.empty()) value["error"] = spec.error;
-  if (!spec.script.empty()) value["script"] = spec.script;
-}
-
 /// How loss and accuracy went, by step and by work done.
 json curve_of(const LearningCurve& curve) {
   json points = json::array();
@@ -72,48 +63,60 @@ json curve_of(const LearningCurve& curve) {
   return points;
 }
 
-void add_life(const JobRecord& job, json& value) {
+/// What everybody may see: the same fields as public_part() leaves.
+json in_queue(const JobRecord& job, const std::vector<std::string>& machines) {
+  const JobSpec& spec = job.spec;
   const JobState& state = job.life.state;
-  value["started"] = when(state.first_start);
-  value["ended"] = when(state.end());
-  value["since"] = when(job.is_held() ? job.submitted : state.since);
-  value["runs"] = job.runs;
-  value["restarts"] = job.restarts;
-  value["pauses"] = state.pauses;
-  value["waited_s"] = state.waited.seconds();
-  value["done_s"] = state.done.seconds();
-  value["lost_s"] = state.lost.seconds();
+  return {{"job", job.number},
+          {"id", name_of(job)},
+          {"array", job.task.array == 0 ? json(nullptr) : json(job.task.array)},
+          {"task", job.task.array == 0 ? json(nullptr) : json(job.task.task)},
+          {"name", spec.name},
+          {"user", job.owner.user},
+          {"state", state_name(job.phase())},
+          {"waits_by", job.waits_by},
+          {"class", name(spec.job_class)},
+          {"workers", spec.workers},
+          {"per_worker", to_json(spec.per_worker)},
+          {"time_s", spec.time.seconds()},
+          {"submitted", when(job.submitted)},
+          {"started", when(state.first_start)},
+          {"since", when(job.is_held() ? job.submitted : state.since)},
+          {"ended", when(state.end())},
+          {"waited_s", state.waited.seconds()},
+          {"done_s", state.done.seconds()},
+          {"placement", placement_of(job.life, machines)}};
+}
+
+/// What its owner and operators see besides.
+void add_private(const JobRecord& job, json& value) {
+  const JobSpec& spec = job.spec;
+  value.update({{"grace_s", spec.grace.seconds()},
+                {"signal", format(spec.signal)},
+                {"model", spec.model},
+                {"after", spec.after},
+                {"stopping", job.stopping},
+                {"exit_status", or_null(job.exit_status)},
+                {"reason", job.reason},
+                {"progress", job.progress ? to_json(*job.progress) : json(nullptr)},
+                {"curve", curve_of(job.curve)},
+                {"pause_took_s", job.pause_took ? json(job.pause_took->seconds()) : json(nullptr)},
+                {"runs", job.runs},
+                {"restarts", job.restarts},
+                {"pauses", job.life.state.pauses},
+                {"lost_s", job.life.state.lost.seconds()}});
+  if (!spec.command.empty()) value["command"] = spec.command;
+  if (!spec.directory.empty()) value["directory"] = spec.directory;
+  if (!spec.output.empty()) value["output"] = spec.output;
+  if (!spec.error.empty()) value["error"] = spec.error;
+  if (!spec.script.empty()) value["script"] = spec.script;
 }
 
 }  // namespace
 
 json to_json(const JobRecord& job, const std::vector<std::string>& machines) {
-  const JobSpec& spec = job.spec;
-  json value{{"job", job.number},
-             {"id", name_of(job)},
-             {"array", job.task.array == 0 ? json(nullptr) : json(job.task.array)},
-             {"task", job.task.array == 0 ? json(nullptr) : json(job.task.task)},
-             {"name", spec.name},
-             {"user", job.owner.user},
-             {"state", state_name(job.phase())},
-             {"class", name(spec.job_class)},
-             {"workers", spec.workers},
-             {"per_worker", to_json(spec.per_worker)},
-             {"time_s", spec.time.seconds()},
-             {"grace_s", spec.grace.seconds()},
-             {"signal", format(spec.signal)},
-             {"model", spec.model},
-             {"after", spec.after},
-             {"submitted", when(job.submitted)},
-             {"stopping", job.stopping},
-             {"exit_status", or_null(job.exit_status)},
-             {"reason", job.reason},
-             {"progress", job.progress ? to_json(*job.progress) : json(nullptr)},
-             {"curve", curve_of(job.curve)},
-             {"pause_took_s", job.pause_took ? json(job.pause_took->seconds()) : json(nullptr)},
-             {"placement", placement_of(job.life, machines)}};
-  add_life(job, value);
-  add_private(spec, value);
+  json value = in_queue(job, machines);
+  if (!job.in_part) add_private(job, value);
   return value;
 }
 
@@ -143,13 +146,17 @@ json to_json(const WhyAnswer& why) {
 
 json to_json(const ClusterView& cluster) {
   json machines = json::array();
-  for (const MachineView& machine : cluster.machines)
+  for (const MachineView& machine : cluster.machines) {
+    json by_gpu = json::array();
+    for (const JobNumber job : machine.by_gpu)
+      by_gpu.push_back(job == kHidden ? json(nullptr) : json(job));
     machines.push_back({{"name", machine.name},
                         {"kind", machine.kind},
                         {"state", machine.state},
                         {"capacity", to_json(machine.capacity)},
                         {"free", to_json(machine.free)},
-                        {"by_gpu", machine.by_gpu}});
+                        {"by_gpu", std::move(by_gpu)}});
+  }
   return {
       {"machines", std::move(machines)}, {"queued", cluster.queued}, {"running", cluster.running}};
 }

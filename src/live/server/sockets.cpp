@@ -67,10 +67,14 @@ bool is_loopback(const sockaddr_storage& storage) {
 
 Expected<Descriptor> connect_to_unix(const std::string& directory) {
   const auto path = short_path(directory, "socket");
-  if (!path) return tl::make_unexpected(path.error());
+  if (!path) return fail("{}", std::strerror(errno));
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket || ::connect(socket.get(), as_address(path->address), sizeof path->address) != 0)
-    return fail("{}/socket: {}", directory, std::strerror(errno));
+  // So long it may wait for the daemon to accept.
+  const timeval patience{.tv_sec = 10, .tv_usec = 0};
+  if (!socket ||
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) != 0 ||
+      ::connect(socket.get(), as_address(path->address), sizeof path->address) != 0)
+    return fail("{}", std::strerror(errno));
   return socket;
 }
 

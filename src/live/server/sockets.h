@@ -15,7 +15,7 @@ namespace trainyard {
 /// DIRECTORY/socket, for everybody to connect to (mode 0666). One that nobody answers on any more
 /// is replaced; works for paths that are too long for the system's own calls too.
 Expected<Descriptor> listen_on_unix(const std::string& directory);
-/// Connects to it. The error says whether there is none, or nobody answers.
+/// Connects to it. The error is the reason alone: there is none, or nobody answers.
 Expected<Descriptor> connect_to_unix(const std::string& directory);
 
 struct TcpAddress {

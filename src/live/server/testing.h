@@ -72,9 +72,7 @@ class FakeService : public Service {
     const std::lock_guard lock(mutex_);
     if (!jobs_.contains(number)) return tl::make_unexpected(no_such_job());
     JobRecord job = jobs_[number];
-    if (check_owner(who, number))
-      job.spec.command.clear(), job.spec.directory.clear(), job.spec.script.clear();
-    return job;
+    return check_owner(who, number) ? public_part(job) : job;
   }
   Answer<JobPage> jobs(const Identity& who, const JobFilter& filter) override {
     JobPage page;

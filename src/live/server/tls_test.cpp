@@ -64,6 +64,12 @@ class Tls : public ServerTest {
   [[nodiscard]] ClientOptions there() const {
     return {"", fmt::format("https://127.0.0.1:{}", server->tcp_port())};
   }
+  static std::string problem_with(const ClientOptions& options) {
+    auto client = Client::open(options);
+    if (!client) return client.error().message;
+    const auto answer = client->get("/v1/cluster");
+    return answer ? "none" : answer.error().message;
+  }
   std::string certificate, key, token;
 };
 
@@ -87,9 +93,29 @@ TEST_F(Tls, OurClientSubmitsOverIt) {
 
 TEST_F(Tls, AServerThatNobodyVouchesForIsNotTold) {
   ::setenv("TRAINYARD_TOKEN", token.c_str(), 1);
-  auto client = Client::open(there());
-  ASSERT_TRUE(client);
-  EXPECT_FALSE(client->get("/v1/cluster"));
+  EXPECT_THAT(problem_with(there()),
+              HasSubstr("TLS: the certificate of " + there().server + " is not trusted: self"));
+}
+
+TEST_F(Tls, WhatIsWrongWithItIsSaid) {
+  ::setenv("TRAINYARD_TOKEN", token.c_str(), 1);
+  ::setenv("SSL_CERT_FILE", certificate.c_str(), 1);
+  const int port = server->tcp_port();
+  EXPECT_THAT(problem_with({"", fmt::format("https://localhost:{}", port)}),
+              HasSubstr("is for another host name"));
+  EXPECT_THAT(problem_with({"", fmt::format("http://127.0.0.1:{}", port)}),
+              HasSubstr("ended the connection without an answer; if it speaks TLS, use https://"));
+  ::setenv("SSL_CERT_FILE", key.c_str(), 1);
+  EXPECT_THAT(problem_with(there()), HasSubstr("SSL_CERT_FILE names '" + key));
+  ServerOptions plain;
+  plain.tcp = "127.0.0.1:0";
+  server.reset();
+  start(plain);
+  ::setenv("SSL_CERT_FILE", certificate.c_str(), 1);
+  EXPECT_THAT(problem_with(there()), HasSubstr("answers, but does not speak TLS"));
+  const ClientOptions closed = there();
+  server.reset();
+  EXPECT_THAT(problem_with(closed), HasSubstr("the connection is refused or takes too long"));
 }
 
 TEST_F(Tls, PlainBytesAreNotAnswered) {

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from .http import ask
+from .http import ask, ask_tcp
 
 TRAINYARD = os.path.abspath(os.environ.get("TRAINYARD", "build/trainyard"))
 IS_ROOT = os.geteuid() == 0
@@ -58,9 +59,11 @@ class Watched:
 
 
 class Scene:
-    def __init__(self, slots=2, settings=("yard.min_run=0",), space=None):
-        """space: the state directory is a file system of this size ("8m")."""
+    def __init__(self, slots=2, settings=("yard.min_run=0",), space=None, options=(), tcp=False):
+        """space: the state directory is a file system of this size ("8m"); options: more of serve's;
+        tcp: it listens on a port of the loopback too."""
         self.slots, self.settings, self.space = slots, settings, space
+        self.options = [*options, *(["--tcp", "127.0.0.1:0"] if tcp else [])]
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="trainyard-live-"))
         self.root.chmod(0o755)
         self.state, self.work = self.root / "state", self.root / "work"
@@ -77,6 +80,8 @@ class Scene:
             if self.space:
                 subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.space},mode=0711",
                                 "trainyard-test", self.state], check=True, timeout=20)
+            if "--tcp" in self.options:
+                self.command("token", "add", "scene", "--role", "viewer")  # or it would not listen
             self.start()
         except BaseException:
             self.close()
@@ -89,9 +94,12 @@ class Scene:
         self.close()
 
     def serve(self):
-        command = [TRAINYARD, "serve", "--state", self.state, "--slots", self.slots]
+        command = [TRAINYARD, "serve", "--state", self.state]
+        if self.slots is not None:
+            command += ["--slots", self.slots]
         for setting in self.settings:
             command += ["--set", setting]
+        command += self.options
         with open(self.root / "daemon.log", "ab") as log:
             return subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
                                     stdout=log, stderr=log, start_new_session=True)
@@ -117,13 +125,14 @@ class Scene:
 
     # --- What is asked of it ---------------------------------------------------------------------
 
-    def command(self, *words, check=True, variables=None, directory=None):
-        """A command of trainyard, as a person would type it."""
+    def command(self, *words, check=True, variables=None, directory=None, uid=None):
+        """A command of trainyard, as a person would type it; `uid`: as that user."""
         environment = {"PATH": "/usr/bin:/bin", "HOME": "/", "LC_ALL": "C.UTF-8",
                        "TRAINYARD_STATE": str(self.state), **(variables or {})}
         done = subprocess.run([TRAINYARD, *map(str, words)], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=PATIENCE, env=environment,
-                              cwd=directory or self.work)
+                              cwd=directory or self.work,
+                              **({} if uid is None else {"user": uid, "group": uid, "extra_groups": []}))
         done.stdout, done.stderr = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
         assert not check or done.returncode == 0, f"{words}: {done.returncode} {done.stderr}"
         return done
@@ -137,6 +146,11 @@ class Scene:
     def http(self, method, path, body=None, headers=None, uid=None):
         """A request on the socket; `uid`: by a process of that user."""
         return ask(self.state, method, path, body, headers or {}, uid)
+
+    def tcp(self, method, path, token):
+        """The same over TCP, as the token's user."""
+        port = int(re.search(r"TCP port (\d+)", self.said()).group(1))
+        return ask_tcp(port, method, path, token)
 
     def job(self, number):
         reply = self.http("GET", f"/v1/jobs/{number}")

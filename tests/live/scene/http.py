@@ -64,6 +64,13 @@ def as_user(uid, work):
     return value
 
 
+def ask_tcp(port, method, path, token):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request(method, path, headers={"Authorization": f"Bearer {token}"})
+    reply = connection.getresponse()
+    return Reply(reply.status, reply.read())
+
+
 def ask(state, method, path, body, headers, uid):
     def request():
         connection = UnixConnection(state / "socket")
