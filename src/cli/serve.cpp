@@ -126,6 +126,8 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   options.server.log = &log;
   auto server = HttpServer::start((*daemon)->service(), options.server);
   if (!server) return tl::make_unexpected(server.error());
+  for (const std::string& gpu : (*daemon)->left_out())
+    log.write(LogLevel::warning, gpu + "; it is left out");
   log.write(LogLevel::info, fmt::format("listening on {}", (*daemon)->state().socket()));
   if (!is_journal(STDOUT_FILENO))
     if (auto ok = print(greeting(options, **daemon, **server)); !ok) return ok;
@@ -175,7 +177,7 @@ void add_serve_command(Command& program) {
   command.option("--policy", &options->policy,
                  "a preset or a line (see trainyard policies); one that was set with `trainyard "
                  "policy` goes before",
-                 {.initial = options->policy});
+                 {.type = "POLICY", .initial = options->policy});
   command.option("--set", &options->settings, "a parameter, stage.param=value; repeatable",
                  {.initial = fmt::format("[{}]", fmt::join(options->settings, ","))});
   command.option("--slots", &options->slots, "so many stand-ins for GPUs, whatever the machine has",

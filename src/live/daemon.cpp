@@ -1,5 +1,6 @@
 #include "live/daemon.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "live/engine/local/machine.h"
@@ -11,11 +12,23 @@ Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions op
   if (!state) return tl::make_unexpected(state.error());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(*state)));
 
-  auto machine = this_machine(options.slots);
+  const auto gpus = find_gpus().value_or(std::vector<Gpu>());
+  const bool stands_in = options.slots != 0 || gpus.empty();
+  auto claims = stands_in ? GpuClaims() : GpuClaims::take(gpus, daemon->state_.path());
+  daemon->left_out_ = claims.left_out();
+  if (!stands_in && claims.ours().empty())
+    return fail(
+        "every GPU of this machine is taken: {}; use that daemon, or give --slots N to try "
+        "with stand-ins",
+        fmt::join(claims.left_out(), "; "));
+  auto machine = this_machine(claims.ours(), options.slots);
   if (!machine) return tl::make_unexpected(machine.error());
-  auto engine = LocalEngine::open(
-      system, {.state = daemon->state_.path(), .supervisor = std::move(options.supervisor)},
-      std::move(*machine));
+  auto engine = LocalEngine::open(system,
+                                  {.state = daemon->state_.path(),
+                                   .supervisor = std::move(options.supervisor),
+                                   .claims = std::move(claims),
+                                   .hides_gpus = stands_in && !gpus.empty()},
+                                  std::move(*machine));
   if (!engine) return tl::make_unexpected(engine.error());
   daemon->engine_ = std::move(*engine);
 

@@ -29,6 +29,8 @@ class Daemon {
   [[nodiscard]] Yardmaster& service() { return *master_; }
   [[nodiscard]] const StateDirectory& state() const { return state_; }
   [[nodiscard]] const LocalEngine& engine() const { return *engine_; }
+  /// GPUs of this machine that others hold, and who: a sentence for each.
+  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
   explicit Daemon(StateDirectory state) : state_(std::move(state)) {}
@@ -37,6 +39,7 @@ class Daemon {
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<LocalEngine> engine_;
   std::unique_ptr<Yardmaster> master_;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace trainyard

@@ -327,6 +327,7 @@ Expected<void> Yardmaster::recover() {
     jobs_.emplace(job.number, std::move(job));
   }
   if (auto ok = recall_arrays(); !ok) return ok;
+  if (auto ok = recall_gpus(); !ok) return ok;
   last_number_ = journal_.last_number();
   last_sequence_ = published_ = journal_.last_event();
   next_compaction_ = now() + seconds(10);
@@ -356,6 +357,19 @@ Expected<void> Yardmaster::recall_arrays() {
     if (*tally && (*tally)->not_done > 0) arrays_.add_not_done(last);
   }
   return {};
+}
+
+/// Jobs hold GPUs by number. After a restart the same numbers may be other GPUs: then all have to
+/// leave, which is written down with what the numbers mean now.
+Expected<void> Yardmaster::recall_gpus() {
+  const std::string gpus = engine_.gpu_names();
+  const auto before = journal_.setting("gpus");
+  if (before.value_or("") == gpus) return {};
+  JournalChange change;
+  change.settings.emplace_back("gpus", gpus);
+  if (before) leave_the_machine();
+  for (const JobNumber number : changed_) change.changed.push_back(&jobs_.at(number));
+  return journal_.commit(change);
 }
 
 Expected<void> Yardmaster::take_up_jobs() {

@@ -109,6 +109,7 @@ class Yardmaster final : public Service {
   // ------------------------------------------------------
   Expected<void> recover();
   Expected<void> recall_arrays();
+  Expected<void> recall_gpus();
   Expected<void> take_up_jobs();
   Expected<void> take_up(JobRecord& job);
   void leave_the_machine();

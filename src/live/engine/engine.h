@@ -78,6 +78,8 @@ class Engine {
   virtual ~Engine() = default;
 
   [[nodiscard]] virtual const Cluster& cluster() const = 0;
+  /// Which GPUs those of the cluster are: after a restart with others, numbers mean others too.
+  [[nodiscard]] virtual std::string gpu_names() const { return {}; }
 
   /// Begins a run. Its `started`, `refused` or `lost` comes as a report. A run that was begun
   /// before is not begun again.

@@ -181,6 +181,10 @@ TEST(WorkerEnvironment, WithoutGpusNoneAreVisibleAndPortsDiffer) {
   RunPlan cpu = plan();
   cpu.gpus = {{}};
   EXPECT_THAT(worker_environment(cpu, 0), Contains("CUDA_VISIBLE_DEVICES="));
+  RunPlan stands_in = plan();
+  stands_in.hides_gpus = true;
+  EXPECT_THAT(worker_environment(stands_in, 0), Contains("CUDA_VISIBLE_DEVICES="))
+      << "stand-ins show none of the machine's GPUs";
   EXPECT_THAT(worker_environment(cpu, 0), Contains("MASTER_PORT=29617"));
 }
 

@@ -66,6 +66,7 @@ RunPlan run_plan_from(const json& value) {
   plan.output = value.value("output", ""), plan.error = value.value("error", "");
   plan.append = value.value("append", false);
   if (value.contains("task")) plan.task = array_task_from_json(value["task"]);
+  plan.hides_gpus = value.value("hides_gpus", false);  // older daemons did not write it
   plan.stop = stop_order_from(value.at("stop"));
   // What a later version added may be missing: it may have to take up a run of the one before.
   plan.runs_once = value.value("runs_once", false);
@@ -121,6 +122,7 @@ std::string to_json(const RunPlan& plan) {
                   {"worker_milli_cpus", plan.per_worker.milli_cpus},
                   {"worker_memory_mib", plan.per_worker.memory_mib},
                   {"gpus", plan.gpus},
+                  {"hides_gpus", plan.hides_gpus},
                   {"restarts", plan.restarts},
                   {"task", to_json(plan.task)},
                   {"stop", as_json(plan.stop)},

@@ -64,6 +64,7 @@ struct RunPlan {
 
   Resources per_worker;
   std::vector<std::vector<std::int32_t>> gpus;  // by rank
+  bool hides_gpus = false;  // they are stand-ins, and the machine's own GPUs are not the job's
   std::uint32_t restarts = 0;
   ArrayTask task;  // of an array, if it is
   StopOrder stop;  // what the job declared: how it is stopped if the file `stop` cannot be written

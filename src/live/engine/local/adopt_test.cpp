@@ -173,7 +173,7 @@ class NothingWorks : public RealSystem {
 
 TEST_P(LocalEngineAdopt, WhatTheSystemRefusesIsNotDone) {
   NothingWorks none;
-  auto engine = LocalEngine::open(none, options(), *this_machine(2));
+  auto engine = LocalEngine::open(none, options(), *this_machine({}, 2));
   ASSERT_TRUE(engine);
   const JobSpec spec = shell("true");
   EXPECT_EQ((*engine)->start(launch({1, 1}, spec)).error().message, "engine.start: not now");

@@ -25,6 +25,7 @@ struct Nvml {
   int (*count)(unsigned*) = nullptr;
   int (*handle)(unsigned, void**) = nullptr;
   int (*name)(void*, char*, unsigned) = nullptr;
+  int (*uuid)(void*, char*, unsigned) = nullptr;
 
   explicit Nvml(void* library) {
     load(library, "nvmlInit_v2", init);
@@ -32,8 +33,11 @@ struct Nvml {
     load(library, "nvmlDeviceGetCount_v2", count);
     load(library, "nvmlDeviceGetHandleByIndex_v2", handle);
     load(library, "nvmlDeviceGetName", name);
+    load(library, "nvmlDeviceGetUUID", uuid);
   }
-  [[nodiscard]] bool is_whole() const { return init && shutdown && count && handle && name; }
+  [[nodiscard]] bool is_whole() const {
+    return init && shutdown && count && handle && name && uuid;
+  }
 
  private:
   template <class Function>
@@ -42,19 +46,20 @@ struct Nvml {
   }
 };
 
-GpuKinds kinds_of(const Nvml& nvml) {
+FoundGpus gpus_of(const Nvml& nvml) {
   unsigned count = 0;
   if (nvml.count(&count) != 0) return std::nullopt;
-  std::vector<std::string> kinds;
+  std::vector<Gpu> gpus;
   for (unsigned i = 0; i < count; ++i) {
     void* device = nullptr;
-    std::array<char, 96> name{};
-    if (nvml.handle(i, &device) != 0 || nvml.name(device, name.data(), name.size()) != 0)
+    std::array<char, 96> name{}, uuid{};
+    if (nvml.handle(i, &device) != 0 || nvml.name(device, name.data(), name.size()) != 0 ||
+        nvml.uuid(device, uuid.data(), uuid.size()) != 0)
       return std::nullopt;
-    name.back() = '\0';
-    kinds.push_back(gpu_kind(name.data()));
+    name.back() = uuid.back() = '\0';
+    gpus.push_back({static_cast<std::int32_t>(i), gpu_kind(name.data()), uuid.data()});
   }
-  return kinds;
+  return gpus;
 }
 
 /// Nothing if it takes too long.
@@ -81,7 +86,7 @@ std::optional<pid_t> spawn_query(const std::string& program, int output) {
   ::posix_spawn_file_actions_adddup2(&files, output, 1);
   ::posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
   ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
-  std::string query = "--query-gpu=name", format = "--format=csv,noheader", name = program;
+  std::string query = "--query-gpu=uuid,name", format = "--format=csv,noheader", name = program;
   std::array<char*, 4> arguments{name.data(), query.data(), format.data(), nullptr};
   pid_t pid = 0;
   const int failed =
@@ -92,19 +97,19 @@ std::optional<pid_t> spawn_query(const std::string& program, int output) {
 
 }  // namespace
 
-GpuKinds gpus_from_nvml(const std::string& library) {
+FoundGpus gpus_from_nvml(const std::string& library) {
   const std::unique_ptr<void, int (*)(void*)> handle(
       ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL),
       [](void* loaded) { return loaded != nullptr ? ::dlclose(loaded) : 0; });
   if (!handle) return std::nullopt;
   const Nvml nvml(handle.get());
   if (!nvml.is_whole() || nvml.init() != 0) return std::nullopt;
-  GpuKinds kinds = kinds_of(nvml);
+  FoundGpus gpus = gpus_of(nvml);
   nvml.shutdown();
-  return kinds;
+  return gpus;
 }
 
-GpuKinds gpus_from_nvidia_smi(const std::string& program, Duration patience) {
+FoundGpus gpus_from_nvidia_smi(const std::string& program, Duration patience) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
   const Descriptor read_end(ends[0]);
@@ -117,15 +122,20 @@ GpuKinds gpus_from_nvidia_smi(const std::string& program, Duration patience) {
   int status = 0;
   ::waitpid(*pid, &status, 0);
   if (!text || status != 0) return std::nullopt;
-  std::vector<std::string> kinds;
+  std::vector<Gpu> gpus;
   std::istringstream lines(*text);
-  for (std::string line; std::getline(lines, line);)
-    if (!line.empty()) kinds.push_back(gpu_kind(line));
-  return kinds;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) continue;
+    const std::size_t comma = line.find(',');
+    if (comma == std::string::npos) return std::nullopt;
+    gpus.push_back({static_cast<std::int32_t>(gpus.size()), gpu_kind(line.substr(comma + 1)),
+                    line.substr(0, comma)});
+  }
+  return gpus;
 }
 
-GpuKinds find_gpus(const std::string& library, const std::string& program) {
-  if (GpuKinds kinds = gpus_from_nvml(library)) return kinds;
+FoundGpus find_gpus(const std::string& library, const std::string& program) {
+  if (FoundGpus gpus = gpus_from_nvml(library)) return gpus;
   return gpus_from_nvidia_smi(program);
 }
 

@@ -2,6 +2,7 @@
 // nvidia-smi, else none. Numbers are the driver's, in the order of the PCI bus.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,17 +12,25 @@
 
 namespace trainyard {
 
-/// The kind of each GPU: "A100-SXM4-40GB". Nothing where the source is missing or fails.
-using GpuKinds = std::optional<std::vector<std::string>>;
+struct Gpu {
+  std::int32_t number = 0;  // the driver's
+  std::string kind;         // "A100-SXM4-40GB"
+  std::string uuid;         // "GPU-...": the same for everybody on this machine; empty: not told
+
+  bool operator==(const Gpu&) const = default;
+};
+
+/// Nothing where the source is missing or fails.
+using FoundGpus = std::optional<std::vector<Gpu>>;
 
 /// Loaded at run time: the daemon also runs where no driver is.
-GpuKinds gpus_from_nvml(const std::string& library);
+FoundGpus gpus_from_nvml(const std::string& library);
 /// A driver that hangs is not waited for longer than `patience`.
-GpuKinds gpus_from_nvidia_smi(const std::string& program, Duration patience = seconds(15));
+FoundGpus gpus_from_nvidia_smi(const std::string& program, Duration patience = seconds(15));
 
 /// From the first of the two that answers.
-GpuKinds find_gpus(const std::string& library = "libnvidia-ml.so.1",
-                   const std::string& program = "nvidia-smi");
+FoundGpus find_gpus(const std::string& library = "libnvidia-ml.so.1",
+                    const std::string& program = "nvidia-smi");
 
 /// What is common to all names goes: "NVIDIA Tesla V100-SXM2-16GB" is "V100-SXM2-16GB".
 std::string gpu_kind(std::string_view product_name);

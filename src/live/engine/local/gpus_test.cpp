@@ -51,12 +51,14 @@ int nvmlDeviceGetName(void* d, char* s, unsigned n) {
   snprintf(s, n, "NVIDIA A100-SXM4-%dGB", (int)(long)d * 40);
   return 0;
 }
+int nvmlDeviceGetUUID(void* d, char* s, unsigned n) { snprintf(s, n, "GPU-%d", (int)(long)d); return 0; }
 )";
 
 TEST_F(GpusTest, AreReadFromNvml) {
   const std::string fake = library(kTwoGpus);
   if (fake.empty()) GTEST_SKIP() << "no C compiler here";
-  EXPECT_EQ(gpus_from_nvml(fake), (std::vector<std::string>{"A100-SXM4-40GB", "A100-SXM4-80GB"}));
+  EXPECT_EQ(gpus_from_nvml(fake),
+            (std::vector<Gpu>{{0, "A100-SXM4-40GB", "GPU-1"}, {1, "A100-SXM4-80GB", "GPU-2"}}));
 }
 
 TEST_F(GpusTest, ALibraryThatIsMissingOrFailsIsNone) {
@@ -71,9 +73,11 @@ TEST_F(GpusTest, ALibraryThatIsMissingOrFailsIsNone) {
 
 TEST_F(GpusTest, AreReadFromNvidiaSmi) {
   const std::string fake = program(
-      "[ \"$*\" = '--query-gpu=name --format=csv,noheader' ] || exit 1\n"
-      "echo 'Tesla V100-SXM2-16GB'; echo 'NVIDIA GeForce RTX 3090'\n");
-  EXPECT_EQ(gpus_from_nvidia_smi(fake), (std::vector<std::string>{"V100-SXM2-16GB", "RTX-3090"}));
+      "[ \"$*\" = '--query-gpu=uuid,name --format=csv,noheader' ] || exit 1\n"
+      "echo 'GPU-1f, Tesla V100-SXM2-16GB'; echo 'GPU-2e, NVIDIA GeForce RTX 3090'\n");
+  EXPECT_EQ(gpus_from_nvidia_smi(fake),
+            (std::vector<Gpu>{{0, "V100-SXM2-16GB", "GPU-1f"}, {1, "RTX-3090", "GPU-2e"}}));
+  EXPECT_FALSE(gpus_from_nvidia_smi(program("echo 'no comma'\n")));
   EXPECT_FALSE(gpus_from_nvidia_smi(program("echo 'no devices'; exit 6\n")));
   EXPECT_FALSE(gpus_from_nvidia_smi(folder_ + "/no-such-program"));
   EXPECT_FALSE(gpus_from_nvidia_smi(program("exec sleep 1000\n"), microseconds(50'000)))
@@ -81,8 +85,8 @@ TEST_F(GpusTest, AreReadFromNvidiaSmi) {
 }
 
 TEST_F(GpusTest, TheLibraryIsAskedBeforeTheProgramAndBothBeforeTheCores) {
-  const std::string fake = program("echo 'NVIDIA H100'\n");
-  EXPECT_EQ(find_gpus("libno-such-library.so.1", fake), std::vector<std::string>{"H100"});
+  const std::string fake = program("echo 'GPU-1, NVIDIA H100'\n");
+  EXPECT_EQ(find_gpus("libno-such-library.so.1", fake), (std::vector<Gpu>{{0, "H100", "GPU-1"}}));
   EXPECT_FALSE(find_gpus("libno-such-library.so.1", folder_ + "/no-such-program"));
   const std::string nvml = library(kTwoGpus);
   if (nvml.empty()) GTEST_SKIP() << "no C compiler here";
@@ -92,17 +96,18 @@ TEST_F(GpusTest, TheLibraryIsAskedBeforeTheProgramAndBothBeforeTheCores) {
 TEST_F(GpusTest, TheProgramIsFoundInThePath) {
   if (find_gpus()) GTEST_SKIP() << "this machine has a driver of its own";
   const std::string path = std::getenv("PATH");
-  program("echo 'NVIDIA H100'\n");
+  program("echo 'GPU-1, NVIDIA H100'\n");
   ::setenv("PATH", (folder_ + ":" + path).c_str(), 1);
-  const auto with = this_machine();
+  const auto found = find_gpus();
   ::setenv("PATH", path.c_str(), 1);
-  EXPECT_EQ(describe(with.value()), "1 rack, 1 machine, 1 GPU (1 H100)");
-  const std::string without = describe(this_machine().value());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(describe(this_machine(*found).value()), "1 rack, 1 machine, 1 GPU (1 H100)");
+  const std::string without = describe(this_machine({}).value());
   EXPECT_NE(without.find(" cpu)"), std::string::npos) << without;
 }
 
 TEST(ThisMachine, IsOneMachineWithWhatItHas) {
-  const auto machine = machine_with(std::vector<std::string>{"A100", "A100", "A100"}, 0);
+  const auto machine = this_machine({{0, "A100", "a"}, {1, "A100", "b"}, {3, "A100", "d"}});
   ASSERT_TRUE(machine);
   ASSERT_EQ(machine->machines.size(), 1U);
   EXPECT_EQ(machine->machines[0].name, host_name());
@@ -112,14 +117,13 @@ TEST(ThisMachine, IsOneMachineWithWhatItHas) {
 }
 
 TEST(ThisMachine, CoresStandInForGpusThatItHasNot) {
-  for (const GpuKinds& none : {GpuKinds{}, GpuKinds{std::vector<std::string>{}}}) {
-    const auto machine = machine_with(none, 0);
-    ASSERT_TRUE(machine);
-    EXPECT_EQ(machine->total_gpus, std::min(64, machine->machines[0].capacity.milli_cpus / 1000));
-  }
-  EXPECT_EQ(this_machine(5)->total_gpus, 5);
-  EXPECT_FALSE(this_machine(1025));
-  EXPECT_FALSE(this_machine(-1));
+  const auto machine = this_machine({});
+  ASSERT_TRUE(machine);
+  EXPECT_EQ(machine->total_gpus,
+            std::min(kMaxGpusPerMachine, machine->machines[0].capacity.milli_cpus / 1000));
+  EXPECT_EQ(this_machine({}, 5)->total_gpus, 5);
+  EXPECT_FALSE(this_machine({}, kMaxGpusPerMachine + 1));
+  EXPECT_FALSE(this_machine({}, -1));
 }
 
 }  // namespace

@@ -48,12 +48,16 @@ struct SpawnSettings {
   posix_spawn_file_actions_t files{};
   posix_spawnattr_t attributes{};
 
-  SpawnSettings() {
+  /// `claims` must have numbers above those that they get.
+  explicit SpawnSettings(const std::vector<Descriptor>& claims) {
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     ::posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
     ::posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    ::posix_spawn_file_actions_addclosefrom_np(&files, 3);
+    int next = 3;
+    for (const Descriptor& claim : claims)
+      ::posix_spawn_file_actions_adddup2(&files, claim.get(), next++);
+    ::posix_spawn_file_actions_addclosefrom_np(&files, next);
     ::posix_spawn_file_actions_addchdir_np(&files, "/");
     ::posix_spawnattr_init(&attributes);
     ::posix_spawnattr_setflags(&attributes,
@@ -104,7 +108,13 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
   plan.append = spec.append || launch.restarts > 0;
   plan.environment = spec.environment;
   plan.per_worker = launch.per_worker;
-  for (const WorkerPlace& worker : launch.workers) plan.gpus.push_back(worker.gpus);
+  for (const WorkerPlace& worker : launch.workers) {
+    plan.gpus.push_back(worker.gpus);
+    if (site.gpu_numbers.empty()) continue;
+    for (std::int32_t& gpu : plan.gpus.back())
+      gpu = site.gpu_numbers.at(static_cast<std::size_t>(gpu));
+  }
+  plan.hides_gpus = site.hides_gpus;
   plan.restarts = launch.restarts;
   plan.task = launch.task;
   plan.stop = {.signal = spec.signal.number,
@@ -129,8 +139,11 @@ Expected<void> make_run_directory(const RunPlan& plan, const std::string& script
   return ok;
 }
 
-Expected<Descriptor> spawn_supervisor(const std::string& program, const std::string& directory) {
-  const SpawnSettings settings;
+Expected<Descriptor> spawn_supervisor(const std::string& program, const std::string& directory,
+                                      std::vector<Descriptor> claims) {
+  for (Descriptor& claim : claims)
+    claim = Descriptor(::fcntl(claim.get(), F_DUPFD_CLOEXEC, 3 + static_cast<int>(claims.size())));
+  const SpawnSettings settings(claims);
   std::string name = program, where = directory;
   std::array<char*, 3> arguments{name.data(), where.data(), nullptr};
   std::array<char*, 1> environment{nullptr};

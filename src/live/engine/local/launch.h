@@ -18,6 +18,9 @@ struct LaunchSite {
   std::string host;
   CgroupPlaces cgroups;
   std::string cgroup;  // the parent of all runs' groups
+  std::vector<std::int32_t>
+      gpu_numbers;          // the driver's, by ours; empty: stand-ins, which have none
+  bool hides_gpus = false;  // stand-ins, though the machine has GPUs
 };
 
 /// Refuses who cannot be run as: only root may start processes of others.
@@ -27,9 +30,10 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
 /// the run's exists: a run is begun once. What was made of it when it fails is thrown away.
 Expected<void> make_run_directory(const RunPlan& plan, const std::string& script, Trash& trash);
 
-/// In a session of its own, with no environment, no descriptors and nothing else of ours; our
-/// child. Returns its pidfd.
-Expected<Descriptor> spawn_supervisor(const std::string& program, const std::string& directory);
+/// In a session of its own, with no environment, no descriptors but `claims` and nothing else of
+/// ours; our child. Returns its pidfd.
+Expected<Descriptor> spawn_supervisor(const std::string& program, const std::string& directory,
+                                      std::vector<Descriptor> claims = {});
 
 /// Beside this program, as it is built; in ../libexec/trainyard, as it is installed.
 std::string default_supervisor();

@@ -57,8 +57,7 @@ Expected<void> make_state(const std::string& state, const std::string& superviso
 
 }  // namespace
 
-Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system,
-                                                         const LocalEngineOptions& options,
+Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEngineOptions options,
                                                          Cluster machine) {
   std::error_code none;
   const std::string state = std::filesystem::absolute(options.state, none).lexically_normal();
@@ -70,18 +69,23 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system,
   LaunchSite site{.state = state,
                   .host = machine.machines[0].name,
                   .cgroups = options.use_cgroups ? usable_cgroups(parent) : CgroupPlaces{},
-                  .cgroup = parent};
-  std::unique_ptr<LocalEngine> engine(
-      new LocalEngine(system, std::move(site), std::move(machine), supervisor));
+                  .cgroup = parent,
+                  .gpu_numbers = {},
+                  .hides_gpus = options.hides_gpus};
+  for (const Gpu& gpu : options.claims.ours()) site.gpu_numbers.push_back(gpu.number);
+  std::unique_ptr<LocalEngine> engine(new LocalEngine(system, std::move(site), std::move(machine),
+                                                      supervisor, std::move(options.claims)));
   if (auto ok = engine->open_events(); !ok) return tl::make_unexpected(ok.error());
   return engine;
 }
 
-LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor)
+LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor,
+                         GpuClaims claims)
     : system_(system),
       site_(std::move(site)),
       cluster_(std::move(machine)),
       supervisor_(std::move(supervisor)),
+      claims_(std::move(claims)),
       trash_(site_.state + "/trash") {}
 
 LocalEngine::~LocalEngine() {
@@ -117,10 +121,12 @@ Expected<void> LocalEngine::start(const Launch& launch) {
   }
   const auto plan = plan_run(launch, *account, site_);
   if (!plan) return tl::make_unexpected(plan.error());
+  auto claims = claims_of(launch);
+  if (!claims) return tl::make_unexpected(claims.error());
   if (auto ok = make_run_directory(*plan, launch.spec->script, trash_); !ok) return ok;
   Run run = make_run(launch.id, plan->uid);
   watch(run);
-  auto process = spawn_supervisor(supervisor_, run.directory);
+  auto process = spawn_supervisor(supervisor_, run.directory, std::move(*claims));
   if (!process) {
     if (run.watch >= 0) ::inotify_rm_watch(notices_.get(), run.watch), by_watch_.erase(run.watch);
     trash_.put(run.directory);
@@ -129,6 +135,14 @@ Expected<void> LocalEngine::start(const Launch& launch) {
   supervise(std::move(run), std::move(*process));
   system_.after("engine.start");
   return {};
+}
+
+Expected<std::vector<Descriptor>> LocalEngine::claims_of(const Launch& launch) const {
+  if (claims_.ours().empty()) return {};
+  std::vector<std::int32_t> gpus;
+  for (const WorkerPlace& worker : launch.workers)
+    gpus.insert(gpus.end(), worker.gpus.begin(), worker.gpus.end());
+  return claims_.for_run(gpus);
 }
 
 Expected<void> LocalEngine::stop(const Stop& stop) {

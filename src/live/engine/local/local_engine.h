@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "live/engine/engine.h"
+#include "live/engine/local/gpu_claims.h"
 #include "live/engine/local/launch.h"
 #include "live/engine/local/report_file.h"
 #include "live/engine/local/trash.h"
@@ -30,13 +31,14 @@ struct LocalEngineOptions {
   std::string state;
   std::string supervisor = default_supervisor();
   bool use_cgroups = true;  // false: also where they could be used
+  GpuClaims claims{};       // none: `machine` has stand-ins
+  bool hides_gpus = false;  // ... though there are GPUs, which jobs are not to see
 };
 
 class LocalEngine : public Engine {
  public:
   /// Makes what is missing of the state directory. `machine` is this one (machine.h).
-  static Expected<std::unique_ptr<LocalEngine>> open(System& system,
-                                                     const LocalEngineOptions& options,
+  static Expected<std::unique_ptr<LocalEngine>> open(System& system, LocalEngineOptions options,
                                                      Cluster machine);
   /// Runs go on without it.
   ~LocalEngine() override;
@@ -47,6 +49,7 @@ class LocalEngine : public Engine {
   Expected<void> adopt(RunId id) override;
   void forget(RunId id) override;
   void erase(JobNumber job, std::uint32_t runs) override;
+  [[nodiscard]] std::string gpu_names() const override { return claims_.names(); }
   [[nodiscard]] int descriptor() const override { return events_.get(); }
   [[nodiscard]] std::vector<RunReport> poll() override;
   [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
@@ -69,11 +72,13 @@ class LocalEngine : public Engine {
     CgroupPlaces cgroups;
   };
 
-  LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor);
+  LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor,
+              GpuClaims claims);
   Expected<void> open_events();
 
   [[nodiscard]] std::string directory_of(RunId id) const;
   Run make_run(RunId id, uid_t owner) const;
+  [[nodiscard]] Expected<std::vector<Descriptor>> claims_of(const Launch& launch) const;
   void watch(Run& run);
   void supervise(Run run, Descriptor process);
   Expected<void> adopt_begun(RunId id);
@@ -95,6 +100,7 @@ class LocalEngine : public Engine {
   LaunchSite site_;
   Cluster cluster_;
   std::string supervisor_;
+  GpuClaims claims_;
   Trash trash_;
   Descriptor events_, timer_, notices_, wake_;
   std::map<RunId, Run> runs_;

@@ -31,26 +31,22 @@ std::string host_name() {
   return name.data();
 }
 
-Expected<Cluster> machine_with(const GpuKinds& gpus, std::int32_t slots) {
+Expected<Cluster> this_machine(const std::vector<Gpu>& gpus, std::int32_t slots) {
   if (slots < 0 || slots > kMaxGpusPerMachine)
     return fail("{} slots: from 1 to {} are possible", slots, kMaxGpusPerMachine);
-  const bool has_gpus = slots == 0 && gpus && !gpus->empty();
+  const bool has_gpus = !gpus.empty();
   std::int32_t count = slots != 0 ? slots : cpu_count();
-  if (has_gpus) count = static_cast<std::int32_t>(gpus->size());
+  if (has_gpus) count = static_cast<std::int32_t>(gpus.size());
   Machine machine;
   machine.capacity = {.gpus = std::min(count, kMaxGpusPerMachine),
                       .milli_cpus = cpu_count() * 1000,
                       .memory_mib = memory_mib()};
   Cluster cluster;
   cluster.add_rack(0);
-  if (auto ok = cluster.add_machines(1, machine, has_gpus ? gpus->front() : "cpu"); !ok)
+  if (auto ok = cluster.add_machines(1, machine, has_gpus ? gpus.front().kind : "cpu"); !ok)
     return tl::make_unexpected(ok.error());
   cluster.machines[0].name = host_name();
   return cluster;
-}
-
-Expected<Cluster> this_machine(std::int32_t slots) {
-  return machine_with(slots == 0 ? find_gpus() : std::nullopt, slots);
 }
 
 }  // namespace trainyard

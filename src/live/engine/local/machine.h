@@ -10,11 +10,9 @@
 
 namespace trainyard {
 
-/// `slots` other than 0: that many stand-ins, whatever the machine has.
-Expected<Cluster> this_machine(std::int32_t slots = 0);
-
-/// The same from what was found; GPUs of several kinds count as the first's.
-Expected<Cluster> machine_with(const GpuKinds& gpus, std::int32_t slots);
+/// With these GPUs; those of several kinds count as the first's. With none: `slots` stand-ins, or
+/// as many as there are cores.
+Expected<Cluster> this_machine(const std::vector<Gpu>& gpus, std::int32_t slots = 0);
 
 std::string host_name();
 

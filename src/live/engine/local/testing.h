@@ -58,7 +58,7 @@ class LocalEngineTest : public testing::Test {
   void reopen() {
     engine_.reset();
     waiting_.clear();
-    auto engine = LocalEngine::open(system_, options(), *this_machine(8));
+    auto engine = LocalEngine::open(system_, options(), *this_machine({}, 8));
     ASSERT_TRUE(engine) << engine.error().message;
     engine_ = std::move(*engine);
   }

@@ -1,0 +1,128 @@
+"""Two daemons on one machine never give out the same GPU: whoever runs them, and also when one is
+killed and its jobs run on. The GPUs are a driver's that only tells of them.
+"""
+import os
+import socket
+
+from scene import IS_ROOT, Scene, Skip, run_tests, wait_until
+
+EVE = 65534
+MACHINE = f"GPU-{os.getpid()}"  # GPUs of this test alone
+HOLD = ("sh", "-c", "echo gpus=$CUDA_VISIBLE_DEVICES; while [ ! -e leave ]; do sleep 0.02; done")
+
+
+class GpuScene(Scene):
+    """A daemon that finds these GPUs."""
+
+    def __init__(self, gpus, slots=None):
+        super().__init__(slots=slots)
+        driver = self.root / "nvidia-smi"
+        driver.write_text("#!/bin/sh\n" + "".join(f"echo '{MACHINE}-{gpu}, NVIDIA H100'\n" for gpu in gpus))
+        driver.chmod(0o755)
+
+    def serve(self):
+        before = os.environ["PATH"]
+        os.environ["PATH"] = f"{self.root}:{before}"
+        try:
+            return super().serve()
+        finally:
+            os.environ["PATH"] = before
+
+    def gpus(self):
+        return self.answer("nodes")["machines"][0]["capacity"]["gpus"]
+
+    def hold(self, gpus=1):
+        job = self.submit("--gpus", gpus, "--", *HOLD)
+        self.until(job, "running")
+        return job, wait_until(lambda: self.logs(job), "its output").strip()
+
+
+def refused_start(scene):
+    """What a daemon says that finds no GPU for itself."""
+    done = scene.serve().wait(60)
+    assert done == 2, f"it began, or ended with {done}: {scene.said()}"
+    return scene.said()
+
+
+def test_a_gpu_is_one_daemons():
+    with GpuScene("01") as first:
+        assert first.gpus() == 2
+        second = GpuScene("01")
+        try:
+            said = refused_start(second)
+            assert (f"every GPU of this machine is taken: GPU 0 (H100, {MACHINE}-0) is held by process "
+                    f"{first.daemon.pid} of user") in said, said
+        finally:
+            second.close()
+        with GpuScene("0123") as third:
+            assert third.gpus() == 2, "the rest goes on"
+            said = third.said()
+            assert "GPU 1 (H100" in said and "it is left out" in said and "GPU 2" not in said, said
+            assert [first.hold()[1], first.hold()[1]] == ["gpus=0", "gpus=1"]
+            assert [third.hold()[1], third.hold()[1]] == ["gpus=2", "gpus=3"], "by the driver's numbers"
+        with GpuScene("0123", slots=2) as stand_ins:
+            assert stand_ins.hold()[1] == "gpus=", "stand-ins are no GPUs, and show none"
+
+
+def test_runs_outlive_their_daemon_and_keep_their_gpus():
+    with GpuScene("01") as first:
+        job, where = first.hold()
+        assert where == "gpus=0"
+        first.kill()
+        with GpuScene("01") as second:
+            assert second.gpus() == 1, second.said()
+            assert "GPU 0" in second.said() and "a run of another daemon" in second.said(), second.said()
+            assert second.hold()[1] == "gpus=1"
+        first.start()
+        assert first.gpus() == 2, "its own runs are no strangers"
+        found = first.job(job)
+        assert (found["state"], found["runs"]) == ("running", 1), found
+        other, where = first.hold()
+        assert where == "gpus=1"
+        first.touch("leave")
+        first.until(job, "done")
+        first.until(other, "done")
+        (first.work / "leave").unlink()
+        assert first.hold(2)[1] == "gpus=0,1", "both are free again"
+
+
+def test_numbers_that_mean_other_gpus_after_a_restart():
+    with GpuScene("01") as first:
+        job, where = first.hold()
+        assert where == "gpus=0"
+        first.kill()
+        (first.root / "nvidia-smi").write_text(f"#!/bin/sh\necho '{MACHINE}-1, NVIDIA H100'\n"
+                                               f"echo '{MACHINE}-0, NVIDIA H100'\n")
+        first.start()
+        again = wait_until(lambda: first.job(job)["runs"] == 2 and first.job(job), "it to run again")
+        assert again["state"] in ("starting", "running"), again
+
+
+def test_who_sits_on_a_claim_is_named():
+    if not IS_ROOT:
+        raise Skip("only root can be other users")
+    ready, tell = os.pipe()
+    over, end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(end)
+        os.setresuid(EVE, EVE, EVE)
+        with socket.socket(socket.AF_UNIX) as squatted:
+            squatted.bind(f"\0trainyard/{MACHINE}-0/daemon")
+            squatted.listen()
+            os.write(tell, b"x")
+            os.read(over, 1)
+        os._exit(0)
+    os.read(ready, 1)
+    try:
+        with GpuScene("01") as scene:
+            assert scene.gpus() == 1
+            assert f"GPU 0 (H100, {MACHINE}-0) is held by process {child} of user nobody" in scene.said()
+            assert scene.hold()[1] == "gpus=1"
+    finally:
+        os.close(end)
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    run_tests(globals(), limit=200)
