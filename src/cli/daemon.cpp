@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/time.h"
+#include "cli/terminal.h"
 
 namespace trainyard::cli {
 namespace {
@@ -19,7 +20,34 @@ double now() {
 }
 
 std::string shortened(const std::string& text, std::size_t longest) {
-  return text.size() <= longest ? text : text.substr(0, longest - 3) + "...";
+  return width_of(text) <= longest ? text : clipped(text, longest - 3) + "...";
+}
+
+/// How long the job has been in its state.
+double age(const json& job) {
+  return job.at("since").is_number() ? std::max(0.0, now() - job["since"].get<double>()) : 0;
+}
+
+/// As the job tells it; else, with a "~", by how much of its time limit is used.
+std::string progress_of(const json& job) {
+  const json told = job.value("progress", json());
+  if (told.is_object() && told.value("total", 0.0) > 0)
+    return fmt::format("{:.0f}%",
+                       100 * std::min(1.0, told.value("step", 0.0) / told.value("total", 0.0)));
+  const double limit = job.at("time_s").get<double>();
+  const double ran = job.at("state") == "running" ? age(job) : 0;
+  return limit > 0 && ran > 0 ? fmt::format("~{:.0f}%", 100 * std::min(1.0, ran / limit)) : "-";
+}
+
+/// Where it runs, or in parentheses why it does not.
+std::string where(const json& job) {
+  const std::string waits = job.at("waits_by");
+  return waits.empty() ? places(job) : "(" + waits + ")";
+}
+
+std::vector<std::string> heading(std::vector<std::string> names) {
+  for (std::string& name : names) name = coloured(name, Colour::bold);
+  return names;
 }
 
 }  // namespace
@@ -59,7 +87,10 @@ void hint(const AskOptions& options, std::string_view text) {
   for (std::size_t at = 0; (at = line.find(kProgram, at)) != std::string::npos; at += typed.size())
     line.replace(at, kProgram.size(), typed);
   const bool is_read = !options.json && ::isatty(STDOUT_FILENO) != 0;
-  (is_read ? std::cout : std::cerr) << "Next: " << line << '\n' << std::flush;
+  if (is_read)
+    std::cout << coloured("Next:", Colour::faint) << ' ' << line << '\n' << std::flush;
+  else
+    std::cerr << "Next: " << line << '\n';
 }
 
 std::vector<json> EventReader::take(std::string_view part) {
@@ -76,9 +107,9 @@ std::vector<json> EventReader::take(std::string_view part) {
 }
 
 std::string in_words(std::string_view state) {
-  if (state == "failed") return "has failed";
-  if (state == "cancelled") return "was cancelled";
-  return "is " + std::string(state);
+  if (state == "failed") return "has " + coloured_state(state);
+  if (state == "cancelled") return "was " + coloured_state(state);
+  return "is " + coloured_state(state);
 }
 
 std::string printable(std::string_view text) {
@@ -123,31 +154,34 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   for (const auto& row : rows)
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (widths.size() <= i) widths.push_back(0);
-      widths[i] = std::max(widths[i], row[i].size());
+      widths[i] = std::max(widths[i], width_of(row[i]));
     }
   std::string text;
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i)
-      line += fmt::format("{:<{}}  ", row[i], i + 1 == row.size() ? 0 : widths[i]);
+      line += row[i] + std::string(widths[i] - width_of(row[i]) + 2, ' ');
     text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
   return text;
 }
 
 std::string job_table(const json& jobs) {
-  std::vector<std::vector<std::string>> rows{
-      {"JOB", "NAME", "USER", "CLASS", "STATE", "GPUS", "SINCE", "WHERE"}};
+  std::vector<std::vector<std::string>> rows{heading(
+      {"JOB", "NAME", "USER", "CLASS", "STATE", "GPUS", "FOR", "LIMIT", "PROGRESS", "WHERE"})};
   for (const json& job : jobs)
     rows.push_back({job.at("id"), shortened(printable(job.at("name").get<std::string>()), 24),
-                    printable(job.at("user").get<std::string>()), job.at("class"), job.at("state"),
-                    std::to_string(gpus_of(job)), ago(job.at("since")), places(job)});
+                    printable(job.at("user").get<std::string>()), job.at("class"),
+                    coloured_state(job.at("state").get<std::string>()),
+                    std::to_string(gpus_of(job)), span(std::floor(age(job))),
+                    job.at("time_s") > 0 ? span(job["time_s"]) : "-", progress_of(job),
+                    where(job)});
   return table(rows);
 }
 
 std::string machine_table(const json& cluster) {
-  std::vector<std::vector<std::string>> rows{
-      {"MACHINE", "KIND", "STATE", "GPUS", "FREE", "CPUS FREE", "MEMORY FREE", "JOBS BY GPU"}};
+  std::vector<std::vector<std::string>> rows{heading(
+      {"MACHINE", "KIND", "STATE", "GPUS", "FREE", "CPUS FREE", "MEMORY FREE", "JOBS BY GPU"})};
   for (const json& machine : cluster.at("machines")) {
     std::vector<std::string> holders;
     for (const json& job : machine.at("by_gpu"))
@@ -156,7 +190,8 @@ std::string machine_table(const json& cluster) {
                                       : std::to_string(job.get<std::int64_t>()));
     const json& all = machine.at("capacity");
     const json& free = machine.at("free");
-    rows.push_back({machine.at("name"), machine.at("kind"), machine.at("state"),
+    rows.push_back({machine.at("name"), machine.at("kind"),
+                    coloured_state(machine.at("state").get<std::string>()),
                     std::to_string(all.at("gpus").get<int>()),
                     std::to_string(free.at("gpus").get<int>()),
                     fmt::format("{:g}", free.at("cpus").get<double>()),

@@ -150,15 +150,16 @@ Expected<void> demo(const AskOptions& options) {
   const json& machine = cluster->at("machines").at(0);
   if (cluster->at("running").get<std::size_t>() > 0)
     return fail("jobs are running; the demo wants the machine to itself (see trainyard queue)");
-  if (auto ok = print("About a minute, with real processes; trainyard watch shows the same in "
-                      "another terminal.\n\n");
+  if (auto ok =
+          print("This takes about half a minute, with real processes; trainyard watch shows the "
+                "same in another terminal.\n\n");
       !ok)
     return ok;
   auto listener = Client::open(client->found());
   if (!listener) return tl::make_unexpected(listener.error());
   const std::int64_t gpus = machine.at("capacity").at("gpus");
   if (auto ok = Demo(std::move(*client), std::move(*listener)).run(gpus); !ok) return ok;
-  hint(options, "trainyard queue --all, and trainyard logs NUMBER for what a job wrote");
+  hint(options, "trainyard queue --all");
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "cli/daemon.h"
+#include "cli/options.h"
 
 namespace trainyard::cli {
 namespace {
@@ -50,10 +51,26 @@ Expected<void> print_as_json(Client& client, const LogsOptions& options) {
   return print_json({{"job", options.job}, {"worker", options.worker}, {"text", text}});
 }
 
+/// Which run is shown, where that may not be what was meant.
+Expected<void> tell_run(Client& client, const LogsOptions& options) {
+  const auto job = client.get(fmt::format("/v1/jobs/{}", options.job));
+  if (!job) return tl::make_unexpected(job.error());
+  const std::uint64_t runs = job->value("runs", 0);
+  if (runs > 1)
+    note(fmt::format("this is run {0} of job {1}; an earlier one: trainyard logs {1} --run {2}",
+                     runs, options.job, runs - 1));
+  if (runs == 0 && job->contains("runs"))
+    note(fmt::format("job {} has not started yet{}", options.job,
+                     options.follow ? "; its output follows when it does" : ""));
+  return {};
+}
+
 Expected<void> logs(const LogsOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
   if (options.json) return print_as_json(*client, options);
+  if (options.run == 0)
+    if (auto ok = tell_run(*client, options); !ok) return ok;
   auto done =
       options.follow ? follow_all_runs(*client, options) : copy_run(*client, options, options.run);
   if (!done) return done;

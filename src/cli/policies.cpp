@@ -83,7 +83,8 @@ void add_policies_command(Command& program) {
   Command& command = program.add(
       "policies", "Lists policies, stages and their parameters, and says where they come from.",
       "trainyard policies\ntrainyard policies tiresias\ntrainyard policies order=las");
-  command.option("name", name.get(), "a preset, a stage member, or stage=member");
+  command.option("name", name.get(), "a preset, a stage member, or stage=member",
+                 {.type = "POLICY"});
   command.action = [name]() -> Expected<void> {
     return name->empty() ? print(list_all()) : describe_one(*name);
   };

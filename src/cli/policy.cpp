@@ -53,7 +53,8 @@ void add_policy_command(Command& program) {
   Command& set = add_daemon_command(
       command, "set", "Sets another, while jobs run; for operators.",
       "trainyard policy set fitgpp\ntrainyard policy set las --set order.thresholds=1h", *options);
-  set.option("name", &options->name, "a preset, or a line of stages", {.required = true});
+  set.option("name", &options->name, "a preset, or a line of stages",
+             {.type = "POLICY", .required = true});
   add_set_option(set, options->settings);
   set.action = [options] { return set_policy(*options); };
 }

@@ -6,6 +6,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t kMostListed = 1000;
+
 struct QueueOptions : AskOptions {
   bool all = false;
   std::string user, name, state, job_class;
@@ -37,12 +39,17 @@ Expected<void> queue(const QueueOptions& options) {
   if (options.json) return print_json(*page);
   const json& jobs = page->at("jobs");
   if (jobs.empty()) {
+    if (auto ok = print(options.all ? "there are no jobs\n" : "no jobs are waiting or running\n");
+        !ok)
+      return ok;
     hint(options, "trainyard submit -- sleep 60");
-    return print("no jobs\n");
+    return {};
   }
   std::string text = job_table(jobs);
   if (page->at("more").get<bool>())
-    text += fmt::format("... and older ones: --limit {}\n", options.limit * 10);
+    text += options.limit < kMostListed ? fmt::format("... and older ones; --limit {} lists more\n",
+                                                      std::min(options.limit * 10, kMostListed))
+                                        : "... and older ones\n";
   if (auto ok = print(text); !ok) return ok;
   for (const json& job : jobs)
     if (job.at("state") == "queued" || job.at("state") == "held") {
@@ -70,7 +77,7 @@ void add_queue_command(Command& program) {
                  {.words = {"trial", "batch"}});
   command.option("--array", &options->array, "only tasks of this array",
                  {.range = Range{1, std::numeric_limits<std::int64_t>::max()}});
-  command.option("--limit", &options->limit, "so many at most", {.range = Range{1, 1000}});
+  command.option("--limit", &options->limit, "so many at most", {.range = Range{1, kMostListed}});
   command.action = [options] { return queue(*options); };
 }
 

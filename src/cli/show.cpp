@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/daemon.h"
+#include "cli/terminal.h"
 
 namespace trainyard::cli {
 namespace {
@@ -22,10 +23,14 @@ std::string progress_of(const json& progress) {
   return text;
 }
 
+std::string counted(int number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 std::string needs(const json& job) {
   const json& each = job.at("per_worker");
-  std::string text = fmt::format("{} worker(s) of {} GPU(s)", job.at("workers").get<int>(),
-                                 each.at("gpus").get<int>());
+  std::string text = fmt::format("{} of {}", counted(job.at("workers").get<int>(), "worker"),
+                                 counted(each.at("gpus").get<int>(), "GPU"));
   if (each.at("cpus") > 0) text += fmt::format(", {:g} CPUs", each.at("cpus").get<double>());
   if (each.at("memory_mib") > 0)
     text += fmt::format(", {} MiB", each.at("memory_mib").get<std::int64_t>());
@@ -33,10 +38,11 @@ std::string needs(const json& job) {
 }
 
 std::string state_of(const json& job) {
-  std::string text = job.at("state");
-  if (job.value("stopping", false) && !is_end_state(text)) text += ", being ended";
+  const std::string state = job.at("state");
+  std::string text = coloured_state(state);
+  if (job.value("stopping", false) && !is_end_state(state)) text += ", being ended";
   if (const std::string reason = job.value("reason", ""); !reason.empty())
-    text += " (" + reason + ")";
+    text += " (" + printable(reason) + ")";
   if (const std::string waits = job.at("waits_by"); !waits.empty()) text += " (" + waits + ")";
   return text + ", since " + ago(job.at("since"));
 }
@@ -47,7 +53,7 @@ void add_private(const json& job, const Add& add) {
   add("grace", span(job.at("grace_s")));
   add("signal", job.at("signal").get<std::string>());
   if (job.at("pauses") > 0)
-    add("paused", fmt::format("{} time(s), the last took {}", job.at("pauses").get<int>(),
+    add("paused", fmt::format("{}, the last took {}", counted(job.at("pauses").get<int>(), "time"),
                               span(job.at("pause_took_s"))));
   if (!job.at("after").empty())
     add("after",
@@ -71,7 +77,7 @@ std::string describe(const json& job) {
                       job.at("array").get<std::int64_t>());
   add("job", fmt::format("{} ({})", id, job.at("name").get<std::string>()));
   add("user", job.at("user"));
-  add("state", state_of(job));
+  rows.push_back({"state", state_of(job)});
   add("class", job.at("class"));
   add("needs", needs(job));
   add("runs on", places(job));

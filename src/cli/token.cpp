@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/daemon.h"
+#include "cli/options.h"
 #include "live/server/tokens.h"
 
 namespace trainyard::cli {
@@ -34,9 +35,10 @@ Expected<void> add_token(const TokenOptions& options) {
     return print_json(
         {{"name", options.name}, {"role", options.role}, {"user", user}, {"token", *token}});
   if (auto ok = print(*token + "\n"); !ok) return ok;
-  hint(options,
-       "keep it now, it is shown only once; then: export TRAINYARD_TOKEN=...; trainyard "
-       "queue --server https://HOST:PORT");
+  note(
+      "keep the token now, it is not shown again; commands with --server take it from "
+      "TRAINYARD_TOKEN");
+  hint(options, "trainyard token list");
   return {};
 }
 
@@ -53,7 +55,7 @@ Expected<void> list_tokens(const TokenOptions& options) {
   }
   if (options.json) return print_json(all);
   if (auto ok = print(table(rows)); !ok) return ok;
-  hint(options, "trainyard token add NAME");
+  hint(options, "trainyard token add --help");
   return {};
 }
 
@@ -62,7 +64,10 @@ Expected<void> remove_token(const TokenOptions& options) {
   if (!file) return tl::make_unexpected(file.error());
   if (auto done = file->remove(options.name); !done) return done;
   if (options.json) return print_json({{"removed", options.name}});
-  if (auto ok = print(fmt::format("{} lets nobody in any more\n", options.name)); !ok) return ok;
+  if (auto ok =
+          print(fmt::format("the token {} is removed, and no longer accepted\n", options.name));
+      !ok)
+    return ok;
   hint(options, "trainyard token list");
   return {};
 }

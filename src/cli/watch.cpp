@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/daemon.h"
+#include "cli/terminal.h"
 
 namespace trainyard::cli {
 namespace {
@@ -44,7 +45,7 @@ class Screen {
     std::string text = "\x1b[H";
     for (std::size_t row = 0; row + 1 < rows && !frame.empty(); ++row) {
       const std::size_t end = std::min(frame.find('\n'), frame.size());
-      text += std::string(frame.substr(0, std::min(end, columns))) + "\x1b[K\r\n";
+      text += clipped(frame.substr(0, end), columns) + "\x1b[K\r\n";
       frame.remove_prefix(std::min(end + 1, frame.size()));
     }
     return print(text + "\x1b[J");
@@ -118,7 +119,7 @@ Expected<void> watch_terminal(Client& client, const ClientOptions& options) {
   for (;;) {
     const std::uint64_t seen = bell.rings();
     const auto text = frame(client);
-    auto drawn = Screen::draw(text ? *text + "\nq leaves" : text.error().message + "\nq leaves");
+    auto drawn = Screen::draw((text ? *text : text.error().message) + "\nPress q to leave.");
     if (!drawn) return drawn;
     int waited = 0;
     do {

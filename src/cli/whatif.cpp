@@ -188,7 +188,7 @@ void add_whatif_command(Command& program) {
                          "trainyard whatif --policy fitgpp --cluster 4x8xV100 --json",
                          *options);
   command.option("--policy", &options->policies, "presets or lines, with commas between",
-                 {.separator = ','});
+                 {.type = "POLICY,...", .separator = ','});
   add_set_option(command, options->settings);
   command.option("--cluster", &options->cluster,
                  "a file or a short description [the daemon's machines]");

@@ -1,5 +1,6 @@
 // trainyard why: what a job waits for, and what can be done about it.
 #include "cli/daemon.h"
+#include "cli/terminal.h"
 
 namespace trainyard::cli {
 namespace {
@@ -17,12 +18,13 @@ Expected<void> why(const WhyOptions& options) {
   if (!answer) return tl::make_unexpected(answer.error());
   if (options.json) return print_json(*answer);
   const std::string state = answer->at("state"), category = answer->at("category");
-  std::string text = fmt::format("job {} is {}", options.job, state);
+  std::string text = fmt::format("job {} {}", options.job, in_words(state));
   if (category.empty()) {
     text += " and waits for nothing\n";
   } else {
-    text += fmt::format("\n{}: {}\n", answer->at("token").get<std::string>(),
-                        printable(answer->at("sentence").get<std::string>()));
+    text +=
+        fmt::format("\n{}: {}\n", coloured(answer->at("token").get<std::string>(), Colour::bold),
+                    printable(answer->at("sentence").get<std::string>()));
     if (answer->at("place") > 0)
       text += fmt::format("place in the queue: {}\n", answer->at("place").get<std::size_t>());
     if (const std::string advice = answer->at("advice"); !advice.empty())

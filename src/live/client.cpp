@@ -27,8 +27,6 @@ struct Client::Wire {
 
 namespace {
 
-constexpr time_t kPatience = 60;  // for an answer, or for the next part of one
-
 struct Url {
   bool is_tls = false;
   std::string host;
@@ -244,8 +242,8 @@ Expected<Client> Client::open(const ClientOptions& options) {
   wire->http->set_tcp_nodelay(true);
   wire->http->set_keep_alive(true);
   wire->http->set_connection_timeout(10);
-  wire->http->set_read_timeout(kPatience);
-  wire->http->set_write_timeout(kPatience);
+  wire->http->set_read_timeout(options.patience);
+  wire->http->set_write_timeout(options.patience);
   return Client(std::move(wire));
 }
 

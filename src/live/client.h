@@ -5,6 +5,7 @@
 // on, or the user who asks, or the owner of the folder that was named with --state.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -19,6 +20,7 @@ namespace trainyard {
 struct ClientOptions {
   std::string state;   // the daemon's state folder; empty: the first of daemon_directories()
   std::string server;  // "https://HOST:PORT" instead, with the token in TRAINYARD_TOKEN
+  std::chrono::seconds patience{60};  // for an answer, or for the next part of one
 };
 
 /// Where the daemon that serves the whole machine keeps its state.

@@ -36,15 +36,17 @@ Answer<void> only_operators(const Identity& who, const char* what) {
 }  // namespace
 
 Answer<void> Yardmaster::check(const Identity& who, const JobSpec& spec, std::size_t count) const {
-  if (who.role == Role::viewer) return refuse(Refusal::Kind::forbidden, "a viewer submits no jobs");
+  if (who.role == Role::viewer)
+    return refuse(Refusal::Kind::forbidden, "a viewer may not submit jobs");
   if (options_.only_uid && who.uid != *options_.only_uid)
     return refuse(Refusal::Kind::forbidden,
-                  "this daemon is not root's and runs jobs of its own user only");
+                  "this daemon does not run as root, so it runs only its own user's jobs");
   const auto open = unfinished_of_.find(who.uid);
   const std::size_t unfinished = open == unfinished_of_.end() ? 0 : open->second;
   if (unfinished + count > kMostUnfinished)
-    return refuse(Refusal::Kind::conflict, "you have {} jobs that have not ended; {} are the most",
-                  unfinished, kMostUnfinished);
+    return refuse(Refusal::Kind::conflict,
+                  "you have {} jobs that have not ended; a user may have {}", unfinished,
+                  kMostUnfinished);
   if (const std::string why = yard_.misfit(spec); !why.empty())
     return refuse(Refusal::Kind::invalid, "this job could never run here: it {}", why);
   return check_dependencies(who, spec);

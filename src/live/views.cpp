@@ -1,4 +1,6 @@
 // What callers ask to see. Jobs come from the journal, so that nobody is shown what is not on disk.
+#include <fmt/ranges.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -29,7 +31,7 @@ std::string advice_for(const WaitReason& reason, const JobSpec& spec) {
     return "declare a shorter --time if it is shorter: then it may go before";
   if (spec.job_class == JobClass::batch && spec.time.us == 0)
     return "declare how long it takes with --time; a short trial may go as --class trial";
-  return "wait; trainyard queue shows who is ahead";
+  return "wait; trainyard queue shows which jobs are ahead";
 }
 
 }  // namespace
@@ -100,8 +102,11 @@ WhyAnswer Yardmaster::why_held(const JobRecord& job) const {
   if (job.left_behind)
     return {"held",
             "held",
-            {"old-run", "its last run has to end on what was this machine", 0, {}},
-            "nothing: it is queued again then"};
+            {"old-run",
+             "its last run, on GPUs that this daemon had before its restart, has to end first",
+             0,
+             {}},
+            "nothing: it is queued again when that run has ended"};
   if (arrays_.waits(job))
     return {
         "held",
@@ -110,24 +115,24 @@ WhyAnswer Yardmaster::why_held(const JobRecord& job) const {
          fmt::format("at most {} tasks of array {} run at once", job.task.at_once, job.task.array),
          0,
          {}},
-        "nothing: it starts when one of them has ended; a number after % in --array is what "
-        "bounds them"};
-  std::string others;
+        "nothing: it starts when one of them has ended; the number after % in --array is the "
+        "bound"};
+  std::vector<std::string> others;
   for (const JobNumber other : job.spec.after)
     if (const auto known = jobs_.find(other);
         arrays_.contains(other) || (known != jobs_.end() && !known->second.has_ended()))
-      others += fmt::format("{}{} {}", others.empty() ? "" : ", ",
-                            arrays_.contains(other) ? "array" : "job", other);
+      others.push_back(fmt::format("{} {}", arrays_.contains(other) ? "array" : "job", other));
   if (others.empty())
     return {"held",
             "held",
             {"misfit", "cannot run on this machine now: " + yard_.misfit(job.spec), 0, {}},
-            "cancel it, or wait for a start of the daemon on a larger machine"};
-  return {"held",
-          "dependency",
-          {"dependency", fmt::format("starts after {} is done", others), 0, {}},
-          "trainyard show NUMBER tells how far the other is; cancel this one and submit it without "
-          "--after to start now"};
+            "cancel it, or wait until the daemon is started with more GPUs"};
+  return {
+      "held",
+      "dependency",
+      {"dependency", fmt::format("starts after {} is done", fmt::join(others, ", ")), 0, {}},
+      "trainyard queue shows how far the others are; to start now, cancel this one and submit it "
+      "without --after"};
 }
 
 Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber number) {
@@ -137,12 +142,17 @@ Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber number) {
   const auto known = jobs_.find(number);
   if (known == jobs_.end() || known->second.has_ended())
     return WhyAnswer{std::string(state_name(record->phase())), "", {}, ""};
-  const JobRecord& job = known->second;
+  WhyAnswer answer = why_waits(known->second);
+  if (record->in_part) answer.advice.clear();  // it is not theirs to follow
+  return answer;
+}
+
+WhyAnswer Yardmaster::why_waits(const JobRecord& job) const {
   if (job.is_held()) return why_held(job);
   const Phase phase = job.phase();
   WhyAnswer answer{std::string(state_name(phase)), "", {}, ""};
   if (phase != Phase::queued && phase != Phase::reserved) return answer;
-  answer.reason = yard_.explain(number);
+  answer.reason = yard_.explain(job.number);
   if (closed_.size() == engine_.cluster().machines.size()) {
     answer.category = "held";
     answer.reason = {
@@ -153,7 +163,7 @@ Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber number) {
   const std::string& token = answer.reason.token;
   const bool lacks = token == "resources" || token == "placement" || token == "room-being-made";
   answer.category = lacks ? "resources" : "priority";
-  if (!record->in_part) answer.advice = advice_for(answer.reason, job.spec);
+  answer.advice = advice_for(answer.reason, job.spec);
   return answer;
 }
 

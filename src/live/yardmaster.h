@@ -152,6 +152,7 @@ class Yardmaster final : public Service {
   [[nodiscard]] Answer<void> refuse_to_cancel(const Identity& who, JobNumber job) const;
   [[nodiscard]] std::string waits_by(const JobRecord& job) const;
   Answer<void> open_or_close(const Identity& who, const std::string& machine, bool open);
+  [[nodiscard]] WhyAnswer why_waits(const JobRecord& job) const;
   [[nodiscard]] WhyAnswer why_held(const JobRecord& job) const;
   [[nodiscard]] std::string output_file(const JobRecord& job, const std::string& pattern,
                                         std::int32_t worker) const;

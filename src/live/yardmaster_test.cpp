@@ -297,6 +297,9 @@ TEST_F(YardmasterTest, OfOthersAUserSeesWhatStandsInTheQueue) {
   EXPECT_EQ(why.reason.token, "resources");
   EXPECT_EQ(why.advice, "") << "it is not Bob who can do anything about it";
   EXPECT_NE(master->why(kAda, second)->advice, "");
+  JobSpec later = secret;
+  later.after = {second};
+  EXPECT_EQ(master->why(kBob, submit(later, kAda))->advice, "");
   for (const LiveEvent& event : master->events(kBob, 0, {}).events)
     EXPECT_EQ(event.details, event.kind == "submitted" ? R"({"name":"resnet"})" : "{}");
   EXPECT_EQ(master->cluster(kBob)->machines[0].by_gpu, std::vector<JobNumber>(4, first));

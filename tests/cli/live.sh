@@ -64,6 +64,7 @@ status=0
 expect "the end of it" "^job 1 has failed: exit status 3" "$work/out"
 expect "what to type next" "^Next: $(realpath "$TRAINYARD") logs 1$" "$work/err"
 yard logs 1
+! grep -q "this is run" "$work/err" || fail "logs tells of runs that there were not"
 expect "the environment and folder go along, the token does not" "^hello 42 unset $work$" "$work/out"
 yard logs 1 --json
 expect "logs in JSON" '"text":"hello 42' "$work/out"
@@ -152,6 +153,26 @@ status=0
 yard submit --wait --output "$work/no/such/folder" -- true || status=$?
 [ "$status" = 1 ] || fail "a file that cannot be opened: status $status"
 expect "why it failed" "the file '$work/no/such/folder' of --output cannot be opened by user" "$work/out"
+
+# --- completion asks the daemon for numbers of jobs ---
+"$TRAINYARD" completion bash >"$work/completion.bash"
+# completes EXPECTED WORD...: what bash offers for the last word.
+completes() {
+  local expected=$1 offered
+  shift
+  # shellcheck disable=SC2016  # the other bash expands it
+  offered=$(bash -c 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _trainyard
+    echo "${COMPREPLY[*]}"' "$work/completion.bash" "$@")
+  [ "$offered" = "$expected" ] || fail "'$*' completes to '$offered', not '$expected'"
+}
+completes 5 "$TRAINYARD" show 5
+completes 5 "$TRAINYARD" submit --after 5
+completes 4,5 "$TRAINYARD" submit --after 4,5
+completes las "$TRAINYARD" policy set las
+yard completion jobs
+expect "what zsh and fish show besides" "^5	later, done$" "$work/out"
+TRAINYARD_STATE=$work/nowhere yard completion jobs
+[ ! -s "$work/out" ] && [ ! -s "$work/err" ] || fail "completion says something where there is no daemon"
 
 # --- operators ---
 yard nodes --json

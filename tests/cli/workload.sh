@@ -152,5 +152,9 @@ completes 'info' trainyard workload i
 completes '--seed' trainyard workload info a.csv --s
 completes 'philly-json philly-csv' trainyard workload info --format ph
 completes 'zsh' trainyard completion z
+completes 'tiresias' trainyard sim --policy tir
+completes 'fifo,tiresias' trainyard compare --policy fifo,tir
+completes 'tiresias' trainyard policies tir
+TRAINYARD_STATE=$PWD/nowhere completes '' trainyard cancel 1
 refuses "'ksh'" completion ksh
 echo 'workload.sh: all as expected'

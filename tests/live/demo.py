@@ -17,6 +17,8 @@ def test_demo_and_whatif():
         assert re.search(r"batch job \d+ has left", text) and re.search(r"batch job \d+ is back", text), text
         paused = [job for job in (1, 2) if scene.job(job)["runs"] == 2]
         assert paused, text
+        said = scene.command("logs", paused[0]).stderr
+        assert f"this is run 2 of job {paused[0]}; an earlier one: trainyard logs {paused[0]} --run 1" in said, said
         for job in paused:
             before, after = (scene.logs(job, "--run", run) for run in (1, 2))
             saved = re.search(r"saved after step (\d+)", before).group(1)

@@ -59,7 +59,7 @@ Expected<std::optional<std::string>> read_private(const std::string& path) {
     return fail("{}: others may use it (mode {:o}); make it 0600, and its tokens anew", path,
                 facts.st_mode & 07777);
   if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
-    return fail("{}: belongs to user {}, not to who runs this", path, facts.st_uid);
+    return fail("{}: belongs to user {}, not to the user who runs this", path, facts.st_uid);
   std::string text;
   std::array<char, 4096> part{};
   ssize_t got = 0;

@@ -18,8 +18,8 @@ struct LaunchSite {
   std::string host;
   CgroupPlaces cgroups;
   std::string cgroup;  // the parent of all runs' groups
-  std::vector<std::int32_t>
-      gpu_numbers;          // the driver's, by ours; empty: stand-ins, which have none
+  /// The driver's, by ours; empty: stand-ins, which have none.
+  std::vector<std::int32_t> gpu_numbers{};
   bool hides_gpus = false;  // stand-ins, though the machine has GPUs
 };
 
