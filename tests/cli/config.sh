@@ -34,7 +34,7 @@ refuses() {
 # --- what is refused, with file and line ---
 refuses "bad.toml:2: unknown field 'polcy', did you mean 'policy'" '# mine' 'polcy = "srtf"'
 refuses "bad.toml:1: unknown field 'config'" 'config = "other.toml"'
-refuses "bad.toml:1: slots = '65'; it must be a whole number from 1 to 64" 'slots = 65'
+refuses "bad.toml:1: slots = '0'; it must be a whole number from 1 to" 'slots = 0'
 refuses "bad.toml:1: policy = '3'; it must be a text" 'policy = 3'
 refuses "bad.toml:1: set = 'x'; it must be a list" 'set = "x"'
 refuses "bad.toml:1: log-level = 'loud' is not known.*debug, info, warning, error" 'log-level = "loud"'
