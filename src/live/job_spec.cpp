@@ -6,6 +6,7 @@
 #include "live/bounded_json.h"
 #include "live/constraint.h"
 #include "live/job_array.h"
+#include "model/cluster.h"
 
 namespace trainyard {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 20;    // of environment, s
 constexpr std::size_t kMostOfOne = std::size_t{128} << 10;  // what execve takes as one string
 constexpr std::size_t kLongestName = 256, kLongestPath = 4095, kMostAfter = 64;
 constexpr std::size_t kLongestGuessed = 64;  // names beyond resemble none, and cost time
-constexpr std::int64_t kMostWorkers = 4096, kMostGpus = 64;
+constexpr std::int64_t kMostWorkers = 4096, kMostGpus = kMaxGpusPerMachine;
 constexpr Duration kLongestTime = days(36'500), kLongestGrace = hours(1);
 
 /// Lists and objects are only named: they may be of any size and depth.

@@ -74,8 +74,8 @@ TEST(JobSpec, WhatIsWrongIsNamed) {
   EXPECT_THAT(problem_of({{"workers", 0}}), HasSubstr("workers: '0' is not a whole number from 1"));
   EXPECT_THAT(problem_of({{"workers", 1.5}}), HasSubstr("workers: '1.5' is not a whole number"));
   EXPECT_THAT(problem_of({{"gpus", 0}}), HasSubstr("gpus: '0'"));
-  EXPECT_THAT(problem_of({{"gpus", 65}}), HasSubstr("from 1 to 64"));
-  EXPECT_THAT(problem_of({{"gpus", UINT64_MAX}}), HasSubstr("from 1 to 64"));
+  EXPECT_THAT(problem_of({{"gpus", 1025}}), HasSubstr("from 1 to 1024"));
+  EXPECT_THAT(problem_of({{"gpus", UINT64_MAX}}), HasSubstr("from 1 to 1024"));
   EXPECT_THAT(problem_of({{"cpus", -1}}), HasSubstr("cpus: "));
   EXPECT_THAT(problem_of({{"memory", "much"}}), HasSubstr("memory: "));
   EXPECT_THAT(problem_of({{"time", "1x"}}), HasSubstr("time: '1x' is not a time"));
@@ -140,7 +140,7 @@ TEST(JobSpec, WhatIsDeepOrHugeIsRefused) {
   }
   JobSpec spec;
   EXPECT_EQ(set_job_field(spec, "gpus", value).error().message,
-            "gpus: a list is not a whole number from 1 to 64");
+            "gpus: a list is not a whole number from 1 to 1024");
   EXPECT_THAT(problem_of({{"name", json::object()}}), HasSubstr("name: an object is not a text"));
   EXPECT_THAT(problem(R"({"command": ["x"], "cpus": 1e999})"), HasSubstr("1e999"));
   EXPECT_THAT(problem_of({{"gpus" + std::string(60, 's'), 1}}), HasSubstr("unknown field"));

@@ -193,7 +193,7 @@ refuses "no such machine|there is no" drain nowhere
 refuses "unknown option '--gpsu', did you mean '--gpus'" submit --gpsu 2 "$work/train.sh"
 refuses "cannot be opened.*trainyard submit -- COMMAND" submit no-such-script
 refuses "what\? Give a script" submit
-refuses "gpus: '0' is not a whole number from 1 to 64" submit --gpus 0 -- true
+refuses "gpus: '0' is not a whole number from 1 to 1024" submit --gpus 0 -- true
 refuses "time: '1x' is not a time; write minutes" submit --time 1x -- true
 refuses "first line does not name its interpreter" submit "$work/serve"
 refuses "--ntasks is an option of sbatch: write it into the script" submit --ntasks=2 "$work/train.sh"
