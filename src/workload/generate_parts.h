@@ -14,7 +14,15 @@
 
 namespace trainyard {
 
-enum class Stream : std::uint64_t { arrivals = 1, demands, durations, classes, users, pauses };
+enum class Stream : std::uint64_t {
+  arrivals = 1,
+  demands,
+  durations,
+  classes,
+  users,
+  pauses,
+  estimates
+};
 
 inline Random stream(std::uint64_t seed, Stream which) {
   return Random(seed, static_cast<std::uint64_t>(which));
@@ -29,6 +37,12 @@ std::vector<Parameter> pause_parameters();
 Pauses read_pauses(Settings& settings);
 void set_pauses(const Pauses& pauses, Workload& workload);
 
+/// What jobs declare of their time.
+enum class Estimates : std::size_t { given, limits, none };
+Parameter estimates_parameter();
+Estimates read_estimates(Settings& settings);
+void set_estimates(Estimates estimates, std::uint64_t seed, Workload& workload);
+
 /// The parameters of poisson and philly-like, to stand before their own.
 std::vector<Parameter> with_common_parameters(std::vector<Parameter> own);
 
@@ -36,9 +50,10 @@ struct Basics {
   std::size_t jobs = 0;
   double load = 0;         // GPU time arriving over GPU time there is
   double trial_share = 0;  // of the jobs
-  std::uint64_t users = 1;
+  std::uint64_t users = 0;
   Job costs;  // only what a pause and a checkpoint cost is set
   Pauses pauses;
+  Estimates estimates = Estimates::given;
 
   /// A rigid gang of one worker for each GPU, as costly to pause as every other.
   [[nodiscard]] Job gang(std::int32_t gpus, Duration duration) const;
@@ -46,7 +61,7 @@ struct Basics {
 
 Basics read_basics(Settings& settings);
 
-/// Names the users and gives every job one of them, all alike.
+/// Names the users and gives every job one of them, all alike; none: nobody has a name.
 void draw_users(std::uint64_t users, std::uint64_t seed, Workload& workload);
 
 /// Seconds to a duration that a job may have: at least a microsecond, at most the longest.

@@ -136,6 +136,7 @@ Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster,
   mark_trials(basics.trial_share, workload.jobs);
   draw_users(basics.users, seed, workload);
   set_pauses(basics.pauses, workload);
+  set_estimates(basics.estimates, seed, workload);
   return workload;
 }
 

@@ -76,6 +76,7 @@ Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std:
   }
   draw_users(basics.users, seed, workload);
   set_pauses(basics.pauses, workload);
+  set_estimates(basics.estimates, seed, workload);
   return workload;
 }
 

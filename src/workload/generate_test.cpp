@@ -231,6 +231,26 @@ TEST(Generate, SetsCostsOfPausesAndUsers) {
   EXPECT_NEAR(static_cast<double>(info.trial), 2500, 200);
 }
 
+TEST(Generate, DeclaresTheTruthOrLimitsOrNothing) {
+  const std::string spec = "poisson:jobs=5000,mean=3h";
+  const Workload truth = make(spec), limits = make(spec + ",estimates=limits"),
+                 none = make(spec + ",estimates=none");
+  double shortest = 0, longest = 0;
+  for (std::size_t i = 0; i < truth.jobs.size(); ++i) {
+    const Job& job = limits.jobs[i];
+    EXPECT_EQ(truth.jobs[i].estimate, job.duration);
+    EXPECT_EQ(none.jobs[i].estimate, hours(1));
+    EXPECT_GE(job.estimate, job.duration);
+    EXPECT_EQ(job.estimate % minutes(10), Duration{}) << "a usual limit";
+    const double times = job.estimate.seconds() / job.duration.seconds();
+    if (job.duration < hours(1)) continue;
+    shortest += times<2, longest += times> 6;
+    EXPECT_LE(times, 10 * 7.0 / 3) << "10 times, and to the next limit: from 3 to 7 days";
+  }
+  EXPECT_GT(shortest, 0);
+  EXPECT_GT(longest, 0);
+}
+
 TEST(Generate, SaysWhatIsWrong) {
   const auto has = [](const std::string& message, std::string_view part) {
     EXPECT_NE(message.find(part), std::string::npos) << message;

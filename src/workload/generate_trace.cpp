@@ -87,6 +87,7 @@ std::vector<Parameter> trace_parameters() {
   };
   const std::vector<Parameter> pauses = pause_parameters();
   all.insert(all.end(), pauses.begin(), pauses.end());
+  all.push_back(estimates_parameter());
   return all;
 }
 
@@ -99,6 +100,7 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
       settings.whole("max_gpus", 0, std::numeric_limits<std::int32_t>::max()));
   const double scale = settings.real("duration_scale", 1e-9, 1e9);
   const Pauses pauses = read_pauses(settings);
+  const Estimates estimates = read_estimates(settings);
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
   if (file.empty()) return fail("trace: file=... is missing; it names the trace to take jobs from");
   if (file == "-") return fail("trace: file='-'; standard input can be read only as a workload");
@@ -117,6 +119,7 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
   if (auto ok = place_arrivals(load, cluster, *workload); !ok)
     return tl::make_unexpected(ok.error());
   set_pauses(pauses, *workload);
+  set_estimates(estimates, seed, *workload);
   return workload;
 }
 

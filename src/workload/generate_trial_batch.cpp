@@ -168,7 +168,7 @@ std::vector<Parameter> trial_batch_parameters() {
       {"jobs", "65536", "how many"},
       {"load", "2", "demand of all unfinished jobs over what there is, as held under FIFO"},
       {"trial", "0.3", "share of jobs that are trial jobs, 0 to 1; the others are batch"},
-      {"users", "1", "how many users submit, each as often as the others"},
+      {"users", "0", "how many users submit, each as often as the others; 0: they are not named"},
       {"trial_run", "5m", "mean run time of trial jobs"},
       {"trial_longest", "30m", "and the longest"},
       {"batch_run", "30m", "mean run time of batch jobs"},
@@ -193,7 +193,7 @@ Expected<Workload> make_trial_batch(Settings& settings, const Cluster& cluster,
   const auto jobs = static_cast<std::size_t>(settings.whole("jobs", 1, 50'000'000));
   const double load = settings.real("load", 0.000001, 1000);
   const double trial_share = settings.real("trial", 0, 1);
-  const auto users = static_cast<std::uint64_t>(settings.whole("users", 1, 1'000'000));
+  const auto users = static_cast<std::uint64_t>(settings.whole("users", 0, 1'000'000));
   const Laws laws = read_laws(settings, cluster);
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
 
