@@ -42,10 +42,11 @@ PolicySpec parse(const std::string& line, const std::vector<std::string>& settin
 /// Rules that bite on cases that last some minutes.
 std::vector<std::string> random_rules(Random& random) {
   const std::vector<std::string> patience{"7d", "5m", "0"}, min_run{"1m", "0", "30s"},
-      max_pauses{"64", "2"};
+      max_pauses{"64", "2"}, turn{"1h", "1m", "0"};
   return {"queue.patience=" + patience[random.below(patience.size())],
           "yard.min_run=" + min_run[random.below(min_run.size())],
-          "yard.max_pauses=" + max_pauses[random.below(max_pauses.size())]};
+          "yard.max_pauses=" + max_pauses[random.below(max_pauses.size())],
+          "yard.turn=" + turn[random.below(turn.size())]};
 }
 
 /// Calls body(random, seed) for every seed, until one of them fails.

@@ -211,6 +211,9 @@ bool Simulator::try_start(std::size_t j) {
     head_.reset();
     return true;
   }
+  for (const std::size_t victim : state_.trains[j].gave_way_to)
+    if (const Time from = pausable_from(victim, j); set_.preempt != "none" && from > state_.now)
+      wake_at(from);
   closed_.insert(likeness(j));
   return false;
 }
@@ -500,6 +503,16 @@ Jobs Simulator::would_rather_see_leave(std::size_t waiter) const {
     const Time end = state_.now + state_.expected_remaining(waiter);
     keep_if([&](std::size_t j) { return state_.expected_end(j) > end; });
   }
+  if (set_.preempt == "srsf-blind") {
+    const auto service = [&](std::size_t j) {
+      return (state_.expected_end(j) - state_.now).us * state_.job(j).gpus();
+    };
+    const std::int64_t own = state_.expected_remaining(waiter).us * state_.job(waiter).gpus();
+    keep_if([&](std::size_t j) { return service(j) > own; });
+    std::sort(jobs.begin(), jobs.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(service(a), a) > std::pair(service(b), b);
+    });
+  }
   if (set_.preempt == "longest-remaining") {
     if (state_.job(waiter).job_class != JobClass::trial) return {};
     keep_if([&](std::size_t j) {
@@ -521,8 +534,12 @@ Jobs Simulator::would_rather_see_leave(std::size_t waiter) const {
 Time Simulator::pausable_from(std::size_t victim, std::size_t waiter) const {
   const Train& train = state_.trains[victim];
   if (train.stage != Stage::running || train.pauses >= set_.max_pauses) return Time::never();
-  if (state_.trains[waiter].gave_way_to.contains(victim)) return Time::never();
-  return set_.min_run == Duration::max() ? Time::never() : train.since + set_.min_run;
+  Duration least = set_.min_run, turn = set_.turn;
+  for (std::size_t n = state_.trains[waiter].gave_way_to.count(victim); n > 0; --n) {
+    least = std::max(least, turn);
+    turn = turn * 2;
+  }
+  return least == Duration::max() ? Time::never() : train.since + least;
 }
 
 /// Those that start or run, by when they are expected to end.
@@ -623,6 +640,7 @@ Settings settings_of(const PolicySpec& spec) {
   set.patience = spec.params("queue", 0).duration("patience");
   const Params yard = spec.params("yard", 0);
   set.min_run = yard.duration("min_run");
+  set.turn = yard.duration("turn");
   set.max_pauses = yard.whole("max_pauses");
   return set;
 }

@@ -33,7 +33,7 @@ struct Settings {
   std::vector<Duration> thresholds;
   double promote = 0;
   Duration promote_wait;
-  Duration patience, min_run;
+  Duration patience, min_run, turn;
   std::int64_t max_pauses = 0;
 };
 Settings settings_of(const PolicySpec& spec);

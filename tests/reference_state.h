@@ -25,7 +25,7 @@ struct Train {  // a job in the yard
   Spots spots;                  // while reserved or later: where its workers are or will be
   std::vector<Resources> held;  // of each machine
   std::optional<std::size_t> leaves_for;
-  std::set<std::size_t> gave_way_to;  // those it was ever paused for
+  std::multiset<std::size_t> gave_way_to;  // those it was paused for, once for each pause
 
   // What 2D-LAS knows of it.
   std::size_t level = 0;

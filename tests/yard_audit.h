@@ -38,8 +38,8 @@ class YardAudit : public YardListener {
     Time since;
     Duration held, waited;
     std::int64_t pauses = 0;
-    std::set<JobId> gave_way_to;
-    Placement promised;  // while its room is being made
+    std::multiset<JobId> gave_way_to;  // once for each pause
+    Placement promised;                // while its room is being made
   };
 
   template <class... Args>

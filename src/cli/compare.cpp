@@ -1,6 +1,7 @@
 // trainyard compare: the same jobs under several policies, over several seeds.
 #include <unistd.h>
 
+#include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -69,7 +70,8 @@ class Workloads {
 
 Expected<Run> run_one(const CompareCommandOptions& options, const Cluster& cluster,
                       const Workloads& workloads, const Catalogue& models,
-                      const std::string& policy, std::uint64_t seed) {
+                      const std::string& policy, std::uint64_t seed,
+                      std::atomic<bool>& regards_classes) {
   const auto spec = PolicySpec::parse(policy, options.settings);
   if (!spec) return tl::make_unexpected(spec.error());
   const auto workload = workloads.of(seed);
@@ -77,6 +79,7 @@ Expected<Run> run_one(const CompareCommandOptions& options, const Cluster& clust
   auto faults = load_faults(options.faults, cluster, **workload, seed);
   if (!faults) return tl::make_unexpected(faults.error());
   Simulation simulation(cluster, **workload, *spec, {seed, std::move(*faults), &models});
+  if (simulation.policy().regards().classes) regards_classes = true;
   simulation.run();
   return summarize_run(simulation);
 }
@@ -142,12 +145,14 @@ Expected<void> compare(const CompareCommandOptions& options) {
   plan.threads = options.threads;
   auto progress = std::make_unique<Progress>("comparing", plan.policies.size() * plan.seeds.size());
   plan.on_run_done = [&] { progress->add(); };
+  std::atomic<bool> regards_classes = false;
   auto runs = run_all(plan, [&](const std::string& policy, std::uint64_t seed) {
-    return run_one(options, *cluster, workloads, *models, policy, seed);
+    return run_one(options, *cluster, workloads, *models, policy, seed, regards_classes);
   });
   progress.reset();
   if (!runs) return tl::make_unexpected(runs.error());
   const Workload& first = workloads.first();
+  note_unlimited_trials(first, regards_classes);
   // What a generator makes differs by the seed, and its source names one.
   const std::string& source = names_generator(options.workload) ? options.workload : first.source;
   const Comparison comparison{fmt::format("{} ({} jobs)", source, first.jobs.size()),

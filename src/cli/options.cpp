@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <limits>
@@ -164,6 +165,15 @@ bool warn_of_unfinished(std::string_view policy, std::size_t finished, std::size
   std::cerr << fmt::format("trainyard: {}: {} of {} jobs did not finish{}{}\n", policy,
                            jobs - finished, jobs, why.empty() ? "" : ": ", why);
   return true;
+}
+
+void note_unlimited_trials(const Workload& workload, bool policy_regards_classes) {
+  const auto is_trial = [](const Job& job) { return job.job_class == JobClass::trial; };
+  if (!policy_regards_classes || workload.users.size() > 0) return;
+  if (std::any_of(workload.jobs.begin(), workload.jobs.end(), is_trial))
+    note(
+        "the workload names no users, so trial jobs have no allowance that could be used up "
+        "(queue.trial_share)");
 }
 
 void note(std::string_view text) {

@@ -69,6 +69,9 @@ Expected<Catalogue> load_models(const WorkloadOptions& options);
 /// Reads or generates it. What was left out on the way is said on stderr.
 Expected<Workload> load_workload(const WorkloadOptions& options, const Cluster& cluster);
 
+/// Says on stderr that trial jobs have their right without limit, where nobody has a name.
+void note_unlimited_trials(const Workload& workload, bool policy_regards_classes);
+
 /// A line on stderr about something that is no error.
 void note(std::string_view text);
 

@@ -165,6 +165,7 @@ Expected<void> sim(const SimCommandOptions& options) {
   set_pauses(options, *models, *workload);
 
   Simulation simulation(*cluster, *workload, *policy, {options.seed, std::move(*faults), &*models});
+  note_unlimited_trials(*workload, simulation.policy().regards().classes);
   if (!options.queue_at.empty()) return print_queue(simulation, options.queue_at);
   if (auto ok = run(simulation, options, workload->jobs.size()); !ok) return ok;
   const Result result = simulation.result();

@@ -19,6 +19,7 @@ class Declared final : public Estimator {
   [[nodiscard]] Time rank(const Yard& yard, JobId job) const override {
     return yard.expected_end(job);
   }
+  [[nodiscard]] bool is_declared() const override { return true; }
 };
 
 /// Estimates of the whole that are made once, when a job is submitted.
@@ -48,6 +49,7 @@ class AtSubmission : public Estimator {
 class WithError final : public AtSubmission {
  public:
   WithError(double error, std::uint64_t seed) : error_(error), random_(seed, kStream) {}
+  [[nodiscard]] bool is_declared() const override { return true; }
 
  private:
   static constexpr std::uint64_t kStream = 102;
@@ -111,6 +113,7 @@ class Attained final : public Estimator {
   [[nodiscard]] Duration left_at(const Yard& yard, Time rank) const override {
     return Duration{rank.us + yard.now().us};
   }
+  [[nodiscard]] bool grows() const override { return true; }
 };
 
 }  // namespace

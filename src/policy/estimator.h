@@ -38,6 +38,13 @@ class Estimator {
     return rank - yard.now();
   }
 
+  /// Whether it goes by what jobs declare, so that declaring something else makes a difference.
+  [[nodiscard]] virtual bool is_declared() const { return false; }
+
+  /// Whether the time left of a running job grows while it runs, so that what does not pay now may
+  /// pay later although nothing happens.
+  [[nodiscard]] virtual bool grows() const { return false; }
+
   /// Called before the stages take note of the change.
   virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
 };

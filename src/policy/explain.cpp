@@ -62,26 +62,6 @@ std::string shortage(const Yard& yard, const Shape& shape, std::int32_t max_mach
   return {};
 }
 
-/// By the estimates of all that runs; none when machines that are down or being emptied are needed.
-std::optional<Time> earliest_fit(const Yard& yard, JobId job, Reach reach) {
-  std::vector<JobId> leaving;
-  for (std::size_t m = 0; m < yard.cluster().machines.size(); ++m)
-    for (const JobId other : yard.jobs_on(MachineId{static_cast<std::uint32_t>(m)}))
-      if (yard.state(other).phase == Phase::running || yard.state(other).phase == Phase::starting)
-        leaving.push_back(other);
-  const auto sooner = [&](JobId a, JobId b) {
-    const Time end_a = yard.expected_end(a), end_b = yard.expected_end(b);
-    return end_a != end_b ? end_a < end_b : a < b;
-  };
-  std::sort(leaving.begin(), leaving.end(), sooner);
-  leaving.erase(std::unique(leaving.begin(), leaving.end()), leaving.end());
-  RoomFinder finder(yard);
-  finder.begin(job, reach);
-  for (const JobId other : leaving)
-    if (finder.offer(other)) return std::max(yard.now(), yard.expected_end(other));
-  return {};
-}
-
 }  // namespace
 
 WaitReason StagedPolicy::explain(JobId job) const {
@@ -100,32 +80,54 @@ WaitReason StagedPolicy::explain(JobId job) const {
   std::optional<Time> reserved = keeper(late != kNoJob).reserved_start(head);
   if (reserved) reserved = std::max(*reserved, yard_.now());
   std::string lacks = shortage(yard_, shape, reach.machines);
-  if (uses_rights_ && yard_.job(job).job_class == JobClass::trial && !rights_.acts_as_trial(job))
+  if (regards_.classes && yard_.job(job).job_class == JobClass::trial &&
+      !rights_.acts_as_trial(job))
     lacks += std::string(lacks.empty() ? "" : "; ") +
              "waits like a batch job until its user's share of trial jobs is paid back";
   // It may have room, and decline it.
   if (const std::string close = stages_.place->holds_out_for(yard_, job);
       !close.empty() && yard_.free().of(shape.kind).free_gpus >= shape.gpus())
     return {"placement", close, place, {}};
+  WaitReason reason{"resources", lacks, place, {}};
+  if (const auto expected = forecast_of(job, head))
+    reason.expected_start = expected->start, reason.relies_on = expected->relies_on;
   if (job == head) {
-    std::optional<Time> start = reserved;
-    if (!start) start = earliest_fit(yard_, job, reach);
-    if (lacks.empty()) lacks = "is next, and waits for the decision";
-    return {"resources", lacks, place, start};
+    if (reserved) reason.expected_start = reserved;
+    if (lacks.empty()) reason.sentence = "is next, and waits for the decision";
+    return reason;
   }
   const std::string head_lacks =
       shortage(yard_, yard_.shape(head), stages_.place->reach(yard_, head).machines);
   const std::string behind =
       fmt::format("behind job {}{}", yard_.workload().job_name(head),
                   head_lacks.empty() ? "" : fmt::format(" ({})", head_lacks));
-  if (!lacks.empty()) return {"resources", fmt::format("{}; {}", lacks, behind), place, {}};
-  if (reserved)
-    return {"reservation",
-            fmt::format("would delay job {}, which is to start in {} at the latest",
-                        yard_.workload().job_name(head), format(*reserved - yard_.now())),
-            place,
-            {}};
-  return {"priority", behind, place, {}};
+  if (!lacks.empty()) {
+    reason.sentence = fmt::format("{}; {}", lacks, behind);
+  } else if (reserved) {
+    reason.token = "reservation";
+    reason.sentence = fmt::format("would delay job {}, which is to start in {} at the latest",
+                                  yard_.workload().job_name(head), format(*reserved - yard_.now()));
+  } else {
+    reason.token = "priority";
+    reason.sentence = behind;
+  }
+  return reason;
+}
+
+/// Of a job that is not too far back in the queue to tell.
+std::optional<Forecast> StagedPolicy::forecast_of(JobId job, JobId head) const {
+  constexpr std::size_t kDepth = 64;
+  const std::size_t place = queue_.place(job);
+  if (place > kDepth) return {};
+  std::vector<Queue::Entry> entries;
+  queue_.collect(
+      place, [](LaneId) { return false; }, entries);
+  std::vector<JobId> waiting{head};
+  for (const Queue::Entry& entry : entries)
+    if (job != head && entry.job != head) waiting.push_back(entry.job);
+  return forecast(
+      yard_, waiting, [this](JobId other) { return stages_.place->reach(yard_, other).machines; },
+      stages_.backfill->can_starve());
 }
 
 WaitReason StagedPolicy::explain_reserved(JobId job) const {

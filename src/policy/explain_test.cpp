@@ -83,7 +83,7 @@ TEST(Explain, TheOthersAreBehindTheFirst) {
   EXPECT_EQ(h.policy->explain(does_not).token, "resources");
   EXPECT_EQ(sentence(h, does_not), "needs 3 GPUs; 2 free; behind job 1 (needs 4 GPUs; 2 free)");
   EXPECT_EQ(h.policy->explain(does_not).place, 3U);
-  EXPECT_EQ(h.policy->explain(does_not).expected_start, std::nullopt);
+  EXPECT_EQ(h.policy->explain(does_not).expected_start, Time{} + hours(1)) << "beside 4 and 1";
 }
 
 TEST(Explain, JobsAreCalledByTheirNames) {

@@ -51,6 +51,7 @@ Member<PreemptStage> preempt_none();
 Member<PreemptStage> preempt_random();
 Member<PreemptStage> preempt_longest_remaining();
 Member<PreemptStage> preempt_srtf_blind();
+Member<PreemptStage> preempt_srsf_blind();
 Member<PreemptStage> preempt_by_level();
 Member<PreemptStage> preempt_fitgpp();
 Member<PreemptStage> preempt_benefit();

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "policy/reckoning.h"
 #include "yard/plan.h"
@@ -17,7 +18,14 @@ struct WaitReason {
   std::string token;                   // "resources", "placement", "priority", "reservation", ...
   std::string sentence;                // "needs 8 GPUs on one machine; the most free is 6 on r2m3"
   std::size_t place = 0;               // in the queue, 1 is next; 0 when it has left the queue
-  std::optional<Time> expected_start;  // by the estimates of what runs, where the policy can tell
+  std::optional<Time> expected_start;  // where it can be told: see policy/forecast.h
+  std::vector<JobId> relies_on = {};   // jobs by whose estimates that is
+};
+
+/// What a job's user declares that this policy goes by: the rest changes nothing.
+struct Regards {
+  bool classes = false;    // trial or batch
+  bool estimates = false;  // how long it takes
 };
 
 class Policy : public YardListener {
@@ -26,6 +34,7 @@ class Policy : public YardListener {
   /// Whether it may pause jobs. Then a job that begins to run is something to decide on: from when
   /// on it may be paused is known only now.
   [[nodiscard]] virtual bool preempts() const { return false; }
+  [[nodiscard]] virtual Regards regards() const { return {}; }
   /// What it reckoned, if it does, when it paused others for this job; while they are told so.
   [[nodiscard]] virtual std::optional<PauseReckoning> reckoning(JobId /*waiter*/) const {
     return {};

@@ -30,8 +30,9 @@ const std::vector<Member<PlaceStage>>& places() {
 
 const std::vector<Member<PreemptStage>>& preempts() {
   static const std::vector<Member<PreemptStage>> all{
-      preempt_none(),     preempt_random(), preempt_longest_remaining(), preempt_srtf_blind(),
-      preempt_by_level(), preempt_fitgpp(), preempt_benefit(),           preempt_lease()};
+      preempt_none(),       preempt_random(),     preempt_longest_remaining(),
+      preempt_srtf_blind(), preempt_srsf_blind(), preempt_by_level(),
+      preempt_fitgpp(),     preempt_benefit(),    preempt_lease()};
   return all;
 }
 
@@ -43,9 +44,9 @@ const MemberInfo kFair{"fair",
 const MemberInfo kQueue{
     "queue",
     "shared by all policies: how long one may be passed by others",
-    "ours; Slurm's PriorityMaxAge has the same default as patience",
-    {{"patience", ParamType::duration, "7d",
-      "who waited longer goes first, behind a reservation; never: no bound"},
+    "ours",
+    {{"patience", ParamType::duration, "never",
+      "a job that waited longer goes first, behind a reservation; never: no bound"},
      {"trial_share", ParamType::real, "0.25",
       "of a user's equal part of the GPUs, for trial jobs to act as such; 0: no limit"},
      {"trial_window", ParamType::duration, "1h", "how much of it can be saved up"},
@@ -63,7 +64,9 @@ const MemberInfo kYard{
     "shared by all policies: what the yard itself does not allow",
     "ours",
     {{"min_run", ParamType::duration, "1m", "nothing is paused before it ran so long"},
-     {"max_pauses", ParamType::whole, "64", "nothing is paused more often"}}};
+     {"turn", ParamType::duration, "1h",
+      "nor before it ran so long for a job that made room for it, twice as long the next time"},
+     {"max_pauses", ParamType::whole, "100000", "nothing is paused more often"}}};
 
 template <class Stage>
 std::vector<MemberInfo> infos(const std::vector<Member<Stage>>& members) {
@@ -121,6 +124,9 @@ const std::vector<Preset>& presets() {
       {"srtf", "order=srtf backfill=greedy preempt=srtf-blind",
        "shortest remaining time first, pausing whoever has more left, whatever it costs",
        "standard"},
+      {"srsf", "order=srsf backfill=greedy preempt=srsf-blind",
+       "shortest remaining service (time x GPUs) first, pausing whoever has more left",
+       "standard; a baseline of Gu et al., Tiresias, NSDI 2019"},
       {"las", "order=las backfill=greedy preempt=by-level",
        "least attained service first, in levels; needs no estimate",
        "2D-LAS: Gu et al., Tiresias, NSDI 2019"},
@@ -144,6 +150,11 @@ const std::vector<Preset>& presets() {
        "preempt=benefit preempt.trial_price=30",
        "trial jobs first, as their time is worth more; all pauses must pay",
        "ours: FitGpp's trial class under Xion's rule"},
+      {"live",
+       "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
+       "preempt=benefit preempt.trial_price=30 queue.estimates=attained yard.min_run=10s",
+       "what serve runs by default: fitgpp+xion that needs no estimates",
+       "ours; docs/policies.md has the figures by which it was chosen"},
       {"dally", "order=network-sensitivity backfill=greedy place=delay preempt=lease",
        "waits for a close placement, with timers that tune themselves", "Sharma et al., Dally"},
       {"dally-manual",
@@ -263,7 +274,8 @@ YardRules PolicySpec::rules() const {
   const Params yard = params("yard", 0);
   const bool literal =
       member("preempt") == "fitgpp" && params("preempt", 0).choice("fallback") == "literal";
-  return {yard.duration("min_run"), static_cast<std::uint32_t>(yard.whole("max_pauses")), literal};
+  return {yard.duration("min_run"), yard.duration("turn"),
+          static_cast<std::uint32_t>(yard.whole("max_pauses")), literal};
 }
 
 std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const {

@@ -81,7 +81,8 @@ TEST(Registry, WhatALineLeavesOutIsFilledIn) {
   EXPECT_EQ(spec->member("preempt"), "none");
   EXPECT_EQ(spec->member("flow"), "fair");
   EXPECT_EQ(spec->rules().min_run, minutes(1));
-  EXPECT_EQ(spec->rules().max_pauses, 64U);
+  EXPECT_EQ(spec->rules().turn, hours(1));
+  EXPECT_EQ(spec->rules().max_pauses, 100'000U);
 }
 
 TEST(Registry, SettingsOverrideAPreset) {
@@ -106,11 +107,11 @@ TEST(Registry, ParametersMayComeBeforeTheirMember) {
 }
 
 TEST(Registry, UnknownNamesGetASuggestion) {
-  EXPECT_EQ(error_of("fifi"),
-            "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, las, "
-            "tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion, dally, dally-manual, dally-no-wait, "
-            "dally-consolidated, "
-            "dally-learnt, gandiva)");
+  EXPECT_EQ(
+      error_of("fifi"),
+      "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, "
+      "srsf, las, tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion, live, dally, dally-manual, "
+      "dally-no-wait, dally-consolidated, dally-learnt, gandiva)");
   EXPECT_EQ(error_of("order=srt"),
             "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las, "
             "trial-first, network-sensitivity)");

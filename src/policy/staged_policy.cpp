@@ -10,15 +10,19 @@ StagedPolicy::StagedPolicy(Yard& yard, Stages stages)
     : yard_(yard),
       stages_(std::move(stages)),
       rights_(yard, stages_.trial_limit),
-      uses_rights_(stages_.order->use(rights_)),
       bounded_(stages_.patience != Duration::max() &&
                (stages_.order->can_starve() || stages_.backfill->can_starve())),
       finder_(yard) {
-  if (stages_.estimator) stages_.order->use_estimates(*stages_.estimator);
+  const Estimator& estimates = stages_.estimator ? *stages_.estimator : declared_estimates();
+  const auto regard = [this](bool classes, bool declared_times) {
+    regards_.classes = regards_.classes || classes;
+    regards_.estimates = regards_.estimates || declared_times;
+  };
+  regard(stages_.order->use(rights_), stages_.order->use_estimates(estimates));
+  regard(false, stages_.backfill->uses_estimates());
   if (stages_.preempt) {
-    if (stages_.estimator) stages_.preempt->use_estimates(*stages_.estimator);
+    regard(stages_.preempt->use(rights_), stages_.preempt->use_estimates(estimates));
     stages_.preempt->use_levels_of(*stages_.order);
-    uses_rights_ = stages_.preempt->use(rights_) || uses_rights_;
   }
   queue_.reserve(yard.workload().jobs.size());
   yard.listen(*this);
@@ -28,7 +32,7 @@ StagedPolicy::StagedPolicy(Yard& yard, Stages stages)
 
 void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
   if (stages_.estimator) stages_.estimator->on_phase(yard_, job, from, to);
-  if (uses_rights_) rights_.on_phase(job, from, to, changed_);
+  if (regards_.classes) rights_.on_phase(job, from, to, changed_);
   stages_.order->on_phase(yard_, job, from, to);
   stages_.place->on_phase(yard_, job, from, to);
   stages_.backfill->on_phase(yard_, job, from, to);
@@ -84,7 +88,7 @@ void StagedPolicy::decide(Plan& plan) {
 }
 
 void StagedPolicy::refresh_order(Plan& plan) {
-  if (uses_rights_) {
+  if (regards_.classes) {
     rights_.refresh(changed_);
     plan.wake_at(rights_.next_change());
   }
@@ -144,7 +148,7 @@ bool StagedPolicy::try_start(JobId job) {
     if (stages_.preempt->make_room(yard_, job, reach, finder_, retry) &&
         plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok)
       return true;
-    plan_->wake_at(retry);
+    plan_->wake_at(std::min(retry, yard_.next_turn(job)));
   }
   known.closed_in_round = round_;
   return false;

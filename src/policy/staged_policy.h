@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "policy/forecast.h"
 #include "policy/policy.h"
 #include "policy/queue.h"
 #include "policy/stages.h"
@@ -23,7 +24,7 @@ struct Stages {
   std::unique_ptr<BackfillStage> backfill;
   std::unique_ptr<PlaceStage> place;
   std::unique_ptr<PreemptStage> preempt;  // null: nothing is ever paused
-  Duration patience = days(7);            // Duration::max(): no bound
+  Duration patience = Duration::max();    // that: no bound
   std::unique_ptr<BackfillStage> guard;   // of who ran out of it; null: the backfill stage does it
   TrialRights::Limit trial_limit = {};
   std::unique_ptr<Estimator> estimator;  // null: what jobs declare
@@ -36,6 +37,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
 
   void decide(Plan& plan) override;
   [[nodiscard]] bool preempts() const override { return stages_.preempt != nullptr; }
+  [[nodiscard]] Regards regards() const override { return regards_; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
   [[nodiscard]] std::optional<PauseReckoning> reckoning(JobId waiter) const override {
     return stages_.preempt ? stages_.preempt->reckoning(waiter) : std::nullopt;
@@ -60,6 +62,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
   [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;
   [[nodiscard]] WaitReason explain_reserved(JobId job) const;
+  [[nodiscard]] std::optional<Forecast> forecast_of(JobId job, JobId head) const;
 
   /// What is known of a lane: when it last found no room, counted in rounds and in releases.
   struct LaneMemory {
@@ -81,7 +84,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   Stages stages_;
   Queue queue_;
   TrialRights rights_;
-  bool uses_rights_;                 // whether a stage asks for them
+  Regards regards_;
   bool bounded_;                     // whether patience matters; if not, these stay empty:
   SortedList<Waiting> by_wait_;      // the longest wait first
   std::vector<Time> waiting_since_;  // by job

@@ -34,8 +34,8 @@ class OrderStage {
   /// Called once, before anything else. True: the stage tells trial jobs from others by it, and the
   /// keys of waiting jobs change with their right.
   virtual bool use(const TrialRights& /*rights*/) { return false; }
-  /// Likewise: what to believe of the time that jobs have left.
-  virtual void use_estimates(const Estimator& /*estimates*/) {}
+  /// Likewise: what to believe of the time that jobs have left. True: what jobs declare matters.
+  virtual bool use_estimates(const Estimator& /*estimates*/) { return false; }
 
   /// Brings time-dependent keys and levels up to now; lists the jobs whose key or level changed.
   virtual void refresh(const Yard& /*yard*/, std::vector<JobId>& /*changed*/) {}
@@ -96,8 +96,8 @@ class PreemptStage {
   virtual bool use(const TrialRights& /*rights*/) { return false; }
   /// Likewise: the order stage that it works with.
   virtual void use_levels_of(const OrderStage& /*order*/) {}
-  /// Likewise: what to believe of the time that jobs have left.
-  virtual void use_estimates(const Estimator& /*estimates*/) {}
+  /// Likewise: what to believe of the time that jobs have left. True: what jobs declare matters.
+  virtual bool use_estimates(const Estimator& /*estimates*/) { return false; }
   /// What it reckoned when it found room for this job, if it was the last; none if it does not.
   [[nodiscard]] virtual std::optional<PauseReckoning> reckoning(JobId /*waiter*/) const {
     return {};
@@ -133,6 +133,8 @@ class BackfillStage {
   virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
   /// A machine went down or came up.
   virtual void on_machine() {}
+  /// Whether what jobs declare of their time matters to it.
+  [[nodiscard]] virtual bool uses_estimates() const { return false; }
   /// Whether ever new jobs can keep the first in the queue from starting.
   [[nodiscard]] virtual bool can_starve() const { return false; }
   /// When the blocked head is to start at the latest, if a place is being kept for it.

@@ -23,7 +23,7 @@ TrialRights::TrialRights(const Yard& yard, Limit limit) : yard_(yard), limit_(li
 
 void TrialRights::on_phase(JobId job, Phase from, Phase to, std::vector<JobId>& changed) {
   const bool is_trial = yard_.job(job).job_class == JobClass::trial;
-  if (limit_.share == 0) {
+  if (!is_limited()) {
     if (is_trial && from == Phase::absent) {
       if (rights_.size() <= index(job)) rights_.resize(index(job) + 1);
       rights_[index(job)] = true;
@@ -79,6 +79,11 @@ Time TrialRights::next_change() const {
     return true;
   });
   return next;
+}
+
+/// Users are named before their first job is submitted, so the answer does not change.
+bool TrialRights::is_limited() const {
+  return limit_.share > 0 && yard_.workload().users.size() > 0;
 }
 
 TrialRights::User& TrialRights::user_of(JobId job) {

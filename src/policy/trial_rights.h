@@ -12,6 +12,8 @@
 // (0.67 GPU hours would go in 10 min), a third (1.33 of 2); then 2 do not last for 10 min of 12
 // GPUs, and the fourth waits like a batch job. After five minutes they end: 1 + 0.17 are left.
 //
+// Where no job has a user, in a trace that names none, there is nobody to bound, and no limit.
+//
 // Someone who calls all jobs trial jobs spends on long ones what short ones would have needed.
 #pragma once
 
@@ -60,6 +62,7 @@ class TrialRights {
   User& user_of(JobId job);
   void join(User& user);
   void advance();
+  [[nodiscard]] bool is_limited() const;
   [[nodiscard]] double rate() const;
   [[nodiscard]] double full() const;
   [[nodiscard]] double allowance_now(const User& user) const;

@@ -18,6 +18,11 @@ struct Rights final : YardListener {
   std::vector<JobId> changed;
 };
 
+/// Users have names; without one there is no allowance.
+void name_users(HandYard& h) {
+  h.workload.users.add("ada");
+}
+
 Job by(std::uint32_t user, Job job) {
   job.user = UserId{user};
   return job;
@@ -25,6 +30,7 @@ Job by(std::uint32_t user, Job job) {
 
 TEST(TrialRights, WithoutALimitEveryTrialJobHasThem) {
   HandYard h("1x8xV100");
+  name_users(h);
   Rights r(h.yard, {0, hours(1)});
   const JobId a = h.submit(trial(gang(8))), b = h.submit(gang(1)), c = h.submit(trial(gang(8)));
   EXPECT_TRUE(r.rights.acts_as_trial(a));
@@ -32,8 +38,19 @@ TEST(TrialRights, WithoutALimitEveryTrialJobHasThem) {
   EXPECT_TRUE(r.rights.acts_as_trial(c));
 }
 
+TEST(TrialRights, WithoutUsersThereIsNoAllowance) {
+  HandYard h("1x8xV100");
+  Rights r(h.yard, {0.01, hours(1)});
+  const JobId first = h.submit(trial(gang(8)));
+  HandYard::must(h.start(first, on(0, 8)));
+  h.at(days(9));
+  EXPECT_TRUE(r.rights.acts_as_trial(h.submit(trial(gang(8)))));
+  EXPECT_EQ(r.rights.next_change(), Time::never());
+}
+
 TEST(TrialRights, TheExampleOfTheHeader) {
   HandYard h("10x8xV100");
+  name_users(h);
   Rights r(h.yard, {0.25, hours(1)});
   for (std::uint32_t user = 1; user < 10; ++user) h.submit(by(user, gang(8)));
   std::vector<JobId> jobs;
@@ -52,6 +69,7 @@ TEST(TrialRights, TheExampleOfTheHeader) {
 
 TEST(TrialRights, AJobKeepsWhatItStartedWith) {
   HandYard h("1x8xV100");
+  name_users(h);
   Rights r(h.yard, {0.1, minutes(10)});
   const JobId job = h.running(trial(gang(8, 1, hours(9))), 0);
   const JobId next = h.submit(trial(gang(1)));
@@ -78,6 +96,7 @@ TEST(TrialRights, AgreeWithBooksKeptBySeconds) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Random random(seed);
     HandYard h("4x8xV100");
+    name_users(h);
     const double share = 0.05 * static_cast<double>(1 + random.below(10));
     Rights r(h.yard, {share, minutes(30)});
     const double full = share * 32 * 1800;
@@ -116,6 +135,7 @@ TEST(TrialRights, AgreeWithBooksKeptBySeconds) {
 
 TEST(TrialFirst, TrialJobsGoFirstAndThePausedBeforeTheRest) {
   HandPolicy h("1x8xV100", "fitgpp", {"yard.min_run=0", "queue.trial_share=0"});
+  name_users(h);
   const JobId first = h.submit(gang(8));
   h.decide();
   const JobId second = h.submit(gang(8));
@@ -134,6 +154,7 @@ TEST(TrialFirst, TrialJobsGoFirstAndThePausedBeforeTheRest) {
 TEST(TrialFirst, ReentryAtTheTail) {
   HandPolicy h("1x8xV100", "fitgpp",
                {"yard.min_run=0", "queue.trial_share=0", "order.reentry=tail"});
+  name_users(h);
   const JobId first = h.submit(gang(8));
   h.decide();
   const JobId second = h.submit(gang(8));
@@ -150,6 +171,7 @@ TEST(TrialFirst, ReentryAtTheTail) {
 
 TEST(TrialFirst, WhoseShareIsUsedUpWaitsAsABatchJob) {
   HandPolicy h("1x8xV100", "fitgpp", {"yard.min_run=0", "queue.trial_share=0.1"});
+  name_users(h);
   const JobId batch = h.submit(by(1, gang(4, 1, hours(9))));
   h.decide();
   const JobId greedy = h.submit(by(0, trial(gang(4, 1, hours(9)))));

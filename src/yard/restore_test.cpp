@@ -42,7 +42,7 @@ TEST(Restore, TheRoomThatIsBeingMadeStaysPromised) {
   EXPECT_EQ(second.orders()[0].job, waiter);
 }
 
-TEST(Restore, WhoGaveWayDoesNotTakeTurns) {
+TEST(Restore, AJobThatGaveWayWaitsForItsTurn) {
   HandYard first("1x8xV100");
   const JobId victim = first.running(gang(1, 8), 0);
   const JobId waiter = first.submit(gang(1, 8));
@@ -52,7 +52,7 @@ TEST(Restore, WhoGaveWayDoesNotTakeTurns) {
 
   Yard second(first.cluster, first.workload, first.yard.rules());
   ASSERT_EQ(second.restore(save_all(first.yard)), Verdict::ok);
-  EXPECT_EQ(second.pausable_from(waiter, victim), Time::never());
+  EXPECT_EQ(second.pausable_from(waiter, victim), second.now() + first.yard.rules().turn);
 }
 
 TEST(Restore, RefusesWhatDoesNotFitTogether) {

@@ -22,7 +22,7 @@ struct SavedJob {
   std::vector<Resources> missing;               // of each share, while its room is being made
   JobId room_for = kNoJob;                      // while draining: who gets the room
   Duration unsaved;                             // while draining: work that a failure would lose
-  // For whom it was paused so far: those it may not pause in turn.
+  // For whom it was paused so far, once for each pause: those it may not soon pause in turn.
   std::vector<JobId> yielded_to;
 };
 

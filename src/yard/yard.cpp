@@ -331,7 +331,9 @@ void Yard::begin_pause(JobId job, JobId room_for) {
   run.room_for = room_for;
   book_run(job, done, done);
   ++state.pauses;
-  yielded_to_[job].push_back(room_for);
+  std::vector<JobId>& gave_way = yielded_to_[job];
+  std::erase_if(gave_way, [this](JobId other) { return has_ended(this->state(other).phase); });
+  gave_way.push_back(room_for);
   orders_.push_back({Order::Kind::pause, job});
   enter(job, Phase::draining);
 }
@@ -504,11 +506,22 @@ std::int64_t Yard::attained_service(JobId id) const {
 Time Yard::pausable_from(JobId victim, JobId waiter) const {
   const JobState& state = this->state(victim);
   if (state.phase != Phase::running || state.pauses >= rules_.max_pauses) return Time::never();
+  Duration least = rules_.min_run;
   if (this->state(waiter).pauses > 0)
     if (const auto gave_way = yielded_to_.find(waiter); gave_way != yielded_to_.end())
-      if (std::ranges::find(gave_way->second, victim) != gave_way->second.end())
-        return Time::never();
-  return state.since + rules_.min_run;
+      if (const auto times = std::ranges::count(gave_way->second, victim); times > 0)
+        least = std::max(least,
+                         rules_.turn * (std::int64_t{1} << std::min<std::int64_t>(times - 1, 62)));
+  return state.since + least;
+}
+
+Time Yard::next_turn(JobId waiter) const {
+  Time next = Time::never();
+  if (state(waiter).pauses == 0) return next;
+  if (const auto gave_way = yielded_to_.find(waiter); gave_way != yielded_to_.end())
+    for (const JobId victim : gave_way->second)
+      if (const Time from = pausable_from(victim, waiter); from > now_) next = std::min(next, from);
+  return next;
 }
 
 }  // namespace trainyard

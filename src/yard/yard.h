@@ -8,9 +8,11 @@
 //  2. A gang is whole: a job that holds GPUs holds all of its workers, on machines of its kind.
 //  3. Nothing is paused but to make room, and only if the waiting gang then fits. It gets exactly
 //     that room: what is free of it is held from then on, the rest as the paused jobs leave.
-//  4. Nobody is paused before it ran for rules.min_run, nor more than rules.max_pauses times; and
-//     who once made room for a job is never given that room back by pausing that job: two jobs
-//     do not take turns.
+//  4. Nothing is paused before it ran for rules.min_run, nor more than rules.max_pauses times. A
+//  job
+//     that made room for another gets room by pausing that other only when the other has run for
+//     rules.turn since it last loaded; for twice as long if it made room for it twice, and so on.
+//     So two jobs take turns ever more rarely, yet neither has to wait for all of the other's work.
 //  5. Books balance: for every job, time held = work done + time lost + time slowed down.
 // A job's demand with its class and kind is its Shape; jobs of one shape are alike to every
 // placement, so what failed for one fails for all of them until something is freed.
@@ -36,7 +38,8 @@ namespace trainyard {
 
 struct YardRules {
   Duration min_run = minutes(1);  // since it last loaded
-  std::uint32_t max_pauses = 64;
+  Duration turn = hours(1);       // the same, of who is paused for a job that made room for it
+  std::uint32_t max_pauses = 100'000;
   bool bare_pauses =
       false;  // allows pauses that do not suffice, against 3: for FitGpp's study only
 };
@@ -137,6 +140,8 @@ class Yard {
   [[nodiscard]] const PlacementSpeed* speed() const { return speed_; }
   /// Rule 4: from when on the victim may be paused for the waiter; Time::never() if never.
   [[nodiscard]] Time pausable_from(JobId victim, JobId waiter) const;
+  /// When the first of those that this job made room for may be paused for it, if none may now.
+  [[nodiscard]] Time next_turn(JobId waiter) const;
 
  private:
   friend class Plan;

@@ -156,14 +156,31 @@ TEST(YardRoomRefusals, NobodyIsPausedMoreOftenThanMaxPauses) {
   EXPECT_EQ(h.yard.state(victim).pauses, 2U);
 }
 
-TEST(YardRoomRefusals, TwoJobsDoNotTakeTurns) {
+TEST(YardRoomRefusals, TwoJobsTakeTurnsEverMoreRarely) {
   HandYard h("1x8xV100");
-  const JobId a = h.running(gang(8), 0), b = h.submit(gang(8));
-  HandYard::must(h.make_room(b, on(0, 8), {a}));
-  h.tell(EventKind::drained, a);
-  h.tell(EventKind::loaded, b);
-  EXPECT_EQ(h.make_room(a, on(0, 8), {b}), Verdict::victim_protected);
-  EXPECT_EQ(h.make_room(h.submit(gang(8)), on(0, 8), {b}), Verdict::ok) << "for others it is";
+  const JobId a = h.running(gang(8, 1, days(9)), 0), b = h.submit(gang(8, 1, days(9)));
+  const auto pass_on = [&](JobId from, JobId to) {
+    const Time now = h.yard.now();
+    HandYard::must(h.make_room(to, on(0, 8), {from}));
+    h.tell(EventKind::drained, from);
+    h.tell(EventKind::loaded, to);
+    return now.seconds() / 3600;
+  };
+  const auto turn_of = [&](JobId waiter, JobId other) {
+    h.at(h.yard.pausable_from(other, waiter) - Time{} - microseconds(1));
+    EXPECT_EQ(h.make_room(waiter, on(0, 8), {other}), Verdict::victim_protected);
+    EXPECT_EQ(h.yard.next_turn(waiter), h.yard.now() + microseconds(1));
+    h.at(h.yard.next_turn(waiter) - Time{});
+    return pass_on(other, waiter);
+  };
+  EXPECT_EQ(h.yard.next_turn(a), Time::never());
+  EXPECT_EQ(pass_on(a, b), 0);
+  EXPECT_EQ(h.yard.pausable_from(b, h.submit(gang(8))), h.yard.now()) << "for others";
+  EXPECT_EQ(turn_of(a, b), 1);
+  EXPECT_EQ(turn_of(b, a), 2);
+  EXPECT_EQ(turn_of(a, b), 4);
+  EXPECT_EQ(turn_of(b, a), 6);
+  EXPECT_EQ(turn_of(a, b), 10);
 }
 
 // --- What voids a room ---------------------------------------------------------------------------

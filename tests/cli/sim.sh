@@ -57,6 +57,18 @@ assert sum(e["dur"] for e in bars) == (800 + 400 + 40) * 10**6, bars
 expect "queue" '^ +1 +b +batch +8 +20s +1m 10s +resources: needs 8 GPUs on one machine; 0 free$' "$work/queue"
 expect "queue" '^ +2 +c +trial .* behind job b' "$work/queue"
 
+# Without users trial jobs have no allowance, which is said where it matters.
+cut -d, -f1-6 "$work/jobs.csv" >"$work/nobody.csv"
+for policy in fifo fitgpp; do
+  "$TRAINYARD" sim --workload "$work/nobody.csv" --cluster 1x8xV100 --policy "$policy" >"$work/out" 2>"$work/$policy"
+done
+[ ! -s "$work/fifo" ] || fail "fifo does not look at classes: $(cat "$work/fifo")"
+expect "no allowance" "note: the workload names no users, so trial jobs have no allowance" "$work/fitgpp"
+"$TRAINYARD" compare --workload "$work/nobody.csv" --cluster 1x8xV100 --policy fifo,fitgpp >"$work/out" 2>"$work/err"
+expect "no allowance" "note: the workload names no users" "$work/err"
+"$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --policy fitgpp >"$work/out" 2>"$work/err"
+[ ! -s "$work/err" ] || fail "a note about users that there are: $(cat "$work/err")"
+
 # The same seed gives the same bytes, whatever is measured of the machine aside.
 run=(sim --workload philly-like:jobs=3000,load=0.9,trial=0.3,save=10 --cluster 8x8xV100
   --policy "order=fifo backfill=greedy preempt=random" --faults mtbf=20d,repair=4h --seed 7)

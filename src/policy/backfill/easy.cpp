@@ -42,6 +42,8 @@ class Easy final : public BackfillStage {
     backfilling_ = false;
   }
 
+  [[nodiscard]] bool uses_estimates() const override { return true; }
+
   [[nodiscard]] std::optional<Time> reserved_start(JobId head) const override {
     if (head != head_ || start_ == Time::never()) return {};
     return start_;

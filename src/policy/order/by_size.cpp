@@ -9,6 +9,7 @@ namespace {
 
 class ShortestJob final : public OrderStage {
  public:
+  bool use_estimates(const Estimator& /*estimates*/) override { return true; }
   [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
     return yard.job(job).estimate.us;
   }
@@ -16,7 +17,10 @@ class ShortestJob final : public OrderStage {
 
 class ByEstimate : public OrderStage {
  public:
-  void use_estimates(const Estimator& estimates) override { estimates_ = &estimates; }
+  bool use_estimates(const Estimator& estimates) override {
+    estimates_ = &estimates;
+    return estimates.is_declared();
+  }
 
  protected:
   [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const {

@@ -133,9 +133,9 @@ Member<OrderStage> order_las() {
       {"las",
        "least attained service (GPUs x time) first, in levels; needs no estimate",
        "2D-LAS: Gu et al., Tiresias, NSDI 2019; thresholds and promotion as in its public "
-       "simulator; promote=2 and promote_wait are ours",
+       "simulator, where promotion is off too; promote_wait is ours",
        {{"thresholds", ParamType::durations, "1h/2h/5h", "GPU time at which a job sinks a level"},
-        {"promote", ParamType::real, "2",
+        {"promote", ParamType::real, "0",
          "back to level 0 after waiting this many times what it ran; 0: never"},
         {"promote_wait", ParamType::duration, "1h", "and after waiting at least so long"}}},
       [](const Params& params) -> std::unique_ptr<OrderStage> {

@@ -18,7 +18,10 @@ class TrialFirst final : public OrderStage {
     rights_ = &rights;
     return true;
   }
-  void use_estimates(const Estimator& estimates) override { estimates_ = &estimates; }
+  bool use_estimates(const Estimator& estimates) override {
+    estimates_ = &estimates;
+    return by_remaining_ && estimates.is_declared();
+  }
 
   [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
     const JobState& state = yard.state(job);

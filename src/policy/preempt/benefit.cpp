@@ -30,7 +30,10 @@ class Benefit final : public PreemptStage {
     rights_ = &rights;
     return price_ != 1;
   }
-  void use_estimates(const Estimator& estimates) override { estimates_ = &estimates; }
+  bool use_estimates(const Estimator& estimates) override {
+    estimates_ = &estimates;
+    return estimates.is_declared();
+  }
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
     if (from == Phase::queued) --waiting_;
@@ -90,6 +93,7 @@ class Benefit final : public PreemptStage {
   /// When the waiter would have room if nobody were paused; infinite if that cannot be told.
   [[nodiscard]] double first_room(const Yard& yard, JobId waiter, Reach reach,
                                   RoomFinder& finder) const;
+  [[nodiscard]] Time next_look(const Yard& yard) const;
   void offer_by_gain(const Yard& yard, const GainWaiter& w, Offers& offers);
   void offer_by_loss(const Yard& yard, const GainWaiter& w, Offers& offers);
   /// What the set in victims_ gains, or another that is better and takes its place.
@@ -159,7 +163,15 @@ bool Benefit::make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder&
     }
   }
   by_left_.find_retry(yard, offers, [&](Time rank) { return bound(yard, w, rank) > 0; });
+  if (estimates_->grows() && !running_.empty()) retry = std::min(retry, next_look(yard));
   return false;
+}
+
+/// When the time left of the one that has most will have grown by an eighth.
+Time Benefit::next_look(const Yard& yard) const {
+  constexpr Duration kLeast = seconds(1);
+  const Duration most = estimates_->left_at(yard, running_.back().rank);
+  return yard.now() + std::max(kLeast, Duration{most.us / 8});
 }
 
 PauseGain Benefit::best_set(const Yard& yard, const GainWaiter& w, Offers offers) {

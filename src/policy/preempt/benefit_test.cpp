@@ -126,5 +126,24 @@ TEST(Benefit, ABatchJobDoesNotPauseATrialJobThatIsWorthMore) {
   }
 }
 
+/// Nothing happens, but the longer the batch job runs the more of it is expected to be left.
+TEST(Benefit, LooksAgainWhereTheTimeLeftGrows) {
+  HandPolicy h("1x1xV100", "live");
+  h.submit(costly(gang(1, 1, days(9)), seconds(30), {}, {}));
+  h.decide();
+  h.at(seconds(1));
+  h.submit(trial(gang(1)));
+  int looks = 0;
+  for (h.decide(); leaving(h).empty() && h.yard.now() < Time{} + hours(1); ++looks) {
+    ASSERT_GT(h.wake, h.yard.now());
+    ASSERT_LT(h.wake, Time::never());
+    h.at(h.wake - Time{});
+    h.decide();
+  }
+  EXPECT_EQ(leaving(h), std::vector{0U});
+  EXPECT_LE(h.yard.now(), Time{} + minutes(1)) << "30 t > 30 x 30 + 30 s, from 31 s on";
+  EXPECT_LE(looks, 20);
+}
+
 }  // namespace
 }  // namespace trainyard

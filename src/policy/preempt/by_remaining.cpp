@@ -19,7 +19,10 @@ class ByRemaining : public PreemptStage {
     return by_end_.offer(yard, offers, shortest, [&](JobId job) { return is_victim(yard, job); });
   }
 
-  void use_estimates(const Estimator& estimates) override { estimates_ = &estimates; }
+  bool use_estimates(const Estimator& estimates) override {
+    estimates_ = &estimates;
+    return estimates.is_declared();
+  }
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
     if (from == Phase::running) by_end_.remove(job);

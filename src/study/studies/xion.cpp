@@ -80,17 +80,13 @@ Sweep no_tail() {
 }
 
 Condition base_condition() {
-  // Not in the paper: that nobody waits for more than a week.
-  const std::vector<std::string> unbounded{"queue.patience=never"};
-  std::vector<std::string> by_estimate = unbounded;
-  by_estimate.emplace_back("queue.error=0");
-  by_estimate.emplace_back("queue.estimates=declared");
+  const std::vector<std::string> by_estimate{"queue.error=0", "queue.estimates=declared"};
   return {"base",
           workload(),
           "8x8xV100",
           {{"fifo", "fifo"},
            {"srtf", "srtf", by_estimate},
-           {"las", "las", unbounded},
+           {"las", "las"},
            {"xion", "xion", by_estimate}}};
 }
 
