@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <ctime>
 #include <iostream>
 #include <limits>
 
@@ -128,6 +129,20 @@ std::string ago(const json& seconds_since_epoch) {
   if (!seconds_since_epoch.is_number()) return "-";
   const double past = std::max(0.0, now() - seconds_since_epoch.get<double>());
   return span(std::floor(past)) + " ago";
+}
+
+std::string clock(const json& seconds_since_epoch) {
+  const auto at = static_cast<std::time_t>(seconds_since_epoch.get<double>());
+  std::tm parts{};
+  char text[32];
+  if (::localtime_r(&at, &parts) == nullptr) return "-";
+  return {text, std::strftime(text, sizeof text, "%a %e %b %H:%M", &parts)};
+}
+
+std::string from_now(const json& seconds_since_epoch) {
+  const double left = std::max(0.0, seconds_since_epoch.get<double>() - now());
+  const double step = left < 120 ? 1 : 60;
+  return "in about " + span(std::ceil(left / step) * step);
 }
 
 std::string span(const json& value) {

@@ -57,6 +57,10 @@ std::string printable(std::string_view text);
 std::string ago(const nlohmann::json& seconds_since_epoch);
 /// Seconds as "1h 30m"; "-" for null.
 std::string span(const nlohmann::json& seconds);
+/// "Tue 17 Nov 14:05", here.
+std::string clock(const nlohmann::json& seconds_since_epoch);
+/// "in about 2h10m".
+std::string from_now(const nlohmann::json& seconds_since_epoch);
 /// "r0m0:0,1 r0m1:0" or "-".
 std::string places(const nlohmann::json& job);
 std::int64_t gpus_of(const nlohmann::json& job);

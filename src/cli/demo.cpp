@@ -29,7 +29,7 @@ constexpr std::string_view kTrial = "sleep 2; echo 'tried'";
 
 constexpr std::int64_t kMostBatchJobs = 4;
 constexpr int kTrialJobs = 3;
-constexpr std::chrono::seconds kLeftAlone{10};  // the daemon's usual yard.min_run
+constexpr std::chrono::seconds kLeftAlone{10};  // yard.min_run of the default policy
 
 struct Watched {
   std::string what;  // "batch job 3"

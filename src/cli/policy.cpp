@@ -14,16 +14,21 @@ struct PolicyOptions : AskOptions {
   std::vector<std::string> settings;
 };
 
+/// The policy, and below it all settings that hold.
+std::string to_text(const json& policy, std::string_view verb) {
+  std::string text = fmt::format("{}{}\n", policy.at("policy").get<std::string>(), verb);
+  for (const json& setting : policy.at("settings"))
+    text += "  " + setting.get<std::string>() + "\n";
+  return text;
+}
+
 Expected<void> show_policy(const PolicyOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
   const auto policy = client->get("/v1/policy");
   if (!policy) return tl::make_unexpected(policy.error());
   if (options.json) return print_json(*policy);
-  std::string text = policy->at("policy").get<std::string>() + "\n";
-  for (const json& setting : policy->at("settings"))
-    text += "  " + setting.get<std::string>() + "\n";
-  if (auto ok = print(text); !ok) return ok;
+  if (auto ok = print(to_text(*policy, "")); !ok) return ok;
   hint(options, "trainyard policies");
   return {};
 }
@@ -34,8 +39,10 @@ Expected<void> set_policy(const PolicyOptions& options) {
   const json policy{{"policy", options.name}, {"settings", options.settings}};
   const auto done = client->put("/v1/policy", policy);
   if (!done) return tl::make_unexpected(done.error());
-  if (options.json) return print_json(policy);
-  if (auto ok = print(fmt::format("{} decides from now on\n", options.name)); !ok) return ok;
+  const auto in_force = client->get("/v1/policy");  // with what the daemon was started with
+  if (!in_force) return tl::make_unexpected(in_force.error());
+  if (options.json) return print_json(*in_force);
+  if (auto ok = print(to_text(*in_force, " decides from now on")); !ok) return ok;
   hint(options, "trainyard watch");
   return {};
 }
@@ -51,7 +58,9 @@ void add_policy_command(Command& program) {
       add_daemon_command(command, "show", "Shows it.", "trainyard policy show", *options);
   show.action = [options] { return show_policy(*options); };
   Command& set = add_daemon_command(
-      command, "set", "Sets another, while jobs run; for operators.",
+      command, "set",
+      "Sets another, while jobs run; for operators. What was given to serve with --set still "
+      "holds.",
       "trainyard policy set fitgpp\ntrainyard policy set las --set order.thresholds=1h", *options);
   set.option("name", &options->name, "a preset, or a line of stages",
              {.type = "POLICY", .required = true});

@@ -26,8 +26,8 @@ constexpr const char* kSystemConfig = "/etc/trainyard/config.toml";
 struct ServeOptions {
   std::string config;
   std::string state;
-  std::string policy = "fitgpp";
-  std::vector<std::string> settings{"yard.min_run=10s"};
+  std::string policy = "live";
+  std::vector<std::string> settings;
   std::uint64_t slots = 0;
   std::string keep = "30d";
   std::string log, log_level = "info";
@@ -178,8 +178,10 @@ void add_serve_command(Command& program) {
                  "a preset or a line (see trainyard policies); one that was set with `trainyard "
                  "policy` goes before",
                  {.type = "POLICY", .initial = options->policy});
-  command.option("--set", &options->settings, "a parameter, stage.param=value; repeatable",
-                 {.initial = fmt::format("[{}]", fmt::join(options->settings, ","))});
+  command.option(
+      "--set", &options->settings,
+      "a parameter, stage.param=value; repeatable. It holds for every policy that has it, "
+      "also for one that is set later");
   command.option("--slots", &options->slots, "so many stand-ins for GPUs, whatever the machine has",
                  {.range = Range{1, kMaxGpusPerMachine}});
   command.option("--keep", &options->keep, "how long output and events of ended jobs are kept",

@@ -27,6 +27,9 @@ Expected<void> why(const WhyOptions& options) {
                     printable(answer->at("sentence").get<std::string>()));
     if (answer->at("place") > 0)
       text += fmt::format("place in the queue: {}\n", answer->at("place").get<std::size_t>());
+    if (const json& start = answer->at("expected_start"); start.is_number())
+      text += fmt::format("expected start: {} ({}), if {}\n", clock(start), from_now(start),
+                          answer->at("expected_if").get<std::string>());
     if (const std::string advice = answer->at("advice"); !advice.empty())
       text += fmt::format("what you can do: {}\n", printable(advice));
   }

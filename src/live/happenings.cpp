@@ -335,7 +335,8 @@ Expected<void> Yardmaster::recover() {
   if (const auto kept = journal_.setting("policy")) {
     const json j = json::parse(*kept, nullptr, false);
     if (!j.is_discarded())
-      policy_ = {j.value("policy", ""), j.value("settings", std::vector<std::string>())};
+      policy_ = with_given_settings(
+          {j.value("policy", ""), j.value("settings", std::vector<std::string>())});
   }
   const Cluster& cluster = engine_.cluster();
   for (std::uint32_t m = 0; m < cluster.machines.size(); ++m)
@@ -462,6 +463,25 @@ std::vector<const JobRecord*> Yardmaster::records() const {
   std::vector<const JobRecord*> all;
   for (const auto& [number, job] : jobs_) all.push_back(&job);
   return all;
+}
+
+/// What was given when the daemon was started holds for every policy that has such a parameter,
+/// unless it is set otherwise with the policy. (A stage that was given belongs to its policy.)
+PolicyView Yardmaster::with_given_settings(PolicyView policy) const {
+  const auto name_of = [](const std::string& setting) {
+    return setting.substr(0, setting.find('='));
+  };
+  std::vector<std::string> all;
+  for (const std::string& given : options_.policy.settings) {
+    const std::string name = name_of(given);
+    const bool is_set = std::ranges::any_of(
+        policy.settings, [&](const std::string& own) { return name_of(own) == name; });
+    if (!is_set && name.find('.') != std::string::npos && parse({policy.policy, {given}}))
+      all.push_back(given);
+  }
+  all.insert(all.end(), policy.settings.begin(), policy.settings.end());
+  policy.settings = std::move(all);
+  return policy;
 }
 
 Expected<PolicySpec> Yardmaster::parse(const PolicyView& policy) const {

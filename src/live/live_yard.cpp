@@ -29,7 +29,7 @@ Duration in_seconds(double s) {
 Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const JobRecord*>& jobs,
                                const std::set<MachineId>& closed, Time now) {
   workload_ = {};
-  numbers_.clear(), ids_.clear();
+  numbers_.clear(), ids_.clear(), estimated_.clear();
   leaves_for_.clear();
   policy_.reset();
   yard_ = std::make_unique<Yard>(cluster_, workload_, policy.rules());
@@ -109,6 +109,7 @@ void LiveYard::add(const JobRecord& record, Time eligible) {
   workload_.names.push_back(std::to_string(record.number));
   numbers_.push_back(record.number);
   ids_[record.number] = id;
+  if (record.spec.time.us > 0) estimated_.insert(id);
 }
 
 Verdict LiveYard::submit(const JobRecord& record, Time now) {
@@ -152,8 +153,21 @@ void LiveYard::learn(const JobRecord& record, Time now) {
     const Duration so_far = ran(record.number, now);
     const double whole =
         so_far.seconds() * static_cast<double>(progress.total) / static_cast<double>(progress.step);
-    if (so_far.us > 0) job.estimate = std::max(in_seconds(whole), microseconds(1));
+    if (so_far.us > 0) {
+      job.estimate = std::max(in_seconds(whole), microseconds(1));
+      estimated_.insert(found->second);
+    }
   }
+}
+
+WaitReason LiveYard::explain(JobNumber job) const {
+  WaitReason reason = policy_->explain(id(job));
+  const bool is_known = reason.expected_start > yard_->now() &&
+                        std::ranges::all_of(reason.relies_on, [&](JobId other) {
+                          return estimated_.contains(other);
+                        });
+  if (!is_known) reason.expected_start.reset();
+  return reason;
 }
 
 Time LiveYard::decide(Time now) {

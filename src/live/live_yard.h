@@ -60,7 +60,9 @@ class LiveYard : private YardListener {
 
   /// Whether all its workers would find room on what is free now.
   [[nodiscard]] bool has_room(JobNumber job) const;
-  [[nodiscard]] WaitReason explain(JobNumber job) const { return policy_->explain(id(job)); }
+  /// With an expected start only where all jobs on which that depends have said how long they take.
+  [[nodiscard]] WaitReason explain(JobNumber job) const;
+  [[nodiscard]] Regards regards() const { return policy_->regards(); }
   /// Since the job began to run, of work that counts.
   [[nodiscard]] Duration ran(JobNumber job, Time now) const;
   [[nodiscard]] std::vector<WorkerPlace> places(JobNumber job) const;
@@ -80,6 +82,7 @@ class LiveYard : private YardListener {
   Workload workload_;
   std::vector<JobNumber> numbers_;  // by id
   std::unordered_map<JobNumber, JobId> ids_;
+  std::set<JobId> estimated_;  // those that have said how long they take
   std::unique_ptr<Yard> yard_;
   std::unique_ptr<Policy> policy_;
   std::set<JobNumber> changed_;

@@ -226,7 +226,8 @@ Answer<void> Yardmaster::open_or_close(const Identity& who, const std::string& n
 
 Answer<void> Yardmaster::set_policy(const Identity& who, const PolicyView& policy) {
   if (auto ok = only_operators(who, "change the policy"); !ok) return ok;
-  const auto spec = parse(policy);
+  const PolicyView in_force = with_given_settings(policy);
+  const auto spec = parse(in_force);
   if (!spec) return refuse(Refusal::Kind::invalid, "{}", spec.error().message);
   Command command;
   command.stage = [this, policy](JournalChange& change) -> Answer<void> {
@@ -236,8 +237,8 @@ Answer<void> Yardmaster::set_policy(const Identity& who, const PolicyView& polic
     change.events.push_back(event_of(nobody, "policy changed", text));
     return {};
   };
-  command.take_effect = [this, policy, spec = *spec] {
-    policy_ = policy;
+  command.take_effect = [this, in_force, spec = *spec] {
+    policy_ = in_force;
     take_orders();  // of the yard that ends now
     if (auto ok = yard_.begin(spec, records(), closed_, now()); !ok)
       throw std::logic_error(ok.error().message);

@@ -65,6 +65,13 @@ struct WhyAnswer {
   std::string category;  // "dependency", "held", "resources" or "priority"; empty: it does not wait
   WaitReason reason;
   std::string advice;
+
+  /// Under what condition its expected start is right.
+  [[nodiscard]] std::string expected_if() const {
+    return reason.token == "room-being-made"
+               ? "they leave as fast as they declare"
+               : "the jobs before it take as long as they declare and no other goes first";
+  }
 };
 
 constexpr JobNumber kHidden = -1;

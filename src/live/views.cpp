@@ -20,18 +20,25 @@ tl::unexpected<Refusal> unreadable(const Error& error) {
   return tl::make_unexpected(Refusal{Refusal::Kind::unavailable, error.message});
 }
 
-std::string advice_for(const WaitReason& reason, const JobSpec& spec) {
-  if (reason.token == "resources" && spec.workers > 1)
-    return "ask for fewer workers, or wait; trainyard nodes shows what is free";
-  if (reason.token == "resources")
-    return "wait, or ask for less; trainyard nodes shows what is free";
+/// Only what makes a difference under the policy that runs.
+std::string advice_for(const WaitReason& reason, const JobSpec& spec, const Regards& regards) {
   if (reason.token == "placement") return "wait: a closer placement makes it faster";
   if (reason.token == "room-being-made") return "nothing: it starts when they have left";
+  std::string advice;
+  const auto add = [&](const char* next) {
+    advice += (advice.empty() ? "" : "; ") + std::string(next);
+  };
+  if (reason.token == "resources" && spec.workers > 1) add("ask for fewer workers, or wait");
+  if (reason.token == "resources" && spec.workers == 1) add("wait, or ask for less");
   if (reason.token == "reservation")
-    return "declare a shorter --time if it is shorter: then it may go before";
-  if (spec.job_class == JobClass::batch && spec.time.us == 0)
-    return "declare how long it takes with --time; a short trial may go as --class trial";
-  return "wait; trainyard queue shows which jobs are ahead";
+    add("declare a shorter --time if it is shorter: then it may go before");
+  if (reason.token != "reservation" && regards.estimates && spec.time.us == 0)
+    add("declare how long it takes with --time: those that take less go first");
+  if (regards.classes && spec.job_class == JobClass::batch)
+    add("a short trial may go as --class trial");
+  add(reason.token == "resources" ? "trainyard nodes shows what is free"
+                                  : "trainyard queue shows which jobs are ahead");
+  return advice;
 }
 
 }  // namespace
@@ -163,7 +170,7 @@ WhyAnswer Yardmaster::why_waits(const JobRecord& job) const {
   const std::string& token = answer.reason.token;
   const bool lacks = token == "resources" || token == "placement" || token == "room-being-made";
   answer.category = lacks ? "resources" : "priority";
-  answer.advice = advice_for(answer.reason, job.spec);
+  answer.advice = advice_for(answer.reason, job.spec, yard_.regards());
   return answer;
 }
 

@@ -40,7 +40,7 @@
 namespace trainyard {
 
 struct YardmasterOptions {
-  PolicyView policy;                 // used when the journal has none
+  PolicyView policy;                 // used when the journal has none; its settings always
   Duration keep_ended = days(30);    // output and events of jobs that ended, for so long
   Duration kill_wait = seconds(30);  // from SIGTERM to SIGKILL
   bool private_jobs = false;         // a user sees nothing of other users' jobs
@@ -141,6 +141,7 @@ class Yardmaster final : public Service {
   void note(const JobRecord& job, std::string kind, std::string details = "{}");
   [[nodiscard]] JobRecord* known(JobNumber job);
   [[nodiscard]] Expected<PolicySpec> parse(const PolicyView& policy) const;
+  [[nodiscard]] PolicyView with_given_settings(PolicyView policy) const;
   [[nodiscard]] std::vector<const JobRecord*> records() const;
 
   // --- What callers ask for (requests.cpp, views.cpp)

@@ -38,7 +38,7 @@ class YardmasterTest : public testing::Test {
     ASSERT_TRUE(opened) << opened.error().message;
     journal = std::move(*opened);
     YardmasterOptions options;
-    options.policy = {"fitgpp", {"yard.min_run=0"}};
+    options.policy = given;
     options.private_jobs = private_jobs;
     auto started = Yardmaster::start(system, *journal, *engine, options);
     ASSERT_TRUE(started) << started.error().message;
@@ -79,6 +79,7 @@ class YardmasterTest : public testing::Test {
     return report;
   }
 
+  PolicyView given{"fitgpp", {"yard.min_run=0"}};
   TemporaryDirectory directory;
   HandSystem system;
   std::unique_ptr<HandEngine> engine;

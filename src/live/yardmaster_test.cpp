@@ -370,6 +370,62 @@ TEST_F(YardmasterTest, ThePolicyCanBeChangedUnderRunningJobs) {
   EXPECT_EQ(master->policy(kAda)->policy, "sjf");
 }
 
+TEST_F(YardmasterTest, ByDefaultASmallJobStartsBesideFreeGpus) {
+  given = {"live", {}};
+  begin();
+  run(submit(spec(1)));
+  const JobNumber large = submit(spec(4)), small = submit(spec(1));
+  EXPECT_TRUE(told(fmt::format("start {}.1", small)));
+  EXPECT_EQ(state(large), "queued");
+}
+
+TEST_F(YardmasterTest, WhyAdvisesOnlyWhatHelps) {
+  given = {"live", {}};
+  begin();
+  run(submit(spec(4)));
+  const JobNumber waits = submit(spec(4));
+  const auto advice = [&] { return master->why(kAda, waits)->advice; };
+  EXPECT_EQ(advice().find("--time"), std::string::npos) << advice();
+  EXPECT_NE(advice().find("--class trial"), std::string::npos) << advice();
+  ASSERT_TRUE(master->set_policy(kOperator, {"srtf", {}}));
+  EXPECT_NE(advice().find("--time"), std::string::npos) << advice();
+  EXPECT_EQ(advice().find("--class"), std::string::npos) << advice();
+  ASSERT_TRUE(master->set_policy(kOperator, {"fifo", {}}));
+  EXPECT_EQ(advice(), "wait, or ask for less; trainyard nodes shows what is free");
+}
+
+TEST_F(YardmasterTest, WhyExpectsAStartWhereAllHaveSaidHowLongTheyTake) {
+  JobSpec timed = spec(4);
+  timed.time = hours(2);
+  run(submit(timed));
+  const JobNumber second = submit(timed), silent = submit(spec(4)), last = submit(timed);
+  const auto wait_of = [&](JobNumber job) {
+    const auto start = master->why(kAda, job)->reason.expected_start;
+    return start ? (*start - record(job).submitted).seconds() / 3600 : -1;
+  };
+  EXPECT_NEAR(wait_of(second), 2, 0.01);
+  EXPECT_NEAR(wait_of(silent), 4, 0.01);
+  EXPECT_EQ(wait_of(last), -1) << "behind one that has not";
+}
+
+TEST_F(YardmasterTest, APolicyThatIsSetKeepsWhatTheDaemonWasGiven) {
+  using Settings = std::vector<std::string>;
+  given = {"fitgpp", {"yard.min_run=0", "preempt.s=2", "place=best-fit"}};
+  begin();
+  ASSERT_TRUE(master->set_policy(kOperator, {"las", {"order.promote=3"}}));
+  EXPECT_EQ(master->policy(kAda)->settings, (Settings{"yard.min_run=0", "order.promote=3"}))
+      << "by-level has no s, and the place is las's";
+  begin();
+  EXPECT_EQ(master->policy(kAda)->settings, (Settings{"yard.min_run=0", "order.promote=3"}));
+  given.settings = {"yard.min_run=7s", "queue.patience=3d"};
+  begin();
+  EXPECT_EQ(master->policy(kAda)->settings,
+            (Settings{"yard.min_run=7s", "queue.patience=3d", "order.promote=3"}))
+      << "as it was given this time";
+  ASSERT_TRUE(master->set_policy(kOperator, {"fitgpp", {"yard.min_run=9s"}}));
+  EXPECT_EQ(master->policy(kAda)->settings, (Settings{"queue.patience=3d", "yard.min_run=9s"}));
+}
+
 TEST_F(YardmasterTest, ProgressIsKeptAndImprovesTheEstimate) {
   JobSpec named = spec();
   named.model = "ResNet50";

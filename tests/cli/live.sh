@@ -46,7 +46,7 @@ api() { curl -sS --max-time 20 --unix-socket "$TRAINYARD_STATE/socket" "$@"; }
 refuses "no daemon answers at $TRAINYARD_STATE/socket .*start one: trainyard serve" queue
 refuses "no daemon answers" submit -- true
 
-"$TRAINYARD" serve --slots 4 >"$work/serve" 2>&1 &
+"$TRAINYARD" serve --slots 4 --set yard.min_run=9s >"$work/serve" 2>&1 &
 daemon=$!
 end=$((SECONDS + 30))
 until [ -S "$TRAINYARD_STATE/socket" ]; do
@@ -87,7 +87,7 @@ expect "our own lines" '"class":"trial"' "$work/out"
 expect "the command line goes before" '"time_s":1800' "$work/out"
 
 # --- queue, why, nodes, watch, cancel ---
-yard submit --gpus 3 --json -- sleep 300
+yard submit --gpus 3 --time 10m --json -- sleep 300
 expect "submit in JSON" '^\{"job":3,"warnings":\[\]\}$' "$work/out"
 yard submit --gpus 4 --name wide --time 90 -- true
 expect "what --time was understood as" "^submitted job 4 \(time limit 1h30m\)$" "$work/out"
@@ -103,6 +103,7 @@ expect "only what is done" '"job":2' "$work/out"
 ! grep -q '"job":3' "$work/out" || fail "a running job among those that are done"
 yard why 4
 expect "why it waits" "^resources: needs 4 GPUs" "$work/out"
+expect "when it may start" "^expected start: .* \\(in about 10m\\), if the jobs before it" "$work/out"
 yard why 5
 expect "why it is held" "^dependency: " "$work/out"
 yard nodes
@@ -186,6 +187,7 @@ until_state 15 "done"
 yard policy set las
 yard policy show
 expect "the policy" "^las$" "$work/out"
+expect "what was given to serve" "^  yard.min_run=9s$" "$work/out"
 refuses "did you mean 'las'" policy set laz
 refuses "no such machine|there is no" drain nowhere
 

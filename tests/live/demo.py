@@ -7,7 +7,7 @@ from scene import PATIENCE, Scene, run_tests, wait_until
 
 
 def test_demo_and_whatif():
-    with Scene(slots=2, settings=["yard.min_run=5s"]) as scene:
+    with Scene(slots=2, settings=["yard.min_run=5s"], policy="live") as scene:
         text = scene.command("demo").stdout
         when = {what: float(at) for at, what in re.findall(r"([0-9.]+) s  (.*)", text)}
         trials = [at for what, at in when.items() if re.fullmatch(r"trial job \d+ is done", what)]

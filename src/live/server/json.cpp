@@ -141,6 +141,7 @@ json to_json(const WhyAnswer& why) {
           {"place", why.reason.place},
           {"expected_start",
            why.reason.expected_start ? when(*why.reason.expected_start) : json(nullptr)},
+          {"expected_if", why.reason.expected_start ? why.expected_if() : ""},
           {"advice", why.advice}};
 }
 

@@ -56,7 +56,14 @@ std::vector<Route> job_routes() {
        "",
        text,
        answer_logs},
-      {"GET", "/v1/jobs/{job}/why", Role::viewer, "Why a job waits", {kJob}, "", kJson, answer_why},
+      {"GET",
+       "/v1/jobs/{job}/why",
+       Role::viewer,
+       "Why a job waits, what would help, and when it may start where that can be told",
+       {kJob},
+       "",
+       kJson,
+       answer_why},
   };
 }
 

@@ -59,10 +59,11 @@ class Watched:
 
 
 class Scene:
-    def __init__(self, slots=2, settings=("yard.min_run=0",), space=None, options=(), tcp=False):
+    def __init__(self, slots=2, settings=("yard.min_run=0",), space=None, options=(), tcp=False,
+                 policy="fitgpp"):
         """space: the state directory is a file system of this size ("8m"); options: more of serve's;
         tcp: it listens on a port of the loopback too."""
-        self.slots, self.settings, self.space = slots, settings, space
+        self.slots, self.settings, self.space, self.policy = slots, settings, space, policy
         self.options = [*options, *(["--tcp", "127.0.0.1:0"] if tcp else [])]
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="trainyard-live-"))
         self.root.chmod(0o755)
@@ -94,7 +95,7 @@ class Scene:
         self.close()
 
     def serve(self):
-        command = [TRAINYARD, "serve", "--state", self.state]
+        command = [TRAINYARD, "serve", "--state", self.state, "--policy", self.policy]
         if self.slots is not None:
             command += ["--slots", self.slots]
         for setting in self.settings:
