@@ -43,7 +43,7 @@ const MemberInfo kFair{"fair",
 
 const MemberInfo kQueue{
     "queue",
-    "shared by all policies: how long one may be passed by others",
+    "shared by all policies: how long a job may be passed by others",
     "ours",
     {{"patience", ParamType::duration, "never",
       "a job that waited longer goes first, behind a reservation; never: no bound"},
@@ -117,15 +117,15 @@ tl::unexpected<Error> unknown(std::string_view what, std::string_view name,
 
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all{
-      {"fifo", "order=fifo", "first come, first served; nobody passes", "standard"},
+      {"fifo", "order=fifo", "first come, first served; no job passes another", "standard"},
       {"fifo-easy", "order=fifo backfill=easy", "fifo, with backfilling behind a reservation",
        "Lifka, JSSPP 1995"},
       {"sjf", "order=sjf backfill=greedy", "shortest job first, never pausing", "standard"},
       {"srtf", "order=srtf backfill=greedy preempt=srtf-blind",
-       "shortest remaining time first, pausing whoever has more left, whatever it costs",
+       "shortest remaining time first, pausing jobs that have more left, whatever it costs",
        "standard"},
       {"srsf", "order=srsf backfill=greedy preempt=srsf-blind",
-       "shortest remaining service (time x GPUs) first, pausing whoever has more left",
+       "shortest remaining service (time x GPUs) first, pausing jobs that have more left",
        "standard; a baseline of Gu et al., Tiresias, NSDI 2019"},
       {"las", "order=las backfill=greedy preempt=by-level",
        "least attained service first, in levels; needs no estimate",
@@ -182,10 +182,10 @@ const std::vector<Preset>& presets() {
 
 const std::vector<StageInfo>& stage_infos() {
   static const std::vector<StageInfo> all{
-      {"order", "who is next?", infos(orders())},
-      {"backfill", "who may go while the first in the queue cannot?", infos(backfills())},
-      {"place", "where?", infos(places())},
-      {"preempt", "who gives way?", infos(preempts())},
+      {"order", "which job is next?", infos(orders())},
+      {"backfill", "which jobs may go while the first in the queue cannot?", infos(backfills())},
+      {"place", "where does a job go?", infos(places())},
+      {"preempt", "which jobs give way?", infos(preempts())},
       {"flow", "whose bytes go first?", {kFair}},
       {"queue", "what bounds a wait?", {kQueue}},
       {"yard", "what is never allowed?", {kYard}}};

@@ -107,7 +107,7 @@ class Easy final : public BackfillStage {
 
 Member<BackfillStage> backfill_easy() {
   return {{"easy",
-           "whoever does not delay the start that is reserved for the first in the queue",
+           "jobs go that do not delay the start which is reserved for the first in the queue",
            "EASY: Lifka, JSSPP 1995; reservations of machines instead of counts are ours",
            {{"depth", ParamType::whole, "500",
              "jobs looked at behind the first (as many as Slurm's bf_max_job_test)"}}},

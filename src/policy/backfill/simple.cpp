@@ -25,13 +25,14 @@ class Greedy final : public BackfillStage {
 }  // namespace
 
 Member<BackfillStage> backfill_none() {
-  return {{"none", "nobody passes the first in the queue", "standard"},
+  return {{"none", "no job passes the first in the queue", "standard"},
           [](const Params&) -> std::unique_ptr<BackfillStage> { return std::make_unique<None>(); }};
 }
 
 Member<BackfillStage> backfill_greedy() {
   return {
-      {"greedy", "whoever fits goes, in order; queue.patience bounds how long one is passed",
+      {"greedy",
+       "every job that fits goes, in order; queue.patience bounds how long a job is passed",
        "standard"},
       [](const Params&) -> std::unique_ptr<BackfillStage> { return std::make_unique<Greedy>(); }};
 }

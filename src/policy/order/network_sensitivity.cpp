@@ -28,7 +28,7 @@ class BySensitivity final : public OrderStage {
 
 Member<OrderStage> order_network_sensitivity() {
   return {{"network-sensitivity",
-           "who lost the largest share of its GPU time to communication goes first",
+           "the job that lost the largest share of its GPU time to communication goes first",
            "Dally (Sharma et al.), from its first author's public simulator"},
           [](const Params&) -> std::unique_ptr<OrderStage> {
             return std::make_unique<BySensitivity>();

@@ -167,7 +167,7 @@ Member<PlaceStage> place_consolidate() {
            {{"wait_for",
              ParamType::choice,
              "all",
-             "who waits for the fewest machines it could ever have instead of taking more",
+             "which jobs wait for the fewest machines they could ever have instead of taking more",
              {"all", "skewed", "none"}}}},
           [](const Params& params) -> std::unique_ptr<PlaceStage> {
             return std::make_unique<Consolidate>(params);

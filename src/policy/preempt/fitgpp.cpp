@@ -259,7 +259,7 @@ Member<PreemptStage> preempt_fitgpp() {
            "a trial job pauses the batch job that is small and quick to leave",
            "Yabuuchi, Taniwaki and Omura, OpML 2019, reconstructed from descriptions of it",
            {{"s", ParamType::real, "4", "weight of the pause against the size", {}, kPaper},
-            {"P", ParamType::whole, "1", "nobody gives way more often", {}, kPaper},
+            {"P", ParamType::whole, "1", "no job gives way more often", {}, kPaper},
             {"normalise",
              ParamType::choice,
              "all",
