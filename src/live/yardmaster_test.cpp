@@ -522,7 +522,7 @@ TEST_F(YardmasterTest, WhatIsAskedForTogetherDoesNotCollide) {
 TEST_F(YardmasterTest, OthersEventsDoNotKeepOneFromItsOwn) {
   for (int i = 0; i < 300; ++i) submit(spec(4), kBob);
   const JobNumber job = submit(spec(4), kAda);
-  begin();
+  begin("1x4xV100", true);
   const auto events = master->events(kAda, 0, {}).events;
   ASSERT_FALSE(events.empty());
   EXPECT_EQ(events.front().job, job);

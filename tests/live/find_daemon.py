@@ -73,7 +73,7 @@ def test_the_systems_first_then_ones_own():
         eve = Home(scene, EVE)
         assert capacity(eve) == 3, "the system's daemon is found by everybody"
         with eve.daemon() as greeting:
-            assert f"export TRAINYARD_STATE={eve.state}" in greeting, greeting
+            assert f"export TRAINYARD_STATE='{eve.state}'" in greeting, greeting
             assert capacity(eve) == 3, "also by who has a daemon"
             eve.variables["TRAINYARD_STATE"] = str(eve.state)
             assert capacity(eve) == 1, "unless another was named"
