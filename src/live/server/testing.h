@@ -87,7 +87,12 @@ class FakeService : public Service {
   }
   Answer<WhyAnswer> why(const Identity& who, JobNumber number) override {
     if (const auto found = job(who, number); !found) return tl::make_unexpected(found.error());
-    return WhyAnswer{"queued", "resources", {"resources", "needs 8 GPUs; 6 are free", 1, {}}, ""};
+    WhyAnswer answer;
+    answer.state = "queued";
+    answer.category = answer.reason.token = "resources";
+    answer.reason.sentence = "needs 8 GPUs; 6 are free";
+    answer.reason.place = 1;
+    return answer;
   }
   Answer<LogPage> logs(const Identity& who, JobNumber number, std::int32_t /*worker*/,
                        std::uint32_t /*run*/, std::uint64_t offset) override {
