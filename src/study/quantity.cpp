@@ -66,7 +66,7 @@ NumberFormat::NumberFormat(Quantity quantity, std::span<const Interval> values) 
   const Sizes sizes = sizes_of(values);
   if (quantity == Quantity::share) {
     factor_ = 100, unit_ = "%";
-    decimals_ = sizes.most > 0 && sizes.most < 0.01 ? 2 : 1;
+    decimals_ = sizes.most > 0 && sizes.most < 0.05 ? 2 : 1;
     return;
   }
   if (quantity == Quantity::seconds) {

@@ -1,4 +1,6 @@
 // FitGpp: trial jobs start at once, and the batch job that is cheapest to pause gives way.
+#include <algorithm>
+
 #include "study/reproduce/findings.h"
 #include "study/studies.h"
 
@@ -39,14 +41,15 @@ Change key_for_claims(const std::string& key) {
   };
 }
 
-/// Mean demands of these classes, as a part of a machine: 0.25 is 2 GPUs, 8 CPUs and 64 GiB.
+/// Mean demands of these classes, as a part of a machine: 0.25 is 2 GPUs, 8 CPUs and 64 GiB. No job
+/// asks for less than one of each.
 Change demand_of(const std::vector<std::string>& classes) {
   return [classes](Condition& condition, const std::string& part) {
     const std::map<std::string, double> machine{{"gpus", 8}, {"cpus", 32}, {"memory", 256}};
     for (const std::string& job_class : classes)
       for (const auto& [resource, all] : machine)
-        key_for_claims(job_class + "_" + resource)(condition,
-                                                   fmt::format("{}", all * std::stod(part)));
+        key_for_claims(job_class + "_" + resource)(
+            condition, fmt::format("{}", std::max(1.0, all * std::stod(part))));
   };
 }
 
