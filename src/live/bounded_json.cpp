@@ -39,7 +39,7 @@ Expected<json> parse_bounded_json(std::string_view text) {
   } catch (const json::exception& error) {
     // A number beyond all doubles: "[json.exception.out_of_range.406] number overflow ... '1e999'".
     const std::string_view what = error.what();
-    return fail("cannot be taken: {}", quoted(what.substr(what.find(']') + 2)));
+    return fail("cannot be taken: {}", trainyard::quoted(what.substr(what.find(']') + 2)));
   }
 }
 

@@ -12,21 +12,21 @@
 namespace trainyard {
 namespace {
 
-enum class Shape : std::size_t { exponential, lognormal, fixed };
-constexpr std::array<std::string_view, 3> kShapes{"exponential", "lognormal", "fixed"};
+enum class LawKind : std::size_t { exponential, lognormal, fixed };
+constexpr std::array<std::string_view, 3> kLawKinds{"exponential", "lognormal", "fixed"};
 
 struct DurationLaw {
-  Shape shape = Shape::exponential;
+  LawKind shape = LawKind::exponential;
   double mean_s = 0;
   double sigma = 0;
 
   double draw(Random& random) const {
     switch (shape) {
-      case Shape::exponential:
+      case LawKind::exponential:
         return random.exponential(mean_s);
-      case Shape::lognormal:
+      case LawKind::lognormal:
         return random.lognormal(std::log(mean_s) - sigma * sigma / 2, sigma);
-      case Shape::fixed:
+      case LawKind::fixed:
         break;
     }
     return mean_s;
@@ -35,7 +35,7 @@ struct DurationLaw {
 
 DurationLaw read_law(Settings& settings) {
   DurationLaw law;
-  law.shape = Shape{settings.choice("duration", kShapes)};
+  law.shape = LawKind{settings.choice("duration", kLawKinds)};
   law.mean_s = settings.positive_duration("mean").seconds();
   law.sigma = settings.real("sigma", 0, 5);
   return law;

@@ -55,7 +55,7 @@ class NativeReader {
     const auto found = std::find(kNativeColumns.begin(), kNativeColumns.end(), name);
     if (found == kNativeColumns.end()) {
       table_.fields().complain(
-          fmt::format("unknown column {}{}", quoted(name),
+          fmt::format("unknown column {}{}", trainyard::quoted(name),
                       did_you_mean(std::string_view(name).substr(0, 40), kNativeColumns)));
       return;
     }

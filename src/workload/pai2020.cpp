@@ -121,7 +121,7 @@ Expected<Import> parse_pai2020(const Source& source) {
     job.workers = static_cast<std::int32_t>(pai.workers);
     job.per_worker = pai.largest;
     if (auto ok = out.add(job, pai.name); !ok)
-      return fail("{}: job {}: {}", source.origin, quoted(pai.name), ok.error().message);
+      return fail("{}: job {}: {}", source.origin, trainyard::quoted(pai.name), ok.error().message);
   }
   return std::move(out).finish();
 }

@@ -148,11 +148,11 @@ std::string first_line_of_script(const RunPlan& plan) {
 tl::unexpected<Error> program_fails(const RunPlan& plan, int why) {
   if (plan.has_script)
     return fail("the script cannot be run: {} (its first line is {})", std::strerror(why),
-                quoted(first_line_of_script(plan)));
+                trainyard::quoted(first_line_of_script(plan)));
   const std::string& program = plan.command[0];
   if (why == ENOENT && program.find('/') == std::string::npos)
-    return fail("{}: there is no such command in the job's PATH", quoted(program));
-  return fail("{}: cannot be run: {}", quoted(program), std::strerror(why));
+    return fail("{}: there is no such command in the job's PATH", trainyard::quoted(program));
+  return fail("{}: cannot be run: {}", trainyard::quoted(program), std::strerror(why));
 }
 
 tl::unexpected<Error> explain(const Preparation& prepared, const Failure& failure) {
@@ -161,14 +161,14 @@ tl::unexpected<Error> explain(const Preparation& prepared, const Failure& failur
   const char* why = std::strerror(failure.why);
   switch (failure.stage) {
     case Stage::directory:
-      return fail("the directory {} cannot be entered by user {}: {}", quoted(plan.directory),
-                  plan.user, why);
+      return fail("the directory {} cannot be entered by user {}: {}",
+                  trainyard::quoted(plan.directory), plan.user, why);
     case Stage::out_file:
       return fail("the file {} of --output cannot be opened by user {}: {}",
-                  quoted(prepared.out.path), plan.user, why);
+                  trainyard::quoted(prepared.out.path), plan.user, why);
     case Stage::error_file:
       return fail("the file {} of --error cannot be opened by user {}: {}",
-                  quoted(prepared.error.path), plan.user, why);
+                  trainyard::quoted(prepared.error.path), plan.user, why);
     case Stage::program:
       return program_fails(plan, failure.why);
     case Stage::user:
@@ -236,7 +236,7 @@ Expected<void> wait_for_outcome(int failures, const RunPlan& plan, const StartPa
     if (steady_clock::now() >= deadline)
       return fail(
           "a worker did not begin within {}: is its directory {} on a file system that hangs?",
-          format(patience.limit), quoted(plan.directory));
+          format(patience.limit), trainyard::quoted(plan.directory));
   }
   return {};
 }

@@ -59,11 +59,11 @@ bool cheapest_cover(std::span<const CoverOffer> offers, std::int32_t workers,
   taken.clear();
   // Every machine holds a worker at least, so a limit of as many machines is none.
   Table table(max_machines < workers ? max_machines : 0, workers);
-  struct Machine {
+  struct OffersOfMachine {
     std::span<const CoverOffer> offers;
     std::vector<std::int32_t> choice;
   };
-  std::vector<Machine> machines;
+  std::vector<OffersOfMachine> machines;
   for (std::size_t first = 0; first < offers.size();) {
     std::size_t end = first;
     while (end < offers.size() && offers[end].machine == offers[first].machine) ++end;

@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-std::string paragraphs(const std::vector<std::string>& list) {
+std::string html_paragraphs(const std::vector<std::string>& list) {
   std::string html;
   for (const std::string& paragraph : list) html += fmt::format("<p>{}</p>\n", escaped(paragraph));
   return html;
@@ -147,7 +147,7 @@ std::string sweeps(const Findings& findings) {
 std::string to_html(const Findings& findings) {
   const Study& study = *findings.study;
   std::string body = fmt::format("<h1>{}</h1>\n", escaped(study.title)) + facts(findings);
-  body += paragraphs(study.summary);
+  body += html_paragraphs(study.summary);
   body += "<h2>Claims</h2>\n" + html_table(claims_table(findings, true), RowStyle::plain);
   for (const std::string& warning : findings.warnings)
     body += fmt::format("<p class=\"warning\">{}</p>\n", escaped(warning));
@@ -157,8 +157,9 @@ std::string to_html(const Findings& findings) {
     body += fmt::format("<h2>{}</h2>\n", escaped(found.title)) + html_table(table, RowStyle::plain);
   }
   body += sweeps(findings);
-  body += "<h2>What is published, and what we chose</h2>\n" + paragraphs(study.assumptions);
-  if (study.discussion) body += "<h2>Discussion</h2>\n" + paragraphs(study.discussion(findings));
+  body += "<h2>What is published, and what we chose</h2>\n" + html_paragraphs(study.assumptions);
+  if (study.discussion)
+    body += "<h2>Discussion</h2>\n" + html_paragraphs(study.discussion(findings));
   return html_page(study.title, body);
 }
 

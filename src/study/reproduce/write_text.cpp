@@ -37,7 +37,7 @@ std::string markdown_table(const SummaryTable& table) {
   return text;
 }
 
-std::string paragraphs(const std::vector<std::string>& list) {
+std::string markdown_paragraphs(const std::vector<std::string>& list) {
   std::string text;
   for (const std::string& paragraph : list) text += paragraph + "\n\n";
   return text;
@@ -71,7 +71,7 @@ std::string to_markdown(const Findings& findings) {
   const Study& study = *findings.study;
   std::string text = fmt::format("# {}\n\n", study.title);
   text += fmt::format("Made by `{}` ({}).\n\n", findings.command(), extent_text(findings));
-  text += fmt::format("Paper: {}\n\n{}", study.paper, paragraphs(study.summary));
+  text += fmt::format("Paper: {}\n\n{}", study.paper, markdown_paragraphs(study.summary));
   text += fmt::format("## Claims\n\n{}\n", markdown_table(claims_table(findings, true)));
   for (const std::string& warning : findings.warnings)
     text += fmt::format("**Warning**: {}\n\n", warning);
@@ -83,8 +83,9 @@ std::string to_markdown(const Findings& findings) {
   for (const SweepFinding& sweep : findings.sweeps)
     text += fmt::format("## {}\n\n{}\n", sweep.table.title,
                         markdown_table(table_of(sweep.table, findings.extent)));
-  text += "## What is published, and what we chose\n\n" + paragraphs(study.assumptions);
-  if (study.discussion) text += "## Discussion\n\n" + paragraphs(study.discussion(findings));
+  text += "## What is published, and what we chose\n\n" + markdown_paragraphs(study.assumptions);
+  if (study.discussion)
+    text += "## Discussion\n\n" + markdown_paragraphs(study.discussion(findings));
   text.pop_back();  // paragraphs end with an empty line
   return text;
 }
