@@ -32,6 +32,16 @@ inline tl::unexpected<Error> fail_at(std::string_view where, const Error& error)
 
 /// A value from input as it may be shown: quoted, control characters escaped, long ones shortened.
 std::string quoted(std::string_view value);
+// Nearer than std::quoted, which a std::string would mean wherever <iomanip> is seen.
+inline std::string quoted(const std::string& value) {
+  return quoted(std::string_view(value));
+}
+inline std::string quoted(const char* value) {
+  return quoted(std::string_view(value));
+}
+inline std::string quoted(std::string& value) {
+  return quoted(std::string_view(value));
+}
 
 /// ", did you mean 'x'?" for the closest of `known`, or "" when none is close.
 template <class Range>
