@@ -15,7 +15,7 @@ struct PolicyOptions : AskOptions {
 };
 
 /// The policy, and below it all settings that hold.
-std::string to_text(const json& policy, std::string_view verb) {
+std::string describe(const json& policy, std::string_view verb) {
   std::string text = fmt::format("{}{}\n", policy.at("policy").get<std::string>(), verb);
   for (const json& setting : policy.at("settings"))
     text += "  " + setting.get<std::string>() + "\n";
@@ -28,7 +28,7 @@ Expected<void> show_policy(const PolicyOptions& options) {
   const auto policy = client->get("/v1/policy");
   if (!policy) return tl::make_unexpected(policy.error());
   if (options.json) return print_json(*policy);
-  if (auto ok = print(to_text(*policy, "")); !ok) return ok;
+  if (auto ok = print(describe(*policy, "")); !ok) return ok;
   hint(options, "trainyard policies");
   return {};
 }
@@ -42,7 +42,7 @@ Expected<void> set_policy(const PolicyOptions& options) {
   const auto in_force = client->get("/v1/policy");  // with what the daemon was started with
   if (!in_force) return tl::make_unexpected(in_force.error());
   if (options.json) return print_json(*in_force);
-  if (auto ok = print(to_text(*in_force, " decides from now on")); !ok) return ok;
+  if (auto ok = print(describe(*in_force, " decides from now on")); !ok) return ok;
   hint(options, "trainyard watch");
   return {};
 }
