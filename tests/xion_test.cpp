@@ -47,7 +47,7 @@ std::string companions(Random& random) {
   const std::vector<std::string> orders{"srtf", "fifo", "srsf", "las"};
   const std::vector<std::string> backfills{"greedy", "none", "easy"};
   const std::vector<std::string> places{"first-fit", "best-fit", "consolidate"};
-  return fmt::format("order={} backfill={} place={} yard.min_run={} ",
+  return fmt::format("order={} backfill={} place={} yard.min_run={} yard.max_pauses=64 ",
                      orders[random.below(orders.size())], backfills[random.below(3)],
                      places[random.below(3)], random.below(2) == 0 ? "1m" : "0");
 }

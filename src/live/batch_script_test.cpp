@@ -16,7 +16,7 @@ Expected<BatchScript> parse(const std::string& lines) {
   return parse_batch_script("#!/bin/bash\n" + lines, "a.sh");
 }
 
-std::string problem(const std::string& lines) {
+std::string script_problem(const std::string& lines) {
   const auto script = parse(lines);
   return script ? "" : script.error().message;
 }
@@ -71,7 +71,8 @@ TEST(BatchScript, GpusForAllOrForEachNodeAreShared) {
   EXPECT_EQ(lightning->spec.workers, 8);
   EXPECT_EQ(lightning->spec.per_worker.gpus, 1);
   EXPECT_EQ(lightning->spec.per_worker.memory_mib, 16 * 1024);
-  EXPECT_THAT(problem("#SBATCH -n 3 --gpus=4\n"), HasSubstr("a.sh: 4 GPUs cannot be shared"));
+  EXPECT_THAT(script_problem("#SBATCH -n 3 --gpus=4\n"),
+              HasSubstr("a.sh: 4 GPUs cannot be shared"));
 }
 
 TEST(BatchScript, FilesForTheOutputAreTaken) {
@@ -80,13 +81,14 @@ TEST(BatchScript, FilesForTheOutputAreTaken) {
   EXPECT_EQ(script->spec.output, "out/%A_%a.log");
   EXPECT_EQ(script->spec.error, "%j.err");
   EXPECT_TRUE(script->spec.append);
-  EXPECT_THAT(problem("#SBATCH --open-mode=a\n"), HasSubstr("--open-mode: 'a' is neither"));
+  EXPECT_THAT(script_problem("#SBATCH --open-mode=a\n"), HasSubstr("--open-mode: 'a' is neither"));
 }
 
 TEST(BatchScript, AnArrayIsTaken) {
   EXPECT_EQ(parse("#SBATCH --array=0-9%2\n")->spec.array, "0-9%2");
   EXPECT_EQ(parse("#SBATCH -a 1,3,5-9:2\n")->spec.array, "1,3,5-9:2");
-  EXPECT_THAT(problem("#SBATCH --array=9-0\n"), HasSubstr("a.sh:2: --array: '9-0': ends before"));
+  EXPECT_THAT(script_problem("#SBATCH --array=9-0\n"),
+              HasSubstr("a.sh:2: --array: '9-0': ends before"));
 }
 
 TEST(BatchScript, AKindOfGpuIsAConstraint) {
@@ -109,38 +111,46 @@ TEST(BatchScript, WhatTheJobDoesTheSameWithoutIsAWarningWithItsLine) {
 }
 
 TEST(BatchScript, WhatWouldChangeTheJobAndIsNotSupportedIsRefusedWithItsLine) {
-  EXPECT_EQ(problem("#SBATCH -n 2\n#SBATCH --hold\n"),
+  EXPECT_EQ(script_problem("#SBATCH -n 2\n#SBATCH --hold\n"),
             "a.sh:3: --hold is not supported: submit it when it may start, or behind another with "
             "--after");
-  EXPECT_THAT(problem("#SBATCH -i data\n"), HasSubstr("a.sh:2: --input is not supported: redir"));
-  EXPECT_THAT(problem("#SBATCH --begin=now+1hour\n"), HasSubstr("--begin is not supported"));
-  EXPECT_THAT(problem("#SBATCH --exclusive=user\n"), HasSubstr("--exclusive: 'user': a machine"));
-  EXPECT_THAT(problem("#SBATCH --gres=shard:3,gpu:2\n"), HasSubstr("--gres: 'shard:3': only gpu"));
-  EXPECT_THAT(problem("#SBATCH -N 1-4\n"), HasSubstr("--nodes: '1-4' is a range"));
-  EXPECT_THAT(problem("#SBATCH --mem=0\n"), HasSubstr("a.sh: --mem=0 asks for all"));
-  EXPECT_THAT(problem("#SBATCH --kill-on-invalid-dep=no\n"), HasSubstr("always cancelled"));
-  EXPECT_THAT(problem("#SBATCH --ntask=2\n"),
+  EXPECT_THAT(script_problem("#SBATCH -i data\n"),
+              HasSubstr("a.sh:2: --input is not supported: redir"));
+  EXPECT_THAT(script_problem("#SBATCH --begin=now+1hour\n"), HasSubstr("--begin is not supported"));
+  EXPECT_THAT(script_problem("#SBATCH --exclusive=user\n"),
+              HasSubstr("--exclusive: 'user': a machine"));
+  EXPECT_THAT(script_problem("#SBATCH --gres=shard:3,gpu:2\n"),
+              HasSubstr("--gres: 'shard:3': only gpu"));
+  EXPECT_THAT(script_problem("#SBATCH -N 1-4\n"), HasSubstr("--nodes: '1-4' is a range"));
+  EXPECT_THAT(script_problem("#SBATCH --mem=0\n"), HasSubstr("a.sh: --mem=0 asks for all"));
+  EXPECT_THAT(script_problem("#SBATCH --kill-on-invalid-dep=no\n"), HasSubstr("always cancelled"));
+  EXPECT_THAT(script_problem("#SBATCH --ntask=2\n"),
               HasSubstr("a.sh:2: sbatch has no option '--ntask', did you mean '--ntasks'?"));
-  EXPECT_THAT(problem("#SBATCH gpu\n"), HasSubstr("sbatch has no option 'gpu'"));
-  EXPECT_THAT(problem("#SBATCH --requeue=1\n"), HasSubstr("--requeue: takes no value, and '1'"));
+  EXPECT_THAT(script_problem("#SBATCH gpu\n"), HasSubstr("sbatch has no option 'gpu'"));
+  EXPECT_THAT(script_problem("#SBATCH --requeue=1\n"),
+              HasSubstr("--requeue: takes no value, and '1'"));
 }
 
 TEST(BatchScript, WhatIsWrongIsAnErrorWithItsLine) {
-  EXPECT_THAT(problem("\n#SBATCH --ntasks=many\n"), HasSubstr("a.sh:3: --ntasks: 'many' is not"));
-  EXPECT_THAT(problem("#SBATCH --time=1:2:3:4\n"), HasSubstr("a.sh:2: --time: '1:2:3:4' is not"));
-  EXPECT_THAT(problem("#SBATCH --signal=USR9\n"), HasSubstr("a.sh:2: --signal: "));
-  EXPECT_THAT(problem("#SBATCH --dependency=afterany:3\n"), HasSubstr("only afterok"));
-  EXPECT_THAT(problem("#SBATCH --dependency=afterok:12_3\n"),
+  EXPECT_THAT(script_problem("\n#SBATCH --ntasks=many\n"),
+              HasSubstr("a.sh:3: --ntasks: 'many' is not"));
+  EXPECT_THAT(script_problem("#SBATCH --time=1:2:3:4\n"),
+              HasSubstr("a.sh:2: --time: '1:2:3:4' is not"));
+  EXPECT_THAT(script_problem("#SBATCH --signal=USR9\n"), HasSubstr("a.sh:2: --signal: "));
+  EXPECT_THAT(script_problem("#SBATCH --dependency=afterany:3\n"), HasSubstr("only afterok"));
+  EXPECT_THAT(script_problem("#SBATCH --dependency=afterok:12_3\n"),
               HasSubstr("'12_3' is not the number"));
-  EXPECT_THAT(problem("#TRAINYARD --after 12_3\n"), HasSubstr("--after: '12_3' is not the number"));
-  EXPECT_THAT(problem("#SBATCH --mem=lots\n"), HasSubstr("--mem: 'lots' is not"));
-  EXPECT_THAT(problem("#SBATCH --job-name\n"), HasSubstr("--job-name: its value is missing"));
-  EXPECT_THAT(problem("#SBATCH --job-name='x\n"), HasSubstr("quotation mark"));
-  EXPECT_THAT(problem("#SBATCH --ntasks=0\n"), HasSubstr("--ntasks: '0' is not"));
-  EXPECT_THAT(problem("#SBATCH --gpus-per-task=0\n"), HasSubstr("'0' is not"));
-  EXPECT_THAT(problem("#TRAINYARD --gpu 2\n"),
+  EXPECT_THAT(script_problem("#TRAINYARD --after 12_3\n"),
+              HasSubstr("--after: '12_3' is not the number"));
+  EXPECT_THAT(script_problem("#SBATCH --mem=lots\n"), HasSubstr("--mem: 'lots' is not"));
+  EXPECT_THAT(script_problem("#SBATCH --job-name\n"),
+              HasSubstr("--job-name: its value is missing"));
+  EXPECT_THAT(script_problem("#SBATCH --job-name='x\n"), HasSubstr("quotation mark"));
+  EXPECT_THAT(script_problem("#SBATCH --ntasks=0\n"), HasSubstr("--ntasks: '0' is not"));
+  EXPECT_THAT(script_problem("#SBATCH --gpus-per-task=0\n"), HasSubstr("'0' is not"));
+  EXPECT_THAT(script_problem("#TRAINYARD --gpu 2\n"),
               HasSubstr("a.sh:2: unknown option '--gpu', did you"));
-  EXPECT_THAT(problem("#TRAINYARD --grace 1x\n"), HasSubstr("a.sh:2: --grace: "));
+  EXPECT_THAT(script_problem("#TRAINYARD --grace 1x\n"), HasSubstr("a.sh:2: --grace: "));
   EXPECT_THAT(parse_batch_script("echo\n", "a.sh").error().message, HasSubstr("#!/bin/sh"));
   EXPECT_THAT(parse_batch_script("", "a.sh").error().message, HasSubstr("is empty"));
 }

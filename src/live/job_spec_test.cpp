@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-std::string problem(const std::string& text) {
+std::string spec_problem(const std::string& text) {
   const auto spec = parse_job_spec(text);
   return spec ? "" : spec.error().message;
 }
@@ -28,7 +28,7 @@ std::string problem(const std::string& text) {
 std::string problem_of(const json& fields) {
   json job{{"command", {"true"}}};
   job.update(fields);
-  return problem(job.dump());
+  return spec_problem(job.dump());
 }
 
 TEST(JobSpec, WhatIsNotGivenHasDefaults) {
@@ -66,10 +66,10 @@ TEST(JobSpec, AllFieldsAreRead) {
 }
 
 TEST(JobSpec, WhatIsWrongIsNamed) {
-  EXPECT_THAT(problem("{"), HasSubstr("not JSON: byte 2 of 1"));
-  EXPECT_THAT(problem("[]"), HasSubstr("a JSON object"));
-  EXPECT_THAT(problem("{}"), HasSubstr("nothing to run"));
-  EXPECT_THAT(problem(R"({"command": [""]})"), HasSubstr("nothing to run"));
+  EXPECT_THAT(spec_problem("{"), HasSubstr("not JSON: byte 2 of 1"));
+  EXPECT_THAT(spec_problem("[]"), HasSubstr("a JSON object"));
+  EXPECT_THAT(spec_problem("{}"), HasSubstr("nothing to run"));
+  EXPECT_THAT(spec_problem(R"({"command": [""]})"), HasSubstr("nothing to run"));
   EXPECT_THAT(problem_of({{"gpu", 1}}), HasSubstr("unknown field 'gpu', did you mean 'gpus'?"));
   EXPECT_THAT(problem_of({{"workers", 0}}), HasSubstr("workers: '0' is not a whole number from 1"));
   EXPECT_THAT(problem_of({{"workers", 1.5}}), HasSubstr("workers: '1.5' is not a whole number"));
@@ -131,7 +131,8 @@ TEST(JobSpec, SizesAreBounded) {
 
 TEST(JobSpec, WhatIsDeepOrHugeIsRefused) {
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  EXPECT_THAT(problem("{\"command\":[\"x\"],\"gpus\":" + deep + "}"), HasSubstr("one too many"));
+  EXPECT_THAT(spec_problem("{\"command\":[\"x\"],\"gpus\":" + deep + "}"),
+              HasSubstr("one too many"));
   json value = 1;
   for (int i = 0; i < 100'000; ++i) {
     json around = json::array();
@@ -142,7 +143,7 @@ TEST(JobSpec, WhatIsDeepOrHugeIsRefused) {
   EXPECT_EQ(set_job_field(spec, "gpus", value).error().message,
             "gpus: a list is not a whole number from 1 to 1024");
   EXPECT_THAT(problem_of({{"name", json::object()}}), HasSubstr("name: an object is not a text"));
-  EXPECT_THAT(problem(R"({"command": ["x"], "cpus": 1e999})"), HasSubstr("1e999"));
+  EXPECT_THAT(spec_problem(R"({"command": ["x"], "cpus": 1e999})"), HasSubstr("1e999"));
   EXPECT_THAT(problem_of({{"gpus" + std::string(60, 's'), 1}}), HasSubstr("unknown field"));
   EXPECT_THAT(problem_of({{std::string(65, 'x') + "gpus", 1}}), Not(HasSubstr("did you mean")));
 }

@@ -35,7 +35,7 @@ count = 13
 count = 3
 )";
 
-std::string error_of(std::string_view network) {
+std::string tiers_error(std::string_view network) {
   const auto cluster =
       parse_cluster_toml(fmt::format("{}\n[[rack]]\n[[rack.machine]]\n", network), "c.toml");
   return cluster ? "no error" : cluster.error().message;
@@ -122,37 +122,37 @@ TEST(Tiers, AgreesWithTheDefinition) {
 }
 
 TEST(Tiers, ErrorsNameLineFieldAndWhatWouldBeRight) {
-  EXPECT_EQ(error_of("[network]\nracks = 3"),
+  EXPECT_EQ(tiers_error("[network]\nracks = 3"),
             "c.toml:2: unknown field 'racks', did you mean 'rack'?");
-  EXPECT_EQ(error_of("[network.rack]\ngbps = 0"),
+  EXPECT_EQ(tiers_error("[network.rack]\ngbps = 0"),
             "c.toml:2: gbps = '0'; it must be a number from 1e-06 to 1e9");
-  EXPECT_EQ(error_of("[network.across]\noversubscription = 0.5"),
+  EXPECT_EQ(tiers_error("[network.across]\noversubscription = 0.5"),
             "c.toml:2: oversubscription = '0.5'; it must be a number from 1 to 1000");
-  EXPECT_EQ(error_of("[network.across]\nlatency_us = -1"),
+  EXPECT_EQ(tiers_error("[network.across]\nlatency_us = -1"),
             "c.toml:2: latency_us = '-1'; it must be a number from 0 to 1e6");
-  EXPECT_EQ(error_of("[network]\nrack = 3"), "c.toml:2: rack = '3'; it must be a [rack] table");
-  EXPECT_EQ(error_of("network = 3"), "c.toml:1: network = '3'; it must be a [network] table");
+  EXPECT_EQ(tiers_error("[network]\nrack = 3"), "c.toml:2: rack = '3'; it must be a [rack] table");
+  EXPECT_EQ(tiers_error("network = 3"), "c.toml:1: network = '3'; it must be a [network] table");
 }
 
 TEST(Tiers, GroupsMustNestAndBeNamed) {
-  EXPECT_EQ(error_of("[[network.group]]\nracks = 2"),
+  EXPECT_EQ(tiers_error("[[network.group]]\nracks = 2"),
             "c.toml:1: a group without a name; write name = \"pod\"");
-  EXPECT_EQ(error_of("[[network.group]]\nname = \"pod\""),
+  EXPECT_EQ(tiers_error("[[network.group]]\nname = \"pod\""),
             "c.toml:1: a group without racks; write racks = 4 for four of them");
-  EXPECT_EQ(error_of("[[network.group]]\nname = \"pod\"\nracks = 1"),
+  EXPECT_EQ(tiers_error("[[network.group]]\nname = \"pod\"\nracks = 1"),
             "c.toml:3: racks = '1'; it must be a whole number from 2 to 1000000");
-  EXPECT_EQ(error_of("[[network.group]]\nname = \"across\"\nracks = 2"),
+  EXPECT_EQ(tiers_error("[[network.group]]\nname = \"across\"\nracks = 2"),
             "c.toml:1: there are two tiers named 'across'");
   const std::string pod = "[[network.group]]\nname = \"pod\"\nracks = 4\n";
-  EXPECT_EQ(error_of(pod + pod), "c.toml:4: there are two tiers named 'pod'");
-  EXPECT_EQ(error_of(pod + "[[network.group]]\nname = \"row\"\nracks = 6\n"),
+  EXPECT_EQ(tiers_error(pod + pod), "c.toml:4: there are two tiers named 'pod'");
+  EXPECT_EQ(tiers_error(pod + "[[network.group]]\nname = \"row\"\nracks = 6\n"),
             "c.toml:4: 'row' has 6 racks; it must have two or more times the 4 of 'pod'");
-  EXPECT_EQ(error_of(pod + "[[network.group]]\nname = \"row\"\nracks = 4\n"),
+  EXPECT_EQ(tiers_error(pod + "[[network.group]]\nname = \"row\"\nracks = 4\n"),
             "c.toml:4: 'row' has 4 racks; it must have two or more times the 4 of 'pod'");
   std::string many;
   for (int i = 0; i < 6; ++i)
     many += fmt::format("[[network.group]]\nname = \"g{}\"\nracks = {}\n", i, 2 << i);
-  EXPECT_EQ(error_of(many), "c.toml:16: more than 8 tiers");
+  EXPECT_EQ(tiers_error(many), "c.toml:16: more than 8 tiers");
 }
 
 }  // namespace

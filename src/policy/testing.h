@@ -10,6 +10,9 @@
 
 namespace trainyard {
 
+/// Settings under which a job may be paused as soon as it has started.
+inline const std::vector<std::string> kAtOnce{"yard.min_run=0"};
+
 /// Who has been told to leave, by number.
 inline std::vector<std::uint32_t> leaving(const HandYard& h) {
   std::vector<std::uint32_t> jobs;

@@ -12,7 +12,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kJob = R"({"command": ["true"]})";
 constexpr uid_t kNobody = 65534;
 
 /// Runs `act` in a process of that user: for who the kernel says is there. Its status, 0 for true.

@@ -13,8 +13,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kJob = R"({"command": ["true"]})";
-
 /// Sends a byte now and then until the server has had enough. True if it ended within the deadline.
 bool trickle(RawClient& client, std::string_view bytes) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(15);

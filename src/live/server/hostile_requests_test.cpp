@@ -13,8 +13,6 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kJob = R"({"command": ["true"]})";
-
 class HostileRequests : public ServerTest {
  protected:
   void SetUp() override {

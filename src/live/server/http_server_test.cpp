@@ -14,8 +14,6 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-const std::string kJob = R"({"command": ["true"], "name": "j"})";
-
 TEST_F(ServerTest, ASubmittedJobIsFoundShownAndCancelled) {
   start();
   const RawAnswer submitted =

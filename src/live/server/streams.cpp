@@ -21,7 +21,8 @@ struct LogRequest {
   bool follow = false;
 };
 
-Expected<LogRequest> log_request(const Call& call, JobNumber job) {
+/// All but the job, which may not exist.
+Expected<LogRequest> log_request(const Call& call) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const auto worker = whole_parameter(call.query, "worker", 0, 1 << 20, 0);
   const auto run =
@@ -31,7 +32,7 @@ Expected<LogRequest> log_request(const Call& call, JobNumber job) {
     if (!*number) return tl::make_unexpected(number->error());
   const auto follow = switch_parameter(call.query, "follow");
   if (!follow) return tl::make_unexpected(follow.error());
-  return LogRequest{job, static_cast<std::int32_t>(*worker), static_cast<std::uint32_t>(*run),
+  return LogRequest{{}, static_cast<std::int32_t>(*worker), static_cast<std::uint32_t>(*run),
                     static_cast<std::uint64_t>(*offset), *follow};
 }
 
@@ -98,10 +99,11 @@ class EventStream {
 }  // namespace
 
 Reply answer_logs(const Call& call) {
+  auto request = log_request(call);
+  if (!request) return error_reply(400, "invalid", request.error().message);
   const auto job = job_of(call);
   if (!job) return refusal_reply(job.error());
-  const auto request = log_request(call, *job);
-  if (!request) return error_reply(400, "invalid", request.error().message);
+  request->job = *job;
   auto first =
       call.service.logs(call.who, request->job, request->worker, request->run, request->offset);
   if (!first) return refusal_reply(first.error());

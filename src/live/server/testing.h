@@ -24,6 +24,9 @@
 
 namespace trainyard {
 
+/// The least that can be submitted.
+inline const std::string kJob = R"({"command": ["true"], "name": "j"})";
+
 /// Does as service.h says, as simply as it can be done.
 class FakeService : public Service {
  public:

@@ -6,8 +6,6 @@
 namespace trainyard {
 namespace {
 
-const std::vector<std::string> kAtOnce{"yard.min_run=0"};
-
 /// Takes a minute to leave and none to load.
 Job one(int hours_long, std::int32_t gpus = 1) {
   return costly(gang(gpus, 1, hours(hours_long)), {}, minutes(1), {});

@@ -83,10 +83,10 @@ TEST_F(Slow, NewJobsCountAsMostSensitiveAndSingleGpusAsLeast) {
   EXPECT_EQ(sensitivity_.of(yard_, submit(gang(1))), NetworkSensitivity::kScale);
 }
 
-const std::vector<std::string> kAtOnce{"yard.min_run=0", "preempt.lease=20m"};
+const std::vector<std::string> kLeaseAtOnce{"yard.min_run=0", "preempt.lease=20m"};
 
 TEST(Lease, HeldUntilItIsOverThenGivenToTheMoreSensitive) {
-  HandPolicy h("1x4xV100", "order=network-sensitivity backfill=greedy preempt=lease", kAtOnce);
+  HandPolicy h("1x4xV100", "order=network-sensitivity backfill=greedy preempt=lease", kLeaseAtOnce);
   const JobId first = h.submit(gang(4, 1, hours(9)));
   h.decide();
   h.at(minutes(5));
@@ -102,7 +102,7 @@ TEST(Lease, HeldUntilItIsOverThenGivenToTheMoreSensitive) {
 }
 
 TEST(Lease, EqualsDoNotTakeTurns) {
-  HandPolicy h("1x4xV100", "order=network-sensitivity backfill=greedy preempt=lease", kAtOnce);
+  HandPolicy h("1x4xV100", "order=network-sensitivity backfill=greedy preempt=lease", kLeaseAtOnce);
   const JobId first = h.submit(gang(4, 1, hours(9)));
   h.decide();
   h.at(minutes(20));

@@ -8,15 +8,13 @@
 namespace trainyard {
 namespace {
 
-const std::vector<std::string> kAtOnce{"yard.min_run=0"};
-
-Job batch(std::int32_t workers, Duration duration) {
+Job lasting(std::int32_t workers, Duration duration) {
   return costly(gang(workers, 1, duration), minutes(1), {}, {});
 }
 
 TEST(SrtfBlind, WhoWouldStayLongestLeaves) {
   HandPolicy h("1x8xV100", "srtf", kAtOnce);
-  for (const int hour : {5, 9, 7, 2}) h.submit(batch(2, hours(hour)));
+  for (const int hour : {5, 9, 7, 2}) h.submit(lasting(2, hours(hour)));
   h.decide();
   h.submit(gang(2, 1, hours(1)));
   h.decide();
@@ -27,7 +25,7 @@ TEST(SrtfBlind, WhoWouldStayLongestLeaves) {
 
 TEST(SrtfBlind, AsManyAsAreNeededButOnlyThoseWithMoreLeft) {
   HandPolicy h("1x8xV100", "srtf", kAtOnce);
-  for (const int hour : {5, 9, 7, 2}) h.submit(batch(2, hours(hour)));
+  for (const int hour : {5, 9, 7, 2}) h.submit(lasting(2, hours(hour)));
   h.decide();
   h.submit(gang(6, 1, hours(3)));
   h.decide();
@@ -39,7 +37,7 @@ TEST(SrtfBlind, AsManyAsAreNeededButOnlyThoseWithMoreLeft) {
 
 TEST(SrtfBlind, TheProtectedAreLeftAndAskedForAgain) {
   HandPolicy h("1x8xV100", "srtf", {"yard.min_run=10m"});
-  h.submit(batch(8, hours(5)));
+  h.submit(lasting(8, hours(5)));
   h.decide();
   h.at(minutes(4));
   h.submit(gang(8, 1, hours(1)));
@@ -53,11 +51,11 @@ TEST(SrtfBlind, TheProtectedAreLeftAndAskedForAgain) {
 
 TEST(LongestRemaining, TrialJobsPauseBatchJobsOnly) {
   HandPolicy h("1x8xV100", "preempt=longest-remaining", kAtOnce);
-  h.submit(trial(batch(3, hours(9))));
-  h.submit(batch(3, hours(2)));
-  h.submit(batch(2, hours(4)));
+  h.submit(trial(lasting(3, hours(9))));
+  h.submit(lasting(3, hours(2)));
+  h.submit(lasting(2, hours(4)));
   h.decide();
-  h.submit(batch(2, minutes(1)));
+  h.submit(lasting(2, minutes(1)));
   h.decide();
   EXPECT_TRUE(leaving(h).empty()) << "a batch job waits";
   h.tell(EventKind::cancelled, JobId{3});
@@ -68,12 +66,12 @@ TEST(LongestRemaining, TrialJobsPauseBatchJobsOnly) {
 
 TEST(ByLevel, TheWorstLevelLeavesFirstAndInItTheLast) {
   HandPolicy h("1x8xV100", "las", {"order.thresholds=1h/4h", "yard.min_run=0"});
-  h.submit(batch(2, hours(99)));
-  h.submit(batch(2, hours(99)));
+  h.submit(lasting(2, hours(99)));
+  h.submit(lasting(2, hours(99)));
   h.decide();
   h.at(hours(1));  // both crossed an hour of GPU time
-  h.submit(batch(2, hours(99)));
-  h.submit(batch(2, hours(99)));
+  h.submit(lasting(2, hours(99)));
+  h.submit(lasting(2, hours(99)));
   h.decide();
   h.at(minutes(100));  // the first two 200 GPU minutes each, the others 80: all in level 1
   h.submit(gang(3));
@@ -87,7 +85,7 @@ TEST(ByLevel, TheWorstLevelLeavesFirstAndInItTheLast) {
 
 TEST(ByLevel, EqualsDoNotPauseEachOther) {
   HandPolicy h("1x8xV100", "las", kAtOnce);
-  h.submit(batch(8, hours(9)));
+  h.submit(lasting(8, hours(9)));
   h.decide();
   h.at(minutes(5));
   h.submit(gang(8));
@@ -100,7 +98,7 @@ TEST(ByLevel, EqualsDoNotPauseEachOther) {
 
 TEST(ByLevel, AnOrderWithoutLevelsPausesNobody) {
   HandPolicy h("1x8xV100", "order=srtf preempt=by-level", kAtOnce);
-  h.submit(batch(8, hours(9)));
+  h.submit(lasting(8, hours(9)));
   h.decide();
   h.submit(gang(8, 1, minutes(1)));
   h.decide();
@@ -111,7 +109,7 @@ TEST(ByLevel, AnOrderWithoutLevelsPausesNobody) {
 std::vector<std::uint32_t> drawn(std::uint64_t seed) {
   HandYard h("1x8xV100");
   const auto policy = PolicySpec::parse("preempt=random")->build(h.yard, seed);
-  for (int i = 0; i < 4; ++i) h.running(batch(2, hours(9)), 0);
+  for (int i = 0; i < 4; ++i) h.running(lasting(2, hours(9)), 0);
   h.submit(trial(gang(2)));
   Plan plan(h.yard);
   policy->decide(plan);
@@ -134,10 +132,10 @@ TEST(RandomVictims, OneIsDrawnAndEveryoneCanBe) {
 
 TEST(RandomVictims, BatchJobsPauseNobodyAndTrialJobsAreSafe) {
   HandPolicy h("1x8xV100", "preempt=random", kAtOnce);
-  h.submit(trial(batch(4, hours(9))));
-  h.submit(batch(4, hours(9)));
+  h.submit(trial(lasting(4, hours(9))));
+  h.submit(lasting(4, hours(9)));
   h.decide();
-  h.submit(batch(8, hours(1)));
+  h.submit(lasting(8, hours(1)));
   h.decide();
   EXPECT_TRUE(leaving(h).empty());
   h.tell(EventKind::cancelled, JobId{2});
