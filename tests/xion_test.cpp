@@ -105,7 +105,8 @@ TEST(Xion, NoTwoJobsTakeTurnsPausingEachOther) {
   for_seeds(1000, [&](Random& random) {
     const RandomCase made = random_case(random);
     // With wrong estimates a job can believe itself shorter than one that paused it.
-    const PolicySpec spec = parse("xion", {"yard.min_run=0", "queue.error=0.9"});
+    const PolicySpec spec = parse(
+        "xion", {"yard.min_run=0", "yard.max_pauses=64", "yard.turn=never", "queue.error=0.9"});
     Simulation simulation(made.cluster, made.workload, spec, {.seed = 1, .faults = made.faults});
     Turns turns(simulation.yard());
     simulation.listen(turns);
