@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/split.h"
+
 namespace trainyard {
 namespace {
 
@@ -22,16 +24,6 @@ std::string normal(std::string_view text) {
   }
   if (made.ends_with('_')) made.pop_back();
   return made;
-}
-
-std::vector<std::string_view> split(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find_first_of(separators);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 }  // namespace

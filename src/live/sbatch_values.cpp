@@ -4,18 +4,10 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/split.h"
+
 namespace trainyard {
 namespace {
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 /// The message without the name of the field, which the option's stands for.
 Expected<void> set_field(SbatchWishes& wishes, std::string_view field,
@@ -117,7 +109,7 @@ Expected<std::int64_t> gpus_of_kind(SbatchWishes& wishes, std::string_view text)
 
 Expected<void> set_gres(SbatchWishes& wishes, std::string_view value) {
   if (value == "none") return {};
-  for (const std::string_view entry : split(value, ',')) {
+  for (const std::string_view entry : split(value, ",")) {
     if (entry != "gpu" && !entry.starts_with("gpu:"))
       return fail("{}: only gpu, gpu:N and gpu:KIND:N can be asked for here",
                   trainyard::quoted(entry));
@@ -133,8 +125,8 @@ Expected<void> set_gres(SbatchWishes& wishes, std::string_view value) {
 
 Expected<void> set_dependency(SbatchWishes& wishes, std::string_view value) {
   nlohmann::json jobs = nlohmann::json::array();
-  for (const std::string_view entry : split(value, ',')) {
-    const auto parts = split(entry, ':');
+  for (const std::string_view entry : split(value, ",")) {
+    const auto parts = split(entry, ":");
     if (parts[0] != "afterok" || parts.size() < 2)
       return fail("{}: only afterok:JOB[:JOB...] is known here", trainyard::quoted(entry));
     for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -215,7 +207,7 @@ Expected<ExportRule> parse_export(std::string_view text) {
   ExportRule rule;
   rule.all = false;
   if (text == "NONE" || text == "NIL") return rule;
-  for (const std::string_view word : split(text, ',')) {
+  for (const std::string_view word : split(text, ",")) {
     const std::size_t sign = word.find('=');
     if (word == "ALL") {
       rule.all = true;

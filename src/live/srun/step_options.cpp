@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/split.h"
+
 namespace trainyard {
 namespace {
 
@@ -15,16 +17,6 @@ Expected<std::int32_t> whole(std::string_view text, std::int32_t low, std::int32
   if (wrong != std::errc() || end != text.data() + text.size() || value < low || value > high)
     return fail("{} is not a whole number from {} to {}", quoted(text), low, high);
   return value;
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 /// While the words are read, before defaults are filled in.
@@ -66,7 +58,7 @@ Expected<void> set_cpus(Reading& reading, Value value) {
 
 /// "1", "1-1".
 Expected<void> check_nodes(Reading& /*reading*/, Value value) {
-  for (const Value bound : split(value, '-'))
+  for (const Value bound : split(value, "-"))
     if (bound != "1") return fail("{}: the job has one node", quoted(value));
   return {};
 }
@@ -94,8 +86,8 @@ Expected<void> set_gpus_per_task(Reading& reading, Value value) {
 /// "gpu", "gpu:N", "gpu:TYPE", "gpu:TYPE:N", "none".
 Expected<void> set_gres(Reading& reading, Value value) {
   if (value == "none") return reading.step.gpus = 0, Expected<void>{};
-  for (const Value entry : split(value, ',')) {
-    const auto parts = split(entry, ':');
+  for (const Value entry : split(value, ",")) {
+    const auto parts = split(entry, ":");
     if (parts[0] != "gpu") return fail("{}: only gpu[:TYPE][:N] and none are known", quoted(entry));
     const bool counts = parts.size() > 1 && !parts.back().empty() && parts.back()[0] >= '0' &&
                         parts.back()[0] <= '9';
@@ -172,7 +164,7 @@ Expected<void> set_open_mode(Reading& reading, Value value) {
 Expected<void> set_exports(Reading& reading, Value value) {
   reading.step.exports_all = false;
   reading.step.exports.clear();
-  for (const Value entry : split(value, ',')) {
+  for (const Value entry : split(value, ",")) {
     const std::size_t sign = entry.find('=');
     const std::string name(entry.substr(0, sign));
     if (entry == "ALL")
