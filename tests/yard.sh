@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./yard where packages are missing: it installs them as root or through sudo, and whoever can do
-# neither is told the line to run. The tools that would install are stand-ins that tell what they
+# ./yard and its packages: where some are missing it installs them as root or through sudo, and
+# whoever can do neither is told the line to run; where all are there it goes on. The tools that would install are stand-ins that tell what they
 # were asked for; nothing else is in the PATH.
 set -euo pipefail
 yard=$(realpath "$(dirname "$0")/../yard")
@@ -57,4 +57,16 @@ with_sudo 'echo "this user may not"; exit 1'
 ! build || fail "it goes on without packages"
 expect 'installing them failed'
 expect '^  apt-get update && apt-get install -y --no-install-recommends g\+\+ '
+on_a_machine_of 1000
+# shellcheck disable=SC2016
+stand_in dpkg-query 'for name; do case $name in -*|\$*) ;; *) echo "installed $name" ;; esac; done'
+! build || fail "the stand-in for cmake fails"
+! grep -q 'installing' "$work/out" || fail "it installs what is there"
+expect '^cmake is there$'
+
+on_a_machine_of 0
+stand_in dpkg-query 'echo "installed g++"; echo "config-files cmake"; exit 1'
+! build || fail "the stand-in for cmake fails"
+expect '^yard: installing cmake ninja-build '
+expect '^cmake is there$'
 echo 'yard.sh: all as expected'
