@@ -76,6 +76,8 @@ while True:
 # Torch 1.13 under Python 3.11 takes its own default, to leave the output as it is, for nothing and
 # fails. Of what is said for a process that there is not, the default is that of the others.
 AS_IT_IS = "--redirects 9:1 --tee 9:1"
+# In place of --standalone, which in that torch takes the same port in every job of a machine.
+ANY_PORT = "--rdzv_backend=c10d --rdzv_endpoint=localhost:0"
 
 
 def trial(scene, gpus):
@@ -130,8 +132,8 @@ def test_torchrun():
     with Scene(slots=2) as scene:
         scene.script("torchrun.sh", "#!/bin/bash\n#SBATCH --job-name=pair --gpus=2\n"
                      "trap : TERM\n"
-                     f"torchrun --standalone --nproc_per_node=$SLURM_GPUS_ON_NODE {AS_IT_IS} {EXAMPLES}/train.py "
-                     "--steps 250\n")
+                     f"torchrun {ANY_PORT} --nproc_per_node=$SLURM_GPUS_ON_NODE {AS_IT_IS} "
+                     f"{EXAMPLES}/train.py --steps 250\n")
         ends = []
         for is_paused in (False, True):
             job = scene.submit("torchrun.sh", variables=VARIABLES)
