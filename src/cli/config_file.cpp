@@ -70,8 +70,9 @@ struct KeyReader {
   void check_word(const toml::node& node, const std::string& word) const {
     const std::vector<std::string>& words = option.takes.words;
     if (words.empty() || std::ranges::find(words, word) != words.end()) return;
-    in.complain(node, fmt::format("{} = {} is not known{} (known: {})", key, trainyard::quoted(word),
-                                  did_you_mean(word, words), fmt::join(words, ", ")));
+    in.complain(node,
+                fmt::format("{} = {} is not known{} (known: {})", key, trainyard::quoted(word),
+                            did_you_mean(word, words), fmt::join(words, ", ")));
   }
 };
 

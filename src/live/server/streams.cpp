@@ -32,8 +32,11 @@ Expected<LogRequest> log_request(const Call& call) {
     if (!*number) return tl::make_unexpected(number->error());
   const auto follow = switch_parameter(call.query, "follow");
   if (!follow) return tl::make_unexpected(follow.error());
-  return LogRequest{{}, static_cast<std::int32_t>(*worker), static_cast<std::uint32_t>(*run),
-                    static_cast<std::uint64_t>(*offset), *follow};
+  return LogRequest{{},
+                    static_cast<std::int32_t>(*worker),
+                    static_cast<std::uint32_t>(*run),
+                    static_cast<std::uint64_t>(*offset),
+                    *follow};
 }
 
 /// Page after page; when it has caught up it ends, or looks again as long as the run lasts.

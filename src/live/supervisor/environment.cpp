@@ -59,8 +59,7 @@ std::vector<std::int32_t> all_gpus(const RunPlan& plan) {
 void add_gpus(const RunPlan& plan, std::int32_t rank, Variables& all) {
   const std::vector<std::int32_t> gpus = all_gpus(plan);
   const auto& visible = plan.runs_once ? gpus : plan.gpus[rank];
-  all["CUDA_VISIBLE_DEVICES"] =
-      plan.hides_gpus ? "" : fmt::format("{}", fmt::join(visible, ","));
+  all["CUDA_VISIBLE_DEVICES"] = plan.hides_gpus ? "" : fmt::format("{}", fmt::join(visible, ","));
   // Our numbers are those of the driver; CUDA's own begin with the fastest.
   set_unless_given(all, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
   if (gpus.empty()) return;
