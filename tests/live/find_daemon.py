@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 
-from scene import IS_ROOT, TRAINYARD, Scene, Skip, run_tests, wait_until
+from scene import IS_ROOT, Scene, Skip, program, run_tests, wait_until
 
 EVE, BOB = 65534, 65533
 SYSTEM = pathlib.Path("/var/lib/trainyard")
@@ -42,7 +42,7 @@ class Home:
     def daemon(self):
         log = self.path / "log"
         with open(log, "wb") as output:
-            process = subprocess.Popen([TRAINYARD, "serve", "--slots", "1"], stdout=output, stderr=output, cwd="/",
+            process = subprocess.Popen([program(), "serve", "--slots", "1"], stdout=output, stderr=output, cwd="/",
                                        env=self.variables, user=self.uid, group=self.uid, extra_groups=[])
         try:
             wait_until(lambda: "another terminal" in log.read_text() or process.poll() is not None, "her daemon")
