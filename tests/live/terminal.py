@@ -12,7 +12,7 @@ import subprocess
 import termios
 import time
 
-from scene import PATIENCE, TRAINYARD, Scene, run_tests, wait_until
+from scene import PATIENCE, TRAINYARD, Scene, Skip, run_tests, wait_until
 
 COLOUR = re.compile(r"\x1b\[\d+m")
 HOLD = ("sh", "-c", 'echo \'{"step": 3, "total": 4}\' > $TRAINYARD_REPORT; while [ ! -e leave ]; do sleep 0.02; done')
@@ -22,7 +22,10 @@ class Terminal:
     """A command at a terminal of so many columns and rows."""
 
     def __init__(self, scene, *words, columns=140, rows=30, variables=None):
-        self.master, slave = pty.openpty()
+        try:
+            self.master, slave = pty.openpty()
+        except OSError as problem:
+            raise Skip(f"no terminal can be had here, as where /dev/pts is not mounted: {problem}") from problem
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.before = termios.tcgetattr(slave)
         self.slave = slave
