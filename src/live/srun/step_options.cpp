@@ -330,7 +330,8 @@ Expected<StepOptions> parse_step_options(std::span<const std::string> words,
   reading.step.kill_on_bad_exit = reading.variable("SLURM_KILL_BAD_EXIT") == "1";
   if (auto ok = Words(words, reading).read(); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = fill_in(reading); !ok) return tl::make_unexpected(ok.error());
-  if (reading.step.command.empty()) return fail("what? Write srun [OPTION...] COMMAND");
+  if (reading.step.command.empty())
+    return fail("the command is missing; write srun [OPTION...] COMMAND");
   return std::move(reading.step);
 }
 

@@ -101,7 +101,7 @@ TEST(StepOptions, NonsenseIsNamed) {
   EXPECT_THAT(refusal({"-n", "four", "x"}), HasSubstr("'four'"));
   EXPECT_EQ(refusal({"-n"}), "--ntasks: its value is missing");
   EXPECT_EQ(refusal({"--label=yes", "x"}), "--label: takes no value");
-  EXPECT_EQ(refusal({}), "what? Write srun [OPTION...] COMMAND");
+  EXPECT_EQ(refusal({}), "the command is missing; write srun [OPTION...] COMMAND");
   EXPECT_THAT(refusal({"x"}, {{"SLURM_NTASKS", "many"}}), HasSubstr("SLURM_NTASKS: 'many'"));
 }
 
