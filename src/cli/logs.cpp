@@ -65,6 +65,16 @@ Expected<void> tell_run(Client& client, const LogsOptions& options) {
   return {};
 }
 
+/// Output seldom says why a job failed, and there may be none.
+Expected<void> tell_failure(Client& client, const LogsOptions& options) {
+  const auto job = client.get(job_path(options.job));
+  if (!job) return tl::make_unexpected(job.error());
+  if (job->at("state") == "failed")
+    note(fmt::format("job {} has failed: {}", options.job,
+                     printable(job->at("reason").get<std::string>())));
+  return {};
+}
+
 Expected<void> logs(const LogsOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
@@ -74,6 +84,7 @@ Expected<void> logs(const LogsOptions& options) {
   auto done =
       options.follow ? follow_all_runs(*client, options) : copy_run(*client, options, options.run);
   if (!done) return done;
+  if (auto ok = tell_failure(*client, options); !ok) return ok;
   hint(options, fmt::format("trainyard show {}", options.job));
   return {};
 }

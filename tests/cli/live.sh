@@ -64,6 +64,7 @@ status=0
 expect "the end of it" "^job 1 has failed: exit status 3" "$work/out"
 expect "what to type next" "^Next: $(realpath "$TRAINYARD") logs 1$" "$work/err"
 yard logs 1
+expect "why it failed" "job 1 has failed: exit status 3$" "$work/err"
 ! grep -q "this is run" "$work/err" || fail "logs tells of runs that there were not"
 expect "the environment and folder go along, the token does not" "^hello 42 unset $work$" "$work/out"
 yard logs 1 --json
