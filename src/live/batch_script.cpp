@@ -20,7 +20,7 @@ Expected<std::vector<std::string>> words_of(std::string_view line) {
     if (quote != 0 ? c == quote : c == '"' || c == '\'') {
       quote = quote != 0 ? '\0' : c;
       in_word = true;
-    } else if (quote == 0 && (c == ' ' || c == '\t' || c == '\r')) {
+    } else if (quote == 0 && (c == ' ' || c == '\t')) {
       if (in_word) words.push_back(std::exchange(word, {}));
       in_word = false;
     } else if (quote == 0 && c == '#' && !in_word) {
@@ -101,6 +101,8 @@ Expected<void> read_sbatch(OptionLine line, std::string_view where, Head& head) 
   while (!line.done()) {
     line.next();
     const SbatchOption* option = find_sbatch_option(line.name());
+    if (!line.name().starts_with('-'))
+      return fail("{} is neither an option nor the value of one", trainyard::quoted(line.name()));
     if (option == nullptr) {
       std::vector<std::string_view> known;
       for (const SbatchOption& each : sbatch_options()) known.push_back(each.name);
@@ -146,17 +148,24 @@ std::optional<std::string_view> options_in(std::string_view line, std::string_vi
   return line.substr(prefix.size());
 }
 
+/// The first of those that come too late to count is told of.
 Expected<Head> read_head(std::string_view text, std::string_view where) {
   Head head;
   head.wishes.spec.directory.clear();
+  bool is_top = true;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    if (!line.starts_with('#')) break;
-    const std::string here = fmt::format("{}:{}", where, number);
+    if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
+    is_top = is_top && line.starts_with('#');
     const auto sbatch = options_in(line, "#SBATCH"), own = options_in(line, "#TRAINYARD");
     if (!sbatch && !own) continue;
+    const std::string here = fmt::format("{}:{}", where, number);
+    if (!is_top) {
+      head.warnings.push_back(
+          fmt::format("{}: is not read, as a command stands before it; move it to the top", here));
+      break;
+    }
     if (sbatch) head.wishes.spec.runs_once = true;
     auto words = words_of(sbatch ? *sbatch : *own);
     if (!words) return fail_at(here, words.error());
@@ -171,6 +180,11 @@ Expected<Head> read_head(std::string_view text, std::string_view where) {
 }  // namespace
 
 Expected<BatchScript> parse_batch_script(std::string_view text, std::string_view where) {
+  if (text.find("\r\n") != std::string_view::npos)
+    return fail(
+        "{0}: its lines end as in DOS (\\r\\n), and shells stumble over that; run sed -i "
+        "'s/\\r$//' {0}",
+        where);
   auto head = read_head(text, where);
   if (!head) return tl::make_unexpected(head.error());
   BatchScript script{{}, head->wishes.exported, std::move(head->warnings)};
