@@ -22,9 +22,9 @@ std::string misfit(const Workload& workload, const Job& job, const Cluster& clus
   }
   const Resources& each = job.per_worker;
   return fmt::format(
-      "needs {} worker{} of {} GPUs, {:g} CPUs and {} each; the empty cluster has room for {}",
-      job.workers, job.workers == 1 ? "" : "s", each.gpus, each.milli_cpus / 1000.0,
-      format_memory(each.memory_mib), room);
+      "needs {} worker{} of {} GPU{}, {:g} CPUs and {} each; the empty cluster has room for {}",
+      job.workers, job.workers == 1 ? "" : "s", each.gpus, each.gpus == 1 ? "" : "s",
+      each.milli_cpus / 1000.0, format_memory(each.memory_mib), room);
 }
 
 Expected<void> check_fits(const Workload& workload, const Cluster& cluster) {

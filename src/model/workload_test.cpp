@@ -67,14 +67,14 @@ TEST_F(WorkloadTest, AGangFitsAcrossMachinesAWorkerOnlyInOne) {
 TEST_F(WorkloadTest, CpusAndMemoryCountToo) {
   EXPECT_EQ(why_not(job_of(2, {.gpus = 1, .milli_cpus = 96'000})), "");
   EXPECT_EQ(why_not(job_of(3, {.gpus = 1, .milli_cpus = 96'000})),
-            "needs 3 workers of 1 GPUs, 96 CPUs and 0MiB each; the empty cluster has room for 2");
+            "needs 3 workers of 1 GPU, 96 CPUs and 0MiB each; the empty cluster has room for 2");
   EXPECT_NE(why_not(job_of(1, {.gpus = 1, .memory_mib = 769 * 1024})), "");
 }
 
 TEST_F(WorkloadTest, OnlyMachinesOfTheKindCount) {
   EXPECT_EQ(why_not(job_of(4, {.gpus = 1}, kind("T4"))), "");
   EXPECT_EQ(why_not(job_of(5, {.gpus = 1}, kind("T4"))),
-            "needs 5 workers of 1 GPUs, 0 CPUs and 0MiB each; the empty cluster has room for 4");
+            "needs 5 workers of 1 GPU, 0 CPUs and 0MiB each; the empty cluster has room for 4");
   EXPECT_EQ(why_not(job_of(1, {.gpus = 1}, kind("A100"))),
             "wants GPUs of kind 'A100', and the cluster has none");
 }
