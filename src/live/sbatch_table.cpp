@@ -43,7 +43,8 @@ constexpr std::array kTaken{
     is_field(
         "--array", 'a', "array",
         "`0-9`, `1,3,5-9:2`, `0-9%2` (two at once): tasks that differ in `SLURM_ARRAY_TASK_ID`"),
-    taken("--chdir", 'D', kRequired, set_directory, "where the job runs"),
+    taken("--chdir", 'D', kRequired, set_directory,
+          "where the job runs; `SLURM_SUBMIT_DIR` names the same folder"),
     taken("--constraint", 'C', kRequired, set_constraint,
           "features of the machine, with `&` or `|` between: its name, the kind of its GPUs and "
           "the words of that. What it has not is refused at once"),
