@@ -149,10 +149,12 @@ Expected<void> demo(const AskOptions& options) {
   if (!cluster) return tl::make_unexpected(cluster.error());
   const json& machine = cluster->at("machines").at(0);
   if (cluster->at("running").get<std::size_t>() > 0)
-    return fail("jobs are running; the demo wants the machine to itself (see trainyard queue)");
-  if (auto ok =
-          print("This takes about half a minute, with real processes; trainyard watch shows the "
-                "same in another terminal.\n\n");
+    return fail("jobs are running; the demo wants the machine to itself (see {} queue)",
+                program_to_type());
+  if (auto ok = print(
+          fmt::format("This takes about half a minute, with real processes; {} watch shows the "
+                      "same in another terminal.\n\n",
+                      program_to_type()));
       !ok)
     return ok;
   auto listener = Client::open(client->found());

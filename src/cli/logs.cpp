@@ -57,8 +57,8 @@ Expected<void> tell_run(Client& client, const LogsOptions& options) {
   if (!job) return tl::make_unexpected(job.error());
   const std::uint64_t runs = job->value("runs", 0);
   if (runs > 1)
-    note(fmt::format("this is run {0} of job {1}; an earlier one: trainyard logs {1} --run {2}",
-                     runs, options.job, runs - 1));
+    note(fmt::format("this is run {0} of job {1}; an earlier one: {3} logs {1} --run {2}", runs,
+                     options.job, runs - 1, program_to_type()));
   if (runs == 0 && job->contains("runs"))
     note(fmt::format("job {} has not started yet{}", options.job,
                      options.follow ? "; its output follows when it does" : ""));

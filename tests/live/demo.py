@@ -3,12 +3,13 @@ import json
 import re
 import subprocess
 
-from scene import PATIENCE, Scene, run_tests, wait_until
+from scene import PATIENCE, Scene, program, run_tests, wait_until
 
 
 def test_demo_and_whatif():
     with Scene(slots=2, settings=["yard.min_run=5s"], policy="live") as scene:
         text = scene.command("demo").stdout
+        assert f"{program()} watch" in text, f"what is to be typed is not in the PATH:\n{text}"
         when = {what: float(at) for at, what in re.findall(r"([0-9.]+) s  (.*)", text)}
         trials = [at for what, at in when.items() if re.fullmatch(r"trial job \d+ is done", what)]
         batches = [at for what, at in when.items() if re.fullmatch(r"batch job \d+ is done", what)]
@@ -18,7 +19,7 @@ def test_demo_and_whatif():
         paused = [job for job in (1, 2) if scene.job(job)["runs"] == 2]
         assert paused, text
         said = scene.command("logs", paused[0]).stderr
-        assert f"this is run 2 of job {paused[0]}; an earlier one: trainyard logs {paused[0]} --run 1" in said, said
+        assert f"this is run 2 of job {paused[0]}; an earlier one: {program()} logs {paused[0]} --run 1" in said, said
         for job in paused:
             before, after = (scene.logs(job, "--run", run) for run in (1, 2))
             saved = re.search(r"saved after step (\d+)", before).group(1)
