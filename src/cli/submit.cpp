@@ -56,15 +56,26 @@ std::map<std::string, std::string> environment_to_send() {
   return variables;
 }
 
-Expected<BatchScript> read_script(const std::string& path, const std::string& name) {
-  const auto file = MappedFile::open(path);
-  if (!file)
-    return fail("{}; for a command, write: trainyard submit -- COMMAND ...", file.error().message);
-  auto script = parse_batch_script(file->text(), path);
+Expected<BatchScript> parse_script(std::string_view text, const std::string& where,
+                                   const std::string& name) {
+  auto script = parse_batch_script(text, where);
   if (!script) return script;
   for (const std::string& warning : script->warnings) note(warning);
   if (script->spec.name.empty()) script->spec.name = name;
   return script;
+}
+
+/// `path` may be "-".
+Expected<BatchScript> read_script(const std::string& path) {
+  if (path == "-") {
+    const auto text = read_standard_input();
+    if (!text) return tl::make_unexpected(text.error());
+    return parse_script(*text, "standard input", "stdin");
+  }
+  const auto file = MappedFile::open(path);
+  if (!file)
+    return fail("{}; for a command, write: trainyard submit -- COMMAND ...", file.error().message);
+  return parse_script(file->text(), path, std::filesystem::path(path).filename());
 }
 
 /// Of a word that stands where the script should.
@@ -88,8 +99,11 @@ tl::unexpected<Error> unknown_option(std::string_view word) {
 
 /// What is to run, before the command line's options.
 Expected<BatchScript> what_to_run(const SubmitOptions& options) {
-  if (options.words.empty() && options.command.empty())
-    return fail("what? Give a script, or a command after --");
+  if (options.words.empty() && options.command.empty()) {
+    if (::isatty(STDIN_FILENO) != 0)
+      return fail("there is nothing to run; give a script, or a command after --");
+    return read_script("-");
+  }
   if (options.words.empty()) {
     BatchScript command;
     command.spec.directory.clear();
@@ -98,8 +112,8 @@ Expected<BatchScript> what_to_run(const SubmitOptions& options) {
     return command;
   }
   const std::string& path = options.words[0];
-  if (path.starts_with('-')) return unknown_option(path);
-  auto script = read_script(path, std::filesystem::path(path).filename());
+  if (path.starts_with('-') && path != "-") return unknown_option(path);
+  auto script = read_script(path);
   if (!script) return script;
   std::vector<std::string>& arguments = script->spec.command;
   arguments.assign(options.words.begin() + 1, options.words.end());
@@ -240,14 +254,15 @@ void add_submit_command(Command& program) {
   const auto options = std::make_shared<SubmitOptions>();
   Command& command =
       add_daemon_command(program, "submit",
-                         "Submits a script (with #SBATCH or #TRAINYARD lines) and its arguments, "
-                         "or a command after --; "
+                         "Submits a script (with #SBATCH or #TRAINYARD lines; - is standard "
+                         "input) and its arguments, or a command after --; "
                          "options stand before both.",
                          "trainyard submit train.sh\n"
                          "trainyard submit --gpus 2 --workers 4 --time 12h train.sh --lr 0.1\n"
                          "trainyard submit --class trial --wait -- python train.py --epochs 1\n"
                          "trainyard submit --signal USR1@90 --grace 2m --after 7 train.sh\n"
-                         "trainyard submit --array 0-9%2 train.sh",
+                         "trainyard submit --array 0-9%2 train.sh\n"
+                         "trainyard submit < train.sh",
                          *options);
   for (const JobOption& option : job_options()) {
     const std::string name(option.name), help(option.help);

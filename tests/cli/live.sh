@@ -195,7 +195,8 @@ refuses "no such machine|there is no" drain nowhere
 # --- what is wrong is said before anything is sent ---
 refuses "unknown option '--gpsu', did you mean '--gpus'" submit --gpsu 2 "$work/train.sh"
 refuses "cannot be opened.*trainyard submit -- COMMAND" submit no-such-script
-refuses "what\? Give a script" submit
+refuses "standard input: is empty" submit </dev/null
+refuses "standard input:2: --hold is not supported" submit - <<<$'#!/bin/sh\n#SBATCH --hold'
 refuses "gpus: '0' is not a whole number from 1 to 1024" submit --gpus 0 -- true
 refuses "time: '1x' is not a time; write minutes" submit --time 1x -- true
 refuses "first line does not name its interpreter" submit "$work/serve"
@@ -209,6 +210,12 @@ refuses "whole machine, whose 4 GPUs 3 workers cannot share" submit --exclusive 
 refuses "--export: 'A,,B': write ALL, NONE" submit --export A,,B -- true
 refuses "there is no job 99" show 99
 refuses "there is no job 99" logs 99
+
+# --- a script from standard input ---
+yard submit - 7 <<<$'#!/bin/sh\n#SBATCH --time=5\necho "read $1"'
+expect "its lines count" "^submitted job [0-9]+ \(time limit 5m\)$" "$work/out"
+yard logs -f "$(sed 's/^submitted job \([0-9]*\).*/\1/' "$work/out")"
+expect "its arguments too" "^read 7$" "$work/out"
 
 # --- quotes in what is looked for are only quotes ---
 injection="x' OR '1'='1"
@@ -273,7 +280,7 @@ refuses "there is no token 'ci'" token remove ci
 
 # --- the API itself ---
 api http://x/healthz | grep -q '"accepting":true' || fail "/healthz"
-api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 16$' || fail "/metrics"
+api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 17$' || fail "/metrics"
 api http://x/v1/history >"$work/out"
 expect "the history is a workload" "^id,|,submit," "$work/out"
 timeout 60 "$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||
