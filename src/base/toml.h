@@ -2,8 +2,12 @@
 // two places where input reaches what the library takes for impossible (both found by fuzzing):
 // it asserts that a table header begins with a key before the code that reports `[=]`, and its
 // test for Unicode blanks is undefined for letters such as those from U+00A1 to U+0499.
+//
+// What of it is no template is compiled once, where TOML_IMPLEMENTATION is defined: in
+// base/toml_table.cpp.
 #pragma once
 
+#define TOML_HEADER_ONLY 0
 #define TOML_EXCEPTIONS 0
 #define TOML_ASSERT(expr) static_cast<void>(0)
 #include <toml++/impl/preprocessor.h>

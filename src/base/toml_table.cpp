@@ -1,3 +1,4 @@
+#define TOML_IMPLEMENTATION
 #include "base/toml_table.h"
 
 #include <sstream>
