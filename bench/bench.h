@@ -22,7 +22,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/cycle_clock.h"
 #include "base/error.h"
+#include "base/stats.h"
 
 namespace trainyard::bench {
 
@@ -97,6 +99,18 @@ double median_of(std::size_t times, Measure measure) {
   for (double& value : all) value = measure();
   std::sort(all.begin(), all.end());
   return all[times / 2];
+}
+
+/// How long something took that was done many times.
+struct Latency {
+  double p50_us = 0, p99_us = 0, max_us = 0;
+};
+
+/// Of measurements in ticks of the CycleClock.
+inline Latency latency_of(const Histogram& ticks) {
+  const double rate = CycleClock::ticks_per_us();
+  return {ticks.percentile(0.50) / rate, ticks.percentile(0.99) / rate,
+          static_cast<double>(ticks.max()) / rate};
 }
 
 /// Keeps the compiler from leaving out the work whose result this is.

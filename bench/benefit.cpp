@@ -4,8 +4,6 @@
 // starts, who is paused for whom, and for whom that does not pay, and its orders are carried out.
 //
 // The machine's limit is one look at every running job in memory, 32 bytes each.
-#include "base/cycle_clock.h"
-#include "base/stats.h"
 #include "bench.h"
 #include "policy/registry.h"
 #include "sim/simulation.h"
@@ -14,8 +12,8 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::size_t kRunning = 10'000, kQueued = 1'000;
-constexpr std::size_t kMeasured = 20'000;  // instants, after as many to get into the swing
+constexpr std::size_t kRunning = 10'000, kWaiting = 1'000;
+constexpr std::size_t kInstants = 20'000;  // instants, after as many to get into the swing
 
 /// Counts who runs and who waits.
 class Census final : public YardListener {
@@ -33,12 +31,13 @@ class Census final : public YardListener {
   std::size_t running_ = 0, queued_ = 0;
 };
 
-struct Latency {
-  double p50_us = 0, p99_us = 0, max_us = 0, pauses = 0, least_running = 0;
+struct Decisions {
+  Latency latency;
+  double pauses = 0, least_running = 0;
 };
 
 /// In a process of its own.
-Latency latency(const char* preset) {
+Decisions decisions_of(const char* preset) {
   const Cluster cluster = must(parse_cluster_shorthand("1600x8xV100"));
   Workload workload =
       must(generate("philly-like:jobs=400000,pause=helios,max_gpus=64", cluster, 1));
@@ -48,27 +47,24 @@ Latency latency(const char* preset) {
   simulation.listen(census);
   std::size_t submitted = 0;
   Histogram ticks;
-  Latency found;
+  Decisions found;
   found.least_running = 1e9;
-  for (std::size_t measured = 0; measured < 2 * kMeasured;) {
+  for (std::size_t measured = 0; measured < 2 * kInstants;) {
     // Jobs come when they are wanted, one by one.
-    if (simulation.yard().jobs() == submitted && census.queued() < kQueued) {
+    if (simulation.yard().jobs() == submitted && census.queued() < kWaiting) {
       const Time now = submitted == 0 ? Time{} : simulation.yard().now();
       workload.jobs.at(submitted++).submit = now + microseconds(20'000);
     }
-    const bool counts = census.queued() + 1 >= kQueued && census.running() >= kRunning;
+    const bool counts = census.queued() + 1 >= kWaiting && census.running() >= kRunning;
     const std::uint64_t begin = CycleClock::now();
     simulation.step();
     const std::uint64_t taken = CycleClock::now() - begin;
     if (!counts) continue;
-    if (++measured <= kMeasured) continue;
+    if (++measured <= kInstants) continue;
     ticks.add(taken);
     found.least_running = std::min(found.least_running, static_cast<double>(census.running()));
   }
-  const double rate = CycleClock::ticks_per_us();
-  found.p50_us = ticks.percentile(0.50) / rate;
-  found.p99_us = ticks.percentile(0.99) / rate;
-  found.max_us = static_cast<double>(ticks.max()) / rate;
+  found.latency = latency_of(ticks);
   found.pauses = static_cast<double>(simulation.pause_gains().pauses().size());
   return found;
 }
@@ -92,13 +88,13 @@ double look_at_all_us() {
 
 void measure_benefit(Table& table) {
   if (!table.wants("benefit/xion")) return;
-  const Latency l = in_child([] { return latency("xion"); });
-  table.add(
-      {"xion: decision with 10,000 running, p99", l.p99_us, "us", Target{Target::Is::at_most, 200},
-       look_at_all_us(),
-       fmt::format("p50 {}, max {}; {} pauses, at least {} running; the limit is a look at "
-                   "every running job",
-                   number(l.p50_us), number(l.max_us), number(l.pauses), number(l.least_running))});
+  const Decisions d = in_child([] { return decisions_of("xion"); });
+  table.add({"xion: decision with 10,000 running, p99", d.latency.p99_us, "us",
+             Target{Target::Is::at_most, 200}, look_at_all_us(),
+             fmt::format("p50 {}, max {}; {} pauses, at least {} running; the limit is a look at "
+                         "every running job",
+                         number(d.latency.p50_us), number(d.latency.max_us), number(d.pauses),
+                         number(d.least_running))});
 }
 
 }  // namespace trainyard::bench

@@ -9,9 +9,7 @@
 // 1 ms then.
 //
 // The machine's limit is one pass over a queue of this length in memory, an entry of 16 bytes each.
-#include "base/cycle_clock.h"
 #include "base/random.h"
-#include "base/stats.h"
 #include "bench.h"
 #include "policy/registry.h"
 #include "sim/simulation.h"
@@ -20,7 +18,7 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::string_view kCluster = "12500x8xV100";  // in one rack
+constexpr std::string_view kFlatCluster = "12500x8xV100";  // in one rack
 constexpr std::string_view kRackedCluster = "1250x10x8xV100";
 constexpr std::size_t kQueued = 10'000;
 constexpr std::size_t kMeasured = 50'000;  // instants, after as many to get into the swing
@@ -38,8 +36,8 @@ class QueueLength final : public YardListener {
   std::size_t length_ = 0;
 };
 
-struct Latency {
-  double p50_us = 0, p99_us = 0, max_us = 0;
+struct Instants {
+  Latency latency;
   double shortest_queue = 0, longest_queue = 0;
 };
 
@@ -121,9 +119,9 @@ class Crowd {
 };
 
 /// In a process of its own.
-Latency latency(const std::string& preset, bool many_shapes) {
+Instants instants_of(const std::string& preset, bool many_shapes) {
   const Cluster cluster =
-      must(parse_cluster_shorthand(is_dally(preset) ? kRackedCluster : kCluster));
+      must(parse_cluster_shorthand(is_dally(preset) ? kRackedCluster : kFlatCluster));
   Crowd crowd(cluster, jobs_for(cluster, many_shapes, is_dally(preset)),
               must(PolicySpec::parse(preset)));
   const std::size_t instants = many_shapes ? kMeasured / 100 : kMeasured;
@@ -135,10 +133,7 @@ Latency latency(const std::string& preset, bool many_shapes) {
     shortest = std::min(shortest, length);
     longest = std::max(longest, length);
   });
-  const double rate = CycleClock::ticks_per_us();
-  return {ticks.percentile(0.50) / rate, ticks.percentile(0.99) / rate,
-          static_cast<double>(ticks.max()) / rate, static_cast<double>(shortest),
-          static_cast<double>(longest)};
+  return {latency_of(ticks), static_cast<double>(shortest), static_cast<double>(longest)};
 }
 
 double pass_over_queue_us() {
@@ -158,12 +153,12 @@ double pass_over_queue_us() {
 }
 
 void measure(Table& table, const std::string& preset, bool many_shapes) {
-  const Latency l = in_child([&] { return latency(preset, many_shapes); });
-  table.add({preset + (many_shapes ? ": decision p99, no two alike" : ": decision p99"), l.p99_us,
-             "us", Target{Target::Is::at_most, is_dally(preset) ? 1000.0 : 100.0},
-             pass_over_queue_us(),
-             fmt::format("p50 {}, max {}; {} to {} waiting", number(l.p50_us), number(l.max_us),
-                         number(l.shortest_queue), number(l.longest_queue))});
+  const Instants i = in_child([&] { return instants_of(preset, many_shapes); });
+  table.add(
+      {preset + (many_shapes ? ": decision p99, no two alike" : ": decision p99"), i.latency.p99_us,
+       "us", Target{Target::Is::at_most, is_dally(preset) ? 1000.0 : 100.0}, pass_over_queue_us(),
+       fmt::format("p50 {}, max {}; {} to {} waiting", number(i.latency.p50_us),
+                   number(i.latency.max_us), number(i.shortest_queue), number(i.longest_queue))});
 }
 
 }  // namespace

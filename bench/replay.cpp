@@ -18,7 +18,7 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::string_view kCluster = "256x8xV100";
+constexpr std::string_view kReplayCluster = "256x8xV100";
 constexpr std::size_t kMillion = 1'000'000;
 
 struct Cost {
@@ -70,7 +70,7 @@ void bare_event_loop(const std::vector<Job>& jobs, const std::vector<Stay>& stay
 
 /// In a process of its own.
 Cost replay(const std::string& preset, std::size_t jobs) {
-  const Cluster cluster = must(parse_cluster_shorthand(kCluster));
+  const Cluster cluster = must(parse_cluster_shorthand(kReplayCluster));
   const PolicySpec policy = must(PolicySpec::parse(preset));
   Workload workload;
   if (jobs > 0)

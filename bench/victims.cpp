@@ -4,9 +4,7 @@
 // and ends, and the victim comes back, so that the index has something to keep up with.
 //
 // Beside it what a look at every job takes, without scoring it.
-#include "base/cycle_clock.h"
 #include "base/random.h"
-#include "base/stats.h"
 #include "bench.h"
 #include "policy/members.h"
 #include "yard/plan.h"
@@ -14,7 +12,7 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::size_t kRunning = 100'000;
+constexpr std::size_t kBatchJobs = 100'000;
 constexpr std::size_t kChoices = 20'000;
 
 Resources draw_demand(Random& random) {
@@ -48,7 +46,7 @@ class Field final : public YardListener {
     stage_ = preempt_fitgpp().make(params);
     stage_->use(rights_);
     yard_.listen(*this);
-    workload_.jobs.reserve(kRunning + kChoices);
+    workload_.jobs.reserve(kBatchJobs + kChoices);
     fill();
   }
 
@@ -118,9 +116,9 @@ class Field final : public YardListener {
   /// Machine by machine, each until a few draws in a row do not fit.
   void fill() {
     std::size_t running = 0;
-    for (std::size_t m = 0; m < cluster_.machines.size() && running < kRunning; ++m) {
+    for (std::size_t m = 0; m < cluster_.machines.size() && running < kBatchJobs; ++m) {
       const MachineId machine{static_cast<std::uint32_t>(m)};
-      for (int misses = 0; misses < 8 && running < kRunning;) {
+      for (int misses = 0; misses < 8 && running < kBatchJobs;) {
         Job job;
         job.per_worker = draw_demand(random_);
         job.grace = Duration{std::llround(random_.truncated_normal(180, 180, 0, 1200) * 1e6)};
@@ -143,30 +141,28 @@ class Field final : public YardListener {
   Random random_{1};
 };
 
-struct Latency {
-  double p50_us = 0, p99_us = 0, max_us = 0, scan_us = 0;
+struct Choices {
+  Latency latency;
+  double scan_us = 0;
 };
 
-Latency latency() {
+Choices choices() {
   Field field;
   for (std::size_t i = 0; i < kChoices / 10; ++i) field.choose();
   Histogram ticks;
   for (std::size_t i = 0; i < kChoices * 9 / 10; ++i) ticks.add(field.choose());
-  const double rate = CycleClock::ticks_per_us();
-  return {ticks.percentile(0.50) / rate, ticks.percentile(0.99) / rate,
-          static_cast<double>(ticks.max()) / rate,
-          median_of(9, [&] { return field.scan(); }) * 1e6};
+  return {latency_of(ticks), median_of(9, [&] { return field.scan(); }) * 1e6};
 }
 
 }  // namespace
 
 void measure_victims(Table& table) {
   if (!table.wants("victims/fitgpp")) return;
-  const Latency l = in_child([] { return latency(); });
-  table.add({"fitgpp: a victim among 100,000, p99", l.p99_us, "us", Target{Target::Is::at_most, 20},
-             l.scan_us,
-             fmt::format("p50 {}, max {}; the limit is a look at every job", number(l.p50_us),
-                         number(l.max_us))});
+  const Choices c = in_child([] { return choices(); });
+  table.add({"fitgpp: a victim among 100,000, p99", c.latency.p99_us, "us",
+             Target{Target::Is::at_most, 20}, c.scan_us,
+             fmt::format("p50 {}, max {}; the limit is a look at every job",
+                         number(c.latency.p50_us), number(c.latency.max_us))});
 }
 
 }  // namespace trainyard::bench
