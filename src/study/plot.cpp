@@ -8,7 +8,6 @@
 #include <iterator>
 #include <limits>
 #include <numeric>
-#include <ranges>
 
 #include "study/markup.h"
 
@@ -150,17 +149,18 @@ double right_of(const Chart& chart) {
 /// would meet each other or leave the plot.
 std::vector<double> label_baselines(const std::vector<double>& lines, double highest,
                                     double lowest) {
-  std::vector<std::size_t> upwards(lines.size());
-  std::iota(upwards.begin(), upwards.end(), 0U);
-  std::ranges::stable_sort(upwards, std::greater{}, [&](std::size_t i) { return lines[i]; });
+  std::vector<std::size_t> order(lines.size());  // from the lowest line up, then down again
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return lines[i]; });
   std::vector<double> baselines(lines.size());
   double limit = lowest;
-  for (const std::size_t i : upwards) {
+  for (const std::size_t i : order) {
     baselines[i] = std::min(lines[i] + 4, limit);
     limit = baselines[i] - kLabelHeight;
   }
   limit = highest;
-  for (const std::size_t i : std::views::reverse(upwards)) {
+  std::ranges::reverse(order);
+  for (const std::size_t i : order) {
     baselines[i] = std::max(baselines[i], limit);
     limit = baselines[i] + kLabelHeight;
   }
