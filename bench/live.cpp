@@ -2,14 +2,14 @@
 // over its Unix socket, on all cores.
 //
 //   submissions  16 callers, each waiting for its answer before it asks again. The machine's limit
-//   is that of
-//                its disk: every answer waits for a sync, and at most 16 share one.
+//                is that of its disk: every answer waits for a sync, and at most 16 share one.
+//   reads        a list of 100 jobs, while nothing else happens and while 16 callers submit.
 //   starts       from asking to the first line of the job's own process, with 10,000 others
-//   waiting.
-//                The limit is the same process started directly.
+//                waiting. The limit is the same process started directly.
 //   streams      1,000 callers that listen to events, and how long one event takes to reach all of
-//   them. history      a start of the daemon with a million ended jobs in its journal; the limit is
-//   a start with none.
+//                them.
+//   history      a start of the daemon with a million ended jobs in its journal; the limit is a
+//                start with none.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -19,6 +19,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -171,6 +172,50 @@ void measure_submissions(Table& table) {
   cancel(first, holder);
   table.add({"durable submissions, 16 callers", rate, "jobs/s", Target{Target::Is::at_least, 2000},
              kCallers * syncs_per_second(server.root()), ""});
+}
+
+struct AnswerTimes {
+  double p50 = 0, p99 = 0;  // ms
+};
+
+AnswerTimes answer_times(Client& client, const std::string& path, int times) {
+  std::vector<double> answers;
+  for (int i = 0; i < times; ++i) {
+    const auto begin = Clock::now();
+    must(client.get(path));
+    answers.push_back(1e3 * since(begin));
+  }
+  std::sort(answers.begin(), answers.end());
+  return {answers[answers.size() / 2], answers[answers.size() * 99 / 100]};
+}
+
+void measure_reads(Table& table) {
+  constexpr int kCallers = 16, kWaiting = 1000, kReads = 500;
+  constexpr int kMost = 90'000;  // that a user may have, nearly
+  Server server({"--slots", "4"});
+  server.begin();
+  Client reader = server.client();
+  const JobNumber holder = submit(reader, job("sleep 600", 4));
+  for (int i = 0; i < kWaiting; ++i) submit(reader, job("true", 4));
+  const AnswerTimes idle = answer_times(reader, "/v1/jobs", kReads);
+  std::atomic<bool> is_over = false;
+  std::atomic<int> submitted = 0;
+  std::vector<std::thread> callers;
+  for (int c = 0; c < kCallers; ++c)
+    callers.emplace_back([&] {
+      Client client = server.client();
+      while (!is_over && ++submitted < kMost) submit(client, job("true", 4));
+    });
+  const auto begin = Clock::now();
+  const AnswerTimes loaded = answer_times(reader, "/v1/jobs", kReads);
+  const double rate = submitted / since(begin);
+  is_over = true;
+  for (std::thread& caller : callers) caller.join();
+  cancel(reader, holder);
+  table.add({"list of 100 jobs, 16 submitters, p99", loaded.p99, "ms",
+             Target{Target::Is::at_most, 2 * idle.p99}, idle.p99,
+             fmt::format("limit: while idle; p50 {:.2f} ms, idle {:.2f}; {:.0f} jobs/s submitted",
+                         loaded.p50, idle.p50, rate)});
 }
 
 /// When the process wrote its first line, in seconds since the epoch.
@@ -332,6 +377,7 @@ void measure_live(Table& table) {
   });
   use_all_cores();
   if (table.wants("live/submissions")) measure_submissions(table);
+  if (table.wants("live/reads")) measure_reads(table);
   if (table.wants("live/starts")) measure_starts(table);
   if (table.wants("live/streams")) measure_streams(table);
   if (table.wants("live/history")) measure_history(table);
