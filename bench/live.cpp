@@ -28,7 +28,7 @@
 
 #include "base/stats.h"
 #include "bench.h"
-#include "live/client.h"
+#include "live/client/client.h"
 #include "live/journal/journal.h"
 
 namespace trainyard::bench {

@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "live/batch_script.h"
-#include "live/constraint.h"
-#include "live/job_array.h"
-#include "live/output_path.h"
+#include "live/job/constraint.h"
+#include "live/job/job_array.h"
+#include "live/job/output_path.h"
+#include "live/sbatch/batch_script.h"
 
 using namespace trainyard;
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "live/job_spec.h"
+#include "live/job/job_spec.h"
 
 using namespace trainyard;
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "live/progress.h"
+#include "live/job/progress.h"
 
 using namespace trainyard;
 

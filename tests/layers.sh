@@ -1,22 +1,28 @@
 #!/usr/bin/env bash
-# The layers of src/: a file may include headers of its own folder and of those before it only.
+# The layers of src/, and those within src/live/: a file may include headers of its own folder and
+# of those before it only.
 #
 #   tests/layers.sh src          prints every include that breaks the order; fails if there is one
 #   tests/layers.sh --self-test  checks that the check finds what it must
 set -euo pipefail
 
 readonly layers="base model perf network yard policy sim workload study live cli"
+readonly live_layers="job system sbatch srun supervisor engine book service journal loop server client daemon"
 
-# Prints "file:line: what is wrong" for every offending file and include below folder $1.
+# Prints "file:line: what is wrong" for every offending file and include below folder $1. The names
+# of its layers, lowest first, are $2; headers of others begin with $3, and are no concern.
 offences() {
-  find "$1" -name '*.h' -o -name '*.cpp' | sort | xargs -r awk -v root="$1/" -v layers="$layers" '
+  [ -d "$1" ] || return 0
+  find "$1" -name '*.h' -o -name '*.cpp' | sort | xargs -r awk -v root="$1/" -v layers="$2" -v prefix="$3" '
     BEGIN { count = split(layers, names, " "); for (i = 1; i <= count; ++i) rank[names[i]] = i }
     FNR == 1 {
       folder = substr(FILENAME, length(root) + 1); sub("/.*", "", folder)
       if (!(folder in rank)) print FILENAME ":1: " folder " is not a layer; known are " layers
     }
     /^[ \t]*#[ \t]*include[ \t]*"/ {
-      split($0, quotes, "\""); header = quotes[2]; used = header; sub("/.*", "", used)
+      split($0, quotes, "\""); header = quotes[2]
+      if (index(header, prefix) != 1) next
+      used = substr(header, length(prefix) + 1); sub("/.*", "", used)
       if (!(used in rank))
         print FILENAME ":" FNR ": \"" header "\" does not begin with the name of a layer"
       else if (rank[used] > rank[folder])
@@ -26,7 +32,7 @@ offences() {
 
 check() {
   local found
-  found=$(offences "$1")
+  found=$(offences "$1" "$layers" "" && offences "$1/live" "$live_layers" live/)
   [ -z "$found" ] && return 0
   echo "$found"
   return 1
@@ -37,14 +43,17 @@ self_test() {
   root=$(mktemp -d)
   # shellcheck disable=SC2064  # its name is known now and gone at the end
   trap "rm -rf '$root'" EXIT
-  mkdir -p "$root"/{base,model,policy/order}
+  mkdir -p "$root"/{base,model,policy/order,live/book,live/loop}
   echo '#include "base/time.h"' >"$root/model/job.h"
   echo '#include "model/job.h"' >"$root/policy/order/fifo.cpp"
+  printf '#include "model/job.h"\n#include "live/book/job_book.h"\n' >"$root/live/loop/loop.h"
   check "$root" || { echo "a proper tree was refused"; return 1; }
   expect_offence base/time.h '#include "model/job.h"' "base/ comes before model/"
   expect_offence model/up.h '  #  include "policy/order/fifo.h"' "model/ comes before policy/"
   expect_offence model/bare.h '#include "job.h"' "does not begin with the name of a layer"
   expect_offence other/x.h '' "other is not a layer"
+  expect_offence live/book/up.h '#include "live/loop/loop.h"' "book/ comes before loop/"
+  expect_offence live/stray.h '' "stray.h is not a layer"
 }
 
 # In the tree at $root, file $1 with content $2 must be refused with message $3.

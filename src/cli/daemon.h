@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "live/client.h"
+#include "live/client/client.h"
 
 namespace trainyard::cli {
 

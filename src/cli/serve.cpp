@@ -11,11 +11,11 @@
 
 #include "cli/commands.h"
 #include "cli/config_file.h"
-#include "live/client.h"
-#include "live/daemon.h"
-#include "live/log.h"
+#include "live/client/client.h"
+#include "live/daemon/daemon.h"
 #include "live/server/http_server.h"
-#include "live/systemd.h"
+#include "live/system/log.h"
+#include "live/system/systemd.h"
 
 namespace trainyard::cli {
 namespace {

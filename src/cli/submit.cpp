@@ -11,8 +11,8 @@
 
 #include "cli/daemon.h"
 #include "cli/options.h"
-#include "live/batch_script.h"
-#include "live/job_options.h"
+#include "live/sbatch/batch_script.h"
+#include "live/sbatch/job_options.h"
 #include "workload/mapped_file.h"
 
 namespace trainyard::cli {

@@ -26,7 +26,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "live/daemon.h"
+#include "live/daemon/daemon.h"
 
 using namespace trainyard;
 

@@ -14,10 +14,10 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "base/time.h"
-#include "live/identity.h"
-#include "live/job_array.h"
-#include "live/job_spec.h"
-#include "live/progress.h"
+#include "live/job/identity.h"
+#include "live/job/job_array.h"
+#include "live/job/job_spec.h"
+#include "live/job/progress.h"
 #include "model/cluster.h"
 
 namespace trainyard {

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "live/job_record.h"
-#include "live/service.h"
-#include "live/system.h"
+#include "live/book/job_record.h"
+#include "live/service/service.h"
+#include "live/system/system.h"
 
 namespace trainyard {
 

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "live/testing.h"
+#include "live/system/testing.h"
 
 namespace trainyard {
 namespace {

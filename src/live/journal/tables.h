@@ -13,7 +13,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "live/job_record.h"
+#include "live/book/job_record.h"
 #include "live/journal/journal.h"
 
 namespace trainyard {

@@ -14,9 +14,9 @@
 #include <optional>
 #include <string>
 
-#include "live/identity.h"
+#include "live/job/identity.h"
 #include "live/server/tls.h"
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

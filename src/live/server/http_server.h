@@ -12,9 +12,9 @@
 #include <string>
 
 #include "base/error.h"
-#include "live/log.h"
 #include "live/server/listener.h"
-#include "live/service.h"
+#include "live/service/service.h"
+#include "live/system/log.h"
 
 namespace trainyard {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "live/bounded_json.h"
+#include "live/job/bounded_json.h"
 
 namespace trainyard {
 namespace {

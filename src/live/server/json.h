@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "live/service.h"
+#include "live/service/service.h"
 
 namespace trainyard {
 

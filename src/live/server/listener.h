@@ -16,10 +16,10 @@
 #include <thread>
 #include <vector>
 
-#include "live/log.h"
 #include "live/server/connection.h"
 #include "live/server/elastic_threads.h"
 #include "live/server/reply.h"
+#include "live/system/log.h"
 
 namespace trainyard {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "live/server/reply.h"
-#include "live/service.h"
+#include "live/service/service.h"
 
 namespace trainyard {
 

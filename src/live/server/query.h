@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "live/service.h"
+#include "live/service/service.h"
 
 namespace trainyard {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "live/identity.h"
-#include "live/service.h"
+#include "live/job/identity.h"
+#include "live/service/service.h"
 
 namespace trainyard {
 

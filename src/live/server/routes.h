@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "live/identity.h"
+#include "live/job/identity.h"
 #include "live/server/reply.h"
 
 namespace trainyard {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "live/identity.h"
-#include "live/supervisor/files.h"
+#include "live/job/identity.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

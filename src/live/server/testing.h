@@ -18,9 +18,9 @@
 #include <string>
 #include <thread>
 
-#include "live/kept_log.h"
 #include "live/server/http_server.h"
 #include "live/server/sockets.h"
+#include "live/system/kept_log.h"
 
 namespace trainyard {
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 namespace {

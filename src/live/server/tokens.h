@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "live/identity.h"
+#include "live/job/identity.h"
 
 namespace trainyard {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "live/output_path.h"
+#include "live/job/output_path.h"
 
 namespace trainyard {
 namespace {

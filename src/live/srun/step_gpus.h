@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "live/srun/step_options.h"
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

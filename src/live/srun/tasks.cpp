@@ -15,7 +15,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "live/supervisor/process_tree.h"
+#include "live/system/process_tree.h"
 
 namespace trainyard {
 namespace {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "live/srun/step_environment.h"
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

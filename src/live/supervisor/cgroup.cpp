@@ -10,8 +10,8 @@
 #include <csignal>
 #include <sstream>
 
-#include "live/supervisor/files.h"
-#include "live/supervisor/process_tree.h"
+#include "live/system/files.h"
+#include "live/system/process_tree.h"
 
 namespace trainyard {
 namespace {

@@ -9,7 +9,7 @@
 #include <csignal>
 #include <filesystem>
 
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "live/supervisor/files.h"
 #include "live/supervisor/run_plan.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

@@ -26,7 +26,7 @@
 #include "base/error.h"
 #include "base/resources.h"
 #include "base/time.h"
-#include "live/job_array.h"
+#include "live/job/job_array.h"
 #include "live/supervisor/cgroup.h"
 
 namespace trainyard {

@@ -17,8 +17,8 @@
 #include <cstring>
 #include <set>
 
-#include "live/supervisor/process_tree.h"
 #include "live/supervisor/worker.h"
+#include "live/system/process_tree.h"
 
 namespace trainyard {
 namespace {

@@ -22,10 +22,10 @@
 
 #include "base/error.h"
 #include "live/supervisor/cgroup.h"
-#include "live/supervisor/files.h"
 #include "live/supervisor/log_segments.h"
 #include "live/supervisor/run_plan.h"
 #include "live/supervisor/stop_sequence.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

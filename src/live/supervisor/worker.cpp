@@ -18,7 +18,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "live/output_path.h"
+#include "live/job/output_path.h"
 #include "live/supervisor/environment.h"
 
 namespace trainyard {

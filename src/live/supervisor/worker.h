@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "live/supervisor/cgroup.h"
-#include "live/supervisor/files.h"
 #include "live/supervisor/run_plan.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

@@ -24,7 +24,7 @@
 
 #include "base/error.h"
 #include "live/engine/local/gpus.h"
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <sstream>
 
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 namespace {

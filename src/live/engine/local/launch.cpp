@@ -13,7 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 namespace {

@@ -7,8 +7,8 @@
 #include "live/engine/engine.h"
 #include "live/engine/local/account.h"
 #include "live/engine/local/trash.h"
-#include "live/supervisor/files.h"
 #include "live/supervisor/run_plan.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 

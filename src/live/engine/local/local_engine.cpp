@@ -23,7 +23,7 @@
 #include "live/engine/local/supervisor_link.h"
 #include "live/supervisor/environment.h"
 #include "live/supervisor/log_segments.h"
-#include "live/supervisor/process_tree.h"
+#include "live/system/process_tree.h"
 
 namespace trainyard {
 namespace {

@@ -22,8 +22,8 @@
 #include "live/engine/local/launch.h"
 #include "live/engine/local/report_file.h"
 #include "live/engine/local/trash.h"
-#include "live/supervisor/files.h"
-#include "live/system.h"
+#include "live/system/files.h"
+#include "live/system/system.h"
 
 namespace trainyard {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "live/progress.h"
+#include "live/job/progress.h"
 
 namespace trainyard {
 

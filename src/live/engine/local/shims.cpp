@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 namespace {

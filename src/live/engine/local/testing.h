@@ -22,7 +22,7 @@
 #include "live/engine/local/local_engine.h"
 #include "live/engine/local/machine.h"
 #include "live/supervisor/environment.h"
-#include "live/supervisor/process_tree.h"
+#include "live/system/process_tree.h"
 
 namespace trainyard {
 

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "live/supervisor/files.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 namespace {

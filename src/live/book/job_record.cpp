@@ -1,0 +1,209 @@
+#include "live/book/job_record.h"
+
+#include <bit>
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+json state_to_json(const JobState& state) {
+  return {{"phase", name(state.phase)},
+          {"since", state.since.us},
+          {"first_start", state.first_start.us},
+          {"pauses", state.pauses},
+          {"done", state.done.us},
+          {"waited", state.waited.us},
+          {"lost", state.lost.us},
+          {"slowed", state.slowed.us}};
+}
+
+JobState state_from_json(const json& j) {
+  JobState state;
+  const std::string phase = j.at("phase");
+  for (int p = 0; p <= static_cast<int>(Phase::cancelled); ++p)
+    if (name(static_cast<Phase>(p)) == phase) state.phase = static_cast<Phase>(p);
+  state.since = Time{j.at("since")};
+  state.first_start = Time{j.at("first_start")};
+  state.pauses = j.at("pauses");
+  state.done = Duration{j.at("done")};
+  state.waited = Duration{j.at("waited")};
+  state.lost = Duration{j.at("lost")};
+  state.slowed = Duration{j.at("slowed")};
+  return state;
+}
+
+/// A bit each, as long as 64 bits suffice, and a list of numbers for larger machines.
+json gpus_to_json(const std::vector<std::int32_t>& gpus) {
+  std::uint64_t mask = 0;
+  for (const std::int32_t gpu : gpus) {
+    if (gpu >= 64) return gpus;
+    mask |= 1ULL << gpu;
+  }
+  return mask;
+}
+
+std::vector<std::int32_t> gpus_from_json(const json& j) {
+  if (j.is_array()) return j;
+  std::vector<std::int32_t> gpus;
+  for (std::uint64_t left = j; left != 0; left &= left - 1) gpus.push_back(std::countr_zero(left));
+  return gpus;
+}
+
+json place_to_json(const SavedJob& life) {
+  json shares = json::array();
+  for (std::size_t i = 0; i < life.placement.size(); ++i) {
+    json share{{"machine", index(life.placement[i].machine)},
+               {"workers", life.placement[i].workers},
+               {"gpus", gpus_to_json(life.gpus[i])}};
+    if (!life.missing.empty())
+      share["missing"] = {life.missing[i].gpus, life.missing[i].milli_cpus,
+                          life.missing[i].memory_mib};
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+void place_from_json(const json& shares, SavedJob& life) {
+  for (const json& share : shares) {
+    life.placement.push_back({MachineId{share.at("machine").get<std::uint32_t>()},
+                              share.at("workers").get<std::int32_t>()});
+    life.gpus.push_back(gpus_from_json(share.at("gpus")));
+    if (const auto missing = share.find("missing"); missing != share.end())
+      life.missing.push_back({missing->at(0), missing->at(1), missing->at(2)});
+  }
+}
+
+json progress_to_json(const JobProgress& progress) {
+  json j{{"step", progress.step}, {"total", progress.total}};
+  const auto put = [&](const char* key, const std::optional<double>& value) {
+    if (value) j[key] = *value;
+  };
+  put("loss", progress.loss), put("accuracy", progress.accuracy);
+  put("save_s", progress.save_s), put("load_s", progress.load_s);
+  return j;
+}
+
+/// [step, work in microseconds, loss, accuracy], null where it was not told.
+json curve_to_json(const LearningCurve& curve) {
+  json points = json::array();
+  const auto or_null = [](const std::optional<double>& v) { return v ? json(*v) : json(); };
+  for (const LearningCurve::Point& p : curve.points())
+    points.push_back({p.step, p.work.us, or_null(p.loss), or_null(p.accuracy)});
+  return {{"stride", curve.stride()}, {"points", std::move(points)}};
+}
+
+LearningCurve curve_from_json(const json& j) {
+  std::vector<LearningCurve::Point> points;
+  const auto maybe = [](const json& v) {
+    return v.is_null() ? std::optional<double>() : v.get<double>();
+  };
+  for (const json& p : j.at("points"))
+    points.push_back({p.at(0), Duration{p.at(1)}, maybe(p.at(2)), maybe(p.at(3))});
+  return {std::move(points), j.at("stride").get<std::uint32_t>()};
+}
+
+void read_life(const json& j, JobRecord& job) {
+  if (j.contains("task")) job.task = array_task_from_json(j.at("task"));
+  job.life.state = state_from_json(j.at("state"));
+  place_from_json(j.at("place"), job.life);
+  job.life.room_for = JobId{j.value("room_for", static_cast<std::uint32_t>(kNoJob))};
+  job.life.unsaved = Duration{j.value("unsaved", std::int64_t{0})};
+  for (const json& other : j.at("yielded_to"))
+    job.life.yielded_to.push_back(JobId{other.get<std::uint32_t>()});
+  job.eligible = Time{j.at("eligible")};
+  job.runs = j.at("runs"), job.restarts = j.at("restarts");
+  job.done_when_returned = Duration{j.value("done_when_returned", std::int64_t{0})};
+  job.has_started = j.at("has_started");
+  job.left_behind = j.at("left_behind"), job.was_leaving = j.at("was_leaving");
+  job.stopping = j.at("stopping"), job.out_of_time = j.at("out_of_time");
+  job.forced = j.at("forced");
+  job.quick_returns = j.at("quick_returns");
+  job.reason = j.at("reason");
+  if (j.contains("exit_status")) job.exit_status = j.at("exit_status").get<int>();
+  if (j.contains("curve")) job.curve = curve_from_json(j.at("curve"));
+  if (j.contains("pause_took")) job.pause_took = Duration{j.at("pause_took")};
+  if (j.contains("progress"))
+    if (auto progress = parse_progress(j.at("progress").dump())) job.progress = *progress;
+}
+
+}  // namespace
+
+JobRecord public_part(const JobRecord& job) {
+  JobRecord part;
+  part.in_part = true;
+  part.number = job.number;
+  part.task = job.task;
+  part.owner.user = job.owner.user;
+  part.owner.uid = job.owner.uid;
+  part.spec.name = job.spec.name;
+  part.spec.job_class = job.spec.job_class;
+  part.spec.workers = job.spec.workers;
+  part.spec.per_worker = job.spec.per_worker;
+  part.spec.time = job.spec.time;
+  part.submitted = job.submitted;
+  part.life.state = job.life.state;
+  part.life.placement = job.life.placement;
+  part.life.gpus = job.life.gpus;
+  part.waits_by = job.waits_by;
+  return part;
+}
+
+JobPayload take_payload(JobSpec& spec) {
+  JobPayload payload{std::exchange(spec.script, {}), std::exchange(spec.environment, {})};
+  if (!payload.script.empty()) spec.script = "#!";
+  return payload;
+}
+
+void put_payload(JobSpec& spec, JobPayload payload) {
+  spec.script = std::move(payload.script);
+  spec.environment = std::move(payload.environment);
+}
+
+std::string name_of(const JobRecord& job) {
+  if (job.task.array == 0) return std::to_string(job.number);
+  return fmt::format("{}_{}", job.task.array, job.task.task);
+}
+
+std::string_view state_name(Phase phase) {
+  return phase == Phase::absent ? "held" : name(phase);
+}
+
+std::string life_to_json(const JobRecord& job) {
+  json j{{"state", state_to_json(job.life.state)},
+         {"place", place_to_json(job.life)},
+         {"eligible", job.eligible.us},
+         {"runs", job.runs},
+         {"restarts", job.restarts},
+         {"has_started", job.has_started},
+         {"left_behind", job.left_behind},
+         {"was_leaving", job.was_leaving},
+         {"stopping", job.stopping},
+         {"out_of_time", job.out_of_time},
+         {"forced", job.forced},
+         {"quick_returns", job.quick_returns},
+         {"reason", job.reason},
+         {"yielded_to", json::array()}};
+  if (job.life.room_for != kNoJob) j["room_for"] = job.life.room_for;
+  if (job.life.unsaved.us != 0) j["unsaved"] = job.life.unsaved.us;
+  for (const JobId other : job.life.yielded_to) j["yielded_to"].push_back(index(other));
+  if (job.task.array != 0) j["task"] = to_json(job.task);
+  if (job.done_when_returned.us != 0) j["done_when_returned"] = job.done_when_returned.us;
+  if (job.exit_status) j["exit_status"] = *job.exit_status;
+  if (!job.curve.points().empty()) j["curve"] = curve_to_json(job.curve);
+  if (job.pause_took) j["pause_took"] = job.pause_took->us;
+  if (job.progress) j["progress"] = progress_to_json(*job.progress);
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Expected<void> life_from_json(std::string_view text, JobRecord& job) {
+  try {
+    read_life(json::parse(text), job);
+  } catch (const json::exception& error) {
+    return fail("job {}: its life cannot be read: {}", job.number, error.what());
+  }
+  return {};
+}
+
+}  // namespace trainyard

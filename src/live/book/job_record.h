@@ -1,0 +1,91 @@
+// All that is known of a job that was submitted: the row that the journal keeps of it, and what the
+// API shows.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "live/engine/engine.h"
+#include "live/job/identity.h"
+#include "live/job/job_array.h"
+#include "live/job/job_spec.h"
+#include "live/job/learning_curve.h"
+#include "live/job/progress.h"
+#include "yard/saved_job.h"
+
+namespace trainyard {
+
+struct JobRecord {
+  JobNumber number = 0;
+  ArrayTask task;  // its place in an array, if it is of one
+  Identity owner;
+  JobSpec spec;
+  Time submitted;
+  Time eligible = Time::never();  // since when nothing but the policy keeps it from starting
+
+  /// What the yard knows of it, with job numbers where it names other jobs. `absent` while the job
+  /// is held: it waits for those in spec.after, and the yard does not know it yet.
+  SavedJob life;
+
+  std::uint32_t runs = 0;           // how often it was to be started: its last run's number
+  std::uint32_t restarts = 0;       // how often it has come back after having run
+  Duration done_when_returned;      // work, when it last asked to be run again by itself
+  bool has_started = false;         // its present run
+  bool left_behind = false;         // held until its last run has ended: the machine is another now
+  bool was_leaving = false;         // ... which it had been told to
+  bool stopping = false;            // it has been told to end for good: `reason` says why
+  bool out_of_time = false;         // ... and that is why
+  bool forced = false;              // ... and not by its owner: its grace is cut short
+  std::size_t waits_for = 0;        // jobs of spec.after that have not ended; not kept
+  std::uint32_t quick_returns = 0;  // how often in a row it came back to the queue at once
+  std::optional<int> exit_status;
+  std::string reason;  // why it failed or was cancelled: "exit status 3", "time limit of 1h"
+  std::optional<JobProgress> progress;
+  LearningCurve curve;
+  std::optional<Duration> pause_took;  // from being told to leave to having left, the last time
+
+  // Not kept: how it is shown.
+  bool in_part = false;  // it is somebody else's, and all is left out but what everybody may see
+  std::string waits_by;  // "dependency", "held", "resources" or "priority"; empty: it does not wait
+
+  [[nodiscard]] Phase phase() const { return life.state.phase; }
+  [[nodiscard]] RunId run() const { return {number, runs}; }
+  [[nodiscard]] bool is_held() const { return phase() == Phase::absent; }
+  [[nodiscard]] bool has_ended() const { return trainyard::has_ended(phase()); }
+  /// The number that its submission got: its array's, or its own. The payload is kept under it.
+  [[nodiscard]] JobNumber submission() const { return task.array != 0 ? task.array : number; }
+};
+
+/// What people call it: "7", or "12_3".
+std::string name_of(const JobRecord& job);
+
+/// What everybody may see of a job, as in Slurm's queue: whose it is, its name, size, time limit
+/// and state, when and where it runs. No command, script, folder, output, progress or reason of its
+/// end.
+JobRecord public_part(const JobRecord& job);
+
+/// The large parts of what was submitted, which only a start needs: apart from the record, so that
+/// lists, and the memory of waiting jobs, stay small.
+struct JobPayload {
+  std::string script;
+  std::map<std::string, std::string> environment;
+};
+
+/// Moves them out of a specification; in the script's place remains that there is one.
+JobPayload take_payload(JobSpec& spec);
+void put_payload(JobSpec& spec, JobPayload payload);
+
+/// "held", "queued", "reserved", "starting", "running", "draining", "done", "failed", "cancelled".
+std::string_view state_name(Phase phase);
+
+/// All that changes in a job's life, as the journal keeps it; the rest of the record has columns of
+/// its own.
+std::string life_to_json(const JobRecord& job);
+Expected<void> life_from_json(std::string_view json, JobRecord& job);
+
+}  // namespace trainyard

@@ -1,0 +1,58 @@
+#include "live/job/bounded_json.h"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+namespace {
+
+using testing::HasSubstr;
+
+std::string json_problem(const std::string& text) {
+  const auto value = parse_bounded_json(text);
+  return value ? "" : value.error().message;
+}
+
+std::string nested(std::size_t depth, const std::string& open, char close) {
+  std::string text;
+  for (std::size_t i = 0; i < depth; ++i) text += open;
+  return text + "1" + std::string(depth, close);
+}
+
+TEST(BoundedJson, ValuesAreRead) {
+  EXPECT_EQ(*parse_bounded_json(R"({"a": [1, "x", null], "a\"b": {}})"),
+            (nlohmann::json{{"a", {1, "x", nullptr}}, {"a\"b", nlohmann::json::object()}}));
+  EXPECT_EQ(*parse_bounded_json("7"), 7);
+}
+
+TEST(BoundedJson, DepthIsBounded) {
+  EXPECT_EQ(json_problem(nested(16, "[", ']')), "");
+  EXPECT_EQ(json_problem(nested(16, "{\"a\":", '}')), "");
+  EXPECT_THAT(json_problem(nested(17, "[", ']')), HasSubstr("byte 17 of 35 opens a list"));
+  EXPECT_THAT(json_problem(nested(17, "{\"a\":", '}')), HasSubstr("byte 81 of"));
+  EXPECT_THAT(json_problem(nested(1'000'000, "[", ']')), HasSubstr("byte 17 of"));
+  EXPECT_THAT(json_problem(std::string(200'000, '[')), HasSubstr("byte 17 of"));
+}
+
+TEST(BoundedJson, OnlyWhatIsNestedCounts) {
+  std::string wide = "[";
+  for (int i = 0; i < 1000; ++i) wide += "[],{},";
+  EXPECT_EQ(json_problem(wide + "0]"), "");
+  const std::string brackets(100, '[');
+  EXPECT_EQ(json_problem("\"" + brackets + "\""), "");
+  EXPECT_EQ(json_problem(R"(["\\", "\")" + brackets + R"("])"), "");
+  EXPECT_THAT(json_problem(R"(["\\",)" + brackets), HasSubstr("byte 22 of")) << "the text ended";
+}
+
+TEST(BoundedJson, WhatIsWrongIsNamed) {
+  EXPECT_EQ(json_problem("{"), "not JSON: byte 2 of 1 is not as it should be");
+  EXPECT_THAT(json_problem(""), HasSubstr("not JSON: byte 1 of 0"));
+  EXPECT_THAT(json_problem("\xff"), HasSubstr("not JSON: byte 1"));
+  EXPECT_THAT(json_problem("\"\\"), HasSubstr("not JSON: byte"));
+  EXPECT_THAT(json_problem("]]]"), HasSubstr("not JSON: byte 1"));
+  EXPECT_THAT(json_problem(R"({"cpus": 1e999})"), HasSubstr("1e999"));
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,74 @@
+#include "live/job/constraint.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/split.h"
+
+namespace trainyard {
+namespace {
+
+bool is_word_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// In small letters, with one "_" for all that is neither letter nor digit.
+std::string normal(std::string_view text) {
+  std::string made;
+  for (const char c : text) {
+    if (is_word_character(c))
+      made += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    else if (!made.empty() && made.back() != '_')
+      made += '_';
+  }
+  if (made.ends_with('_')) made.pop_back();
+  return made;
+}
+
+}  // namespace
+
+Expected<Constraint> parse_constraint(std::string_view text) {
+  std::string_view inner = text;
+  if (inner.starts_with('[') && inner.ends_with(']')) inner = inner.substr(1, inner.size() - 2);
+  Constraint constraint;
+  for (const std::string_view alternative : split(inner, "|")) {
+    auto& features = constraint.emplace_back();
+    for (const std::string_view word : split(alternative, "&,")) {
+      const bool is_plain = word.find_first_of("[]()*! \t\"'") == std::string_view::npos;
+      if (!is_plain || normal(word).empty())
+        return fail("{} is not a constraint; write features, with & or | between: a100, a100|h100",
+                    quoted(text));
+      features.push_back(normal(word));
+    }
+  }
+  return constraint;
+}
+
+std::vector<std::string> features_of(const Cluster& cluster, const Machine& machine) {
+  const std::string kind = normal(cluster.kinds[index(machine.kind)]);
+  std::vector<std::string> features{kind};
+  const auto add = [&](std::string feature) {
+    if (!feature.empty() && std::ranges::find(features, feature) == features.end())
+      features.push_back(std::move(feature));
+  };
+  for (const std::string_view word : split(kind, "_")) add(std::string(word));
+  add(normal(machine.name));
+  return features;
+}
+
+std::string unmet(std::string_view constraint, const Cluster& cluster, const Machine& machine) {
+  if (constraint.empty()) return {};
+  const auto features = features_of(cluster, machine);
+  const auto wanted = parse_constraint(constraint);
+  const auto has = [&](const std::string& feature) {
+    return std::ranges::find(features, feature) != features.end();
+  };
+  if (wanted &&
+      std::ranges::any_of(*wanted, [&](const auto& all) { return std::ranges::all_of(all, has); }))
+    return {};
+  return fmt::format("asks for a machine with {}, and {} has only: {}", quoted(constraint),
+                     machine.name, fmt::join(features, ", "));
+}
+
+}  // namespace trainyard

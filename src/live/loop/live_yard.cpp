@@ -1,0 +1,260 @@
+#include "live/loop/live_yard.h"
+
+#include <algorithm>
+
+#include "live/job/constraint.h"
+#include "perf/checkpoint.h"
+#include "yard/plan.h"
+
+namespace trainyard {
+namespace {
+
+/// Of a job whose user says nothing.
+constexpr Duration kUsualTime = hours(1);
+constexpr std::uint64_t kSeed = 1;
+
+/// `--time` is the limit of one run, and what a job is expected to take in all. One that asks to be
+/// run again, as scripts do that save before the limit, is expected to need as much once more.
+Duration expected_work(const JobRecord& record) {
+  const Duration time = record.spec.time.us > 0 ? record.spec.time : kUsualTime;
+  return record.done_when_returned + time;
+}
+
+Duration in_seconds(double s) {
+  return duration_from_seconds(s).value_or(Duration{});
+}
+
+}  // namespace
+
+Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const JobRecord*>& jobs,
+                               const std::set<MachineId>& closed, Time now) {
+  workload_ = {};
+  numbers_.clear(), ids_.clear(), estimated_.clear();
+  leaves_for_.clear();
+  policy_.reset();
+  yard_ = std::make_unique<Yard>(cluster_, workload_, policy.rules());
+  policy_ = policy.build(*yard_, kSeed);
+  std::vector<const JobRecord*> known;
+  for (const JobRecord* job : jobs)
+    if (!job->is_held() && !job->has_ended()) known.push_back(job);
+  std::ranges::stable_sort(known, {}, [](const JobRecord* job) { return job->eligible; });
+  for (const JobRecord* job : known) add(*job, job->eligible);
+  std::vector<SavedJob> lives;
+  for (const JobRecord* job : known) lives.push_back(to_ids(job->life));
+  if (const Verdict verdict = yard_->restore(lives); verdict != Verdict::ok)
+    return fail("the jobs of the journal cannot be taken up on this machine: {}",
+                describe(verdict));
+  (void)yard_->apply({std::max(now, yard_->now()), EventKind::clock});
+  for (std::uint32_t j = 0; j < lives.size(); ++j)
+    if (lives[j].room_for != kNoJob) leaves_for_[JobId{j}] = lives[j].room_for;
+  yard_->listen(*this);
+  for (const MachineId machine : closed)
+    (void)yard_->apply(Event::of(yard_->now(), EventKind::machine_closed, machine));
+  for (const JobRecord* job : known)
+    if (job->progress) learn(*job, yard_->now());
+  return {};
+}
+
+Resources LiveYard::demand(const JobSpec& spec) const {
+  Resources each = spec.per_worker;
+  const Machine& machine = cluster_.machines.front();
+  if (spec.exclusive) {
+    each.gpus = std::max(1, machine.capacity.gpus / spec.workers);
+    each.milli_cpus = 0;  // whatever was asked for: nobody else can use them
+  }
+  const auto part = [&](std::int32_t of) {
+    return static_cast<std::int32_t>(static_cast<std::int64_t>(of) * each.gpus /
+                                     std::max(machine.capacity.gpus, 1));
+  };
+  if (each.milli_cpus == 0) each.milli_cpus = part(machine.capacity.milli_cpus);
+  if (each.memory_mib == 0) each.memory_mib = part(machine.capacity.memory_mib);
+  return each;
+}
+
+std::string LiveYard::misfit(const JobSpec& spec) const {
+  const Machine& machine = cluster_.machines.front();
+  if (std::string why = unmet(spec.constraint, cluster_, machine); !why.empty()) return why;
+  if (spec.exclusive && machine.capacity.gpus % spec.workers != 0)
+    return fmt::format("asks for the whole machine, whose {} GPUs {} workers cannot share evenly",
+                       machine.capacity.gpus, spec.workers);
+  Job job;
+  job.workers = job.min_workers = job.max_workers = spec.workers;
+  job.per_worker = demand(spec);
+  return trainyard::misfit(workload_, job, cluster_);
+}
+
+Job LiveYard::make_job(const JobRecord& record, Time eligible) {
+  const JobSpec& spec = record.spec;
+  Job job;
+  job.submit = eligible;
+  job.duration = job.estimate = expected_work(record);
+  job.grace = spec.grace;
+  if (record.pause_took) job.declared_pause = *record.pause_took;
+  job.per_worker = demand(spec);
+  job.workers = job.min_workers = job.max_workers = spec.workers;
+  job.user = UserId{workload_.users.add(record.owner.user)};
+  job.job_class = spec.job_class;
+  if (!spec.model.empty() && workload_.models.size() < index(kNoModel)) {
+    job.model = ModelId{static_cast<std::uint16_t>(workload_.models.add(spec.model))};
+    if (const auto known = measured_.find({record.owner.user, spec.model});
+        known != measured_.end())
+      job.save = known->second.save, job.load = known->second.load;
+  }
+  return job;
+}
+
+void LiveYard::add(const JobRecord& record, Time eligible) {
+  const JobId id{static_cast<std::uint32_t>(workload_.jobs.size())};
+  workload_.jobs.push_back(make_job(record, eligible));
+  workload_.names.push_back(std::to_string(record.number));
+  numbers_.push_back(record.number);
+  ids_[record.number] = id;
+  if (record.spec.time.us > 0) estimated_.insert(id);
+}
+
+Verdict LiveYard::submit(const JobRecord& record, Time now) {
+  if (ids_.contains(record.number)) return Verdict::wrong_phase;
+  add(record, now);
+  return yard_->apply(Event::of(now, EventKind::submitted, id(record.number)));
+}
+
+Verdict LiveYard::apply(EventKind kind, JobNumber number, Time now) {
+  return yard_->apply(Event::of(now, kind, id(number)));
+}
+
+Verdict LiveYard::apply(EventKind kind, MachineId machine, Time now) {
+  return yard_->apply(Event::of(now, kind, machine));
+}
+
+void LiveYard::set_work(JobNumber number, Time ended) {
+  workload_.jobs[index(id(number))].duration = std::max(ran(number, ended), microseconds(1));
+}
+
+Duration LiveYard::ran(JobNumber number, Time now) const {
+  const JobState& state = yard_->state(id(number));
+  if (state.phase != Phase::running) return state.done;
+  return state.done +
+         work_done(yard_->job(id(number)), now - state.since, yard_->slowdown(id(number)));
+}
+
+void LiveYard::learn(const JobRecord& record, Time now) {
+  const auto found = ids_.find(record.number);
+  if (found == ids_.end()) return;
+  Job& job = workload_.jobs[index(found->second)];
+  if (record.pause_took) job.declared_pause = *record.pause_took;
+  job.estimate = expected_work(record);
+  if (!record.progress) return;
+  const JobProgress& progress = *record.progress;
+  if (progress.save_s) job.save = in_seconds(*progress.save_s);
+  if (progress.load_s) job.load = in_seconds(*progress.load_s);
+  if (!record.spec.model.empty() && (progress.save_s || progress.load_s))
+    measured_[{record.owner.user, record.spec.model}] = {job.save, job.load};
+  if (progress.total > 0 && progress.step > 0 && progress.step <= progress.total) {
+    const Duration so_far = ran(record.number, now);
+    const double whole =
+        so_far.seconds() * static_cast<double>(progress.total) / static_cast<double>(progress.step);
+    if (so_far.us > 0) {
+      job.estimate = std::max(in_seconds(whole), microseconds(1));
+      estimated_.insert(found->second);
+    }
+  }
+}
+
+WaitReason LiveYard::explain(JobNumber job) const {
+  WaitReason reason = policy_->explain(id(job));
+  const bool is_known = reason.expected_start > yard_->now() &&
+                        std::ranges::all_of(reason.relies_on, [&](JobId other) {
+                          return estimated_.contains(other);
+                        });
+  if (!is_known) reason.expected_start.reset();
+  return reason;
+}
+
+Time LiveYard::decide(Time now) {
+  (void)yard_->apply({std::max(now, yard_->now()), EventKind::clock});
+  Plan plan(*yard_);
+  policy_->decide(plan);
+  refused_ += plan.refused();
+  return plan.wake();
+}
+
+std::vector<LiveYard::Order> LiveYard::take_orders() {
+  std::vector<Order> orders;
+  for (const trainyard::Order& order : yard_->orders())
+    orders.push_back({order.kind, number(order.job)});
+  yard_->clear_orders();
+  return orders;
+}
+
+void LiveYard::take_changed(const std::function<void(JobNumber, const SavedJob&)>& visit) {
+  for (const JobNumber number : changed_) visit(number, to_numbers(yard_->save(id(number))));
+  changed_.clear();
+}
+
+void LiveYard::on_phase(JobId job, Phase from, Phase to) {
+  changed_.insert(number(job));
+  if (to == Phase::draining && yard_->making_room_for(job) != kNoJob)
+    leaves_for_[job] = yard_->making_room_for(job);
+  if (from == Phase::draining)
+    if (const auto left = leaves_for_.extract(job)) changed_.insert(number(left.mapped()));
+  if (from == Phase::reserved)
+    std::erase_if(leaves_for_, [&](const auto& leaving) {
+      if (leaving.second == job) changed_.insert(number(leaving.first));
+      return leaving.second == job;
+    });
+}
+
+bool LiveYard::has_room(JobNumber number) const {
+  const Shape& shape = yard_->shape(id(number));
+  std::int32_t left = shape.workers;
+  for (std::uint32_t m = 0; m < cluster_.machines.size() && left > 0; ++m)
+    left -= workers_that_fit(shape.per_worker, yard_->free().on(MachineId{m}), left);
+  return left == 0;
+}
+
+std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
+  const JobId job = id(number);
+  const Placement& placement = yard_->placement(job);
+  const std::int32_t each = yard_->job(job).per_worker.gpus;
+  std::vector<WorkerPlace> workers;
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    const std::vector<std::int32_t> gpus = yard_->gpus(job, i);
+    auto next = gpus.begin();
+    for (std::int32_t w = 0; w < placement[i].workers; ++w) {
+      WorkerPlace& worker = workers.emplace_back();
+      worker.machine = placement[i].machine;
+      worker.gpus.assign(next, next + each);
+      next += each;
+    }
+  }
+  return workers;
+}
+
+namespace {
+
+template <class Translate>
+SavedJob translated(SavedJob life, Translate translate) {
+  if (life.room_for != kNoJob) life.room_for = translate(life.room_for);
+  std::vector<JobId> others;
+  for (const JobId job : life.yielded_to)
+    if (const JobId other = translate(job); other != kNoJob) others.push_back(other);
+  life.yielded_to = std::move(others);
+  return life;
+}
+
+}  // namespace
+
+/// Whom it gave way to may have ended: then it does not matter any more.
+SavedJob LiveYard::to_ids(SavedJob life) const {
+  return translated(std::move(life), [&](JobId number) {
+    const auto found = ids_.find(static_cast<JobNumber>(number));
+    return found == ids_.end() ? kNoJob : found->second;
+  });
+}
+
+SavedJob LiveYard::to_numbers(SavedJob life) const {
+  return translated(std::move(life),
+                    [&](JobId job) { return JobId{static_cast<std::uint32_t>(number(job))}; });
+}
+
+}  // namespace trainyard

@@ -1,0 +1,95 @@
+// The yard of a daemon: jobs by their number, as users know them, instead of dense ids; a policy
+// that can be exchanged; and which jobs have changed, for the journal. The yard and the policy are
+// those of the simulator. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "live/book/job_record.h"
+#include "model/workload.h"
+#include "policy/registry.h"
+#include "yard/yard.h"
+
+namespace trainyard {
+
+/// What a pause of a user's jobs with one model costs, as they measured it themselves.
+struct MeasuredPause {
+  Duration save, load;
+};
+
+class LiveYard : private YardListener {
+ public:
+  struct Order {
+    trainyard::Order::Kind kind{};
+    JobNumber job = 0;
+  };
+
+  explicit LiveYard(const Cluster& cluster) : cluster_(cluster) {}
+
+  /// Begins anew under this policy with these jobs, held and ended ones left out. `now` is no
+  /// earlier than anything that happened to them. `closed` are machines that take no more jobs.
+  Expected<void> begin(const PolicySpec& policy, const std::vector<const JobRecord*>& jobs,
+                       const std::set<MachineId>& closed, Time now);
+
+  /// The job may start from now on.
+  [[nodiscard]] Verdict submit(const JobRecord& job, Time now);
+  /// Why the cluster could never run it; empty when it could.
+  [[nodiscard]] std::string misfit(const JobSpec& spec) const;
+  /// What its workers get of a machine, defaults filled in.
+  [[nodiscard]] Resources demand(const JobSpec& spec) const;
+  [[nodiscard]] Verdict apply(EventKind kind, JobNumber job, Time now);
+  [[nodiscard]] Verdict apply(EventKind kind, MachineId machine, Time now);
+  /// How much work it had is known: what it did until then, which may be earlier than now.
+  void set_work(JobNumber job, Time ended);
+  /// What is known better now of a job that runs.
+  void learn(const JobRecord& job, Time now);
+
+  /// One decision of the policy. Returns when it wants to decide again.
+  Time decide(Time now);
+  /// What is to be done since the last time, in order.
+  [[nodiscard]] std::vector<Order> take_orders();
+  /// Who has changed since the last time, with what there is to save of each.
+  void take_changed(const std::function<void(JobNumber, const SavedJob&)>& visit);
+
+  /// Whether all its workers would find room on what is free now.
+  [[nodiscard]] bool has_room(JobNumber job) const;
+  /// With an expected start only where all jobs on which that depends have said how long they take.
+  [[nodiscard]] WaitReason explain(JobNumber job) const;
+  [[nodiscard]] Regards regards() const { return policy_->regards(); }
+  /// Since the job began to run, of work that counts.
+  [[nodiscard]] Duration ran(JobNumber job, Time now) const;
+  [[nodiscard]] std::vector<WorkerPlace> places(JobNumber job) const;
+  [[nodiscard]] const Yard& yard() const { return *yard_; }
+  [[nodiscard]] JobNumber number(JobId job) const { return numbers_[index(job)]; }
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+
+ private:
+  void on_phase(JobId job, Phase from, Phase to) override;
+  [[nodiscard]] JobId id(JobNumber job) const { return ids_.at(job); }
+  [[nodiscard]] Job make_job(const JobRecord& record, Time eligible);
+  void add(const JobRecord& record, Time eligible);
+  [[nodiscard]] SavedJob to_ids(SavedJob life) const;
+  [[nodiscard]] SavedJob to_numbers(SavedJob life) const;
+
+  const Cluster& cluster_;
+  Workload workload_;
+  std::vector<JobNumber> numbers_;  // by id
+  std::unordered_map<JobNumber, JobId> ids_;
+  std::set<JobId> estimated_;  // those that have said how long they take
+  std::unique_ptr<Yard> yard_;
+  std::unique_ptr<Policy> policy_;
+  std::set<JobNumber> changed_;
+  /// Who leaves, and for whom: they change with each other.
+  std::map<JobId, JobId> leaves_for_;
+  std::map<std::pair<std::string, std::string>, MeasuredPause> measured_;  // by user and model
+  std::uint64_t refused_ = 0;
+};
+
+}  // namespace trainyard

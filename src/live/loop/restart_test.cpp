@@ -1,0 +1,232 @@
+// The daemon ended and begun again, and what the machine refuses it meanwhile.
+#include <gtest/gtest.h>
+
+#include "live/loop/yardmaster_fixture.h"
+
+namespace trainyard {
+namespace {
+
+TEST_F(YardmasterTest, ARestartTakesUpWhatWas) {
+  const JobNumber batch = submit(spec(4));
+  run(batch);
+  const JobNumber trial = submit(spec(4, JobClass::trial));
+  ASSERT_TRUE(told("stop 1.1"));
+  begin();
+  EXPECT_TRUE(engine->was_told("adopt 1.1"));
+  EXPECT_TRUE(engine->was_told("stop 1.1")) << "the pause goes on";
+  EXPECT_EQ(state(batch), "draining");
+  EXPECT_EQ(state(trial), "reserved");
+  engine->report(Kind::exited, {batch, 1}, 143);
+  EXPECT_TRUE(told("start 2.1"));
+  EXPECT_TRUE(becomes(batch, "queued"));
+  EXPECT_EQ(submit(spec()), 3) << "numbers go on";
+}
+
+TEST_F(YardmasterTest, WhatWasNeverStartedIsStartedAfterARestart) {
+  const JobNumber job = submit(spec());
+  ASSERT_TRUE(told("start 1.1"));
+  begin();
+  ASSERT_TRUE(engine->was_told("adopt 1.1"));
+  EXPECT_FALSE(engine->was_told("start 1.1"));
+  engine->report(Kind::lost, {job, 1});
+  system.pass(seconds(2));
+  nudge();
+  run(job, 2);
+  EXPECT_EQ(engine->launch({job, 2}).restarts, 0U) << "it has not run before";
+}
+
+TEST_F(YardmasterTest, OnASmallerMachineJobsWaitUntilTheirOldRunsHaveEnded) {
+  const JobNumber job = submit(spec(1)), large = submit(spec(3));
+  run(job);
+  run(large);
+  begin("1x2xV100");
+  EXPECT_TRUE(engine->was_told("stop 1.1"));
+  EXPECT_FALSE(engine->was_told("start 1.2"));
+  engine->report(Kind::exited, {job, 1}, 143);
+  EXPECT_TRUE(told("start 1.2"));
+}
+
+TEST_F(YardmasterTest, AFullDiskRefusesNewWorkAndLosesNothing) {
+  const JobNumber running = submit(spec(4));
+  run(running);
+  system.fail_at("journal.commit", "database or disk is full");
+  const auto refused = master->submit(kAda, spec());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, Refusal::Kind::unavailable);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("disk is full"));
+  EXPECT_FALSE(master->counters().accepting);
+  engine->report(Kind::exited, {running, 1}, 0);  // a fact that cannot be written down yet
+  ASSERT_TRUE(eventually([&] { return !master->counters().accepting; }));
+  EXPECT_EQ(state(running), "running") << "as the journal has it";
+  EXPECT_FALSE(engine->was_told("forget 1.1"));
+  EXPECT_EQ(system.log().count(LogLevel::error, "database or disk is full"), 1U);
+  system.heal();
+  EXPECT_TRUE(becomes(running, "done"));
+  EXPECT_EQ(system.log().count(LogLevel::info, "can be written again"), 1U);
+  EXPECT_TRUE(told("forget 1.1"));
+  EXPECT_TRUE(master->counters().accepting);
+  EXPECT_EQ(submit(spec()), 2) << "the refused one took no number";
+}
+
+TEST_F(YardmasterTest, WhatCannotBeStartedIsTriedAgain) {
+  engine->refuse_starts("no space left on device");
+  const JobNumber job = submit(spec());
+  EXPECT_TRUE(eventually([&] {
+    return system.log().count(LogLevel::error, "could not be started: no space left") > 0;
+  }));
+  EXPECT_GE(record(job).runs, 1U);
+  engine->refuse_starts("");
+  EXPECT_TRUE(eventually([&] {
+    system.pass(seconds(1));
+    nudge();
+    return !engine->log().empty();
+  }));
+  EXPECT_EQ(record(job).restarts, 0U);
+}
+
+TEST_F(YardmasterTest, WhatCannotBeStartedForLongIsNotGivenUp) {
+  engine->refuse_starts("no space left on device");
+  const JobNumber job = submit(spec());
+  EXPECT_TRUE(eventually([&] {
+    system.pass(seconds(10));
+    nudge();
+    return record(job).runs >= 20;
+  }));
+  EXPECT_TRUE(becomes(job, "queued"));
+  EXPECT_EQ(record(job).reason, "could not be started: no space left on device");
+  engine->refuse_starts("");
+  EXPECT_TRUE(eventually([&] {
+    system.pass(seconds(10));
+    nudge();
+    return !engine->log().empty();
+  }));
+  engine->report(Kind::started, record(job).run());
+  ASSERT_TRUE(becomes(job, "running"));
+  EXPECT_EQ(record(job).reason, "");
+}
+
+TEST_F(YardmasterTest, AJobMayEndWhileNothingIsDecided) {
+  const JobNumber running = submit(spec(2));
+  run(running);
+  engine->refuse_starts("no space left on device");
+  const JobNumber waits = submit(spec());
+  EXPECT_TRUE(eventually([&] { return record(waits).runs >= 1; }));
+  engine->report(Kind::exited, {running, 1}, 3);
+  ASSERT_TRUE(becomes(running, "failed"));
+  engine->refuse_starts("");
+  EXPECT_TRUE(eventually([&] {
+    system.pass(seconds(1));
+    nudge();
+    return engine->was_told(fmt::format("start {}.{}", waits, record(waits).runs));
+  }));
+}
+
+TEST_F(YardmasterTest, TheClockMayBeSetBack) {
+  const JobNumber job = submit(spec());
+  run(job);
+  system.set_wall_clock_by(Duration{-hours(5).us});
+  engine->report(Kind::exited, {job, 1}, 0);
+  EXPECT_TRUE(becomes(job, "done"));
+  begin();
+  const JobNumber next = submit(spec());
+  run(next);
+  engine->report(Kind::exited, {next, 1}, 0);
+  ASSERT_TRUE(becomes(next, "done"));
+  EXPECT_GE(record(next).submitted, record(job).submitted);
+  EXPECT_GE(record(next).life.state.done.us, 0);
+}
+
+TEST_F(YardmasterTest, OneThatIsCancelledBeforeItCouldStartDoesNotStart) {
+  const JobNumber batch = submit(spec(4));
+  run(batch);
+  const JobNumber trial = submit(spec(4, JobClass::trial));
+  ASSERT_TRUE(told("stop 1.1"));
+  // The room is made while nothing may be decided, and the one it is for is cancelled.
+  engine->refuse_starts("no space left on device");
+  engine->report(Kind::exited, {batch, 1}, 0);
+  ASSERT_TRUE(eventually([&] { return record(trial).runs == 1; }));
+  ASSERT_TRUE(master->cancel(kAda, {trial}));
+  EXPECT_TRUE(becomes(trial, "cancelled"));
+  engine->refuse_starts("");
+  EXPECT_TRUE(eventually([&] {
+    system.pass(seconds(5));
+    nudge();
+    return engine->was_told("start 1.2");
+  }));
+  EXPECT_FALSE(engine->was_told("start 2.2"));
+}
+
+TEST_F(YardmasterTest, ACancellationThatWasCutOffIsCompleted) {
+  const JobNumber first = submit(spec(4)), second = submit(spec(4));
+  JobSpec later = spec();
+  later.after = {second};
+  const JobNumber third = submit(later);
+  run(first);
+  JobRecord cut = *journal->find(second).value();
+  cut.stopping = true;
+  cut.reason = "cancelled by ada";
+  master.reset();
+  JournalChange change;
+  change.changed = {&cut};
+  ASSERT_TRUE(journal->commit(change));
+  begin();
+  EXPECT_TRUE(becomes(second, "cancelled"));
+  EXPECT_TRUE(becomes(third, "cancelled")) << "it does not wait for one that is gone";
+}
+
+TEST_F(YardmasterTest, OnAnotherMachineTheOldRunEndsFirstAlsoAfterASecondRestart) {
+  const JobNumber small = submit(spec(1)), large = submit(spec(3));
+  run(small);
+  run(large);
+  begin("1x2xV100");
+  begin("1x2xV100");
+  EXPECT_TRUE(engine->was_told("adopt 1.1"));
+  EXPECT_TRUE(engine->was_told("stop 1.1"));
+  EXPECT_FALSE(engine->was_told("start 1.2"));
+  EXPECT_EQ(master->why(kAda, small)->reason.token, "old-run");
+  engine->report(Kind::exited, {small, 1}, 143);
+  EXPECT_TRUE(told("start 1.2"));
+  // What does not fit any more waits aside, and keeps nobody from starting.
+  engine->report(Kind::exited, {large, 1}, 143);
+  ASSERT_TRUE(eventually([&] { return master->why(kAda, large)->reason.token == "misfit"; }));
+  const JobNumber next = submit(spec(1));
+  EXPECT_TRUE(told("start 3.1"));
+  begin();
+  EXPECT_TRUE(becomes(large, "queued")) << "there is room for it again";
+  (void)next;
+}
+
+TEST_F(YardmasterTest, WhatEndedWhileNobodyWatchedHasItsTime) {
+  JobSpec limited = spec();
+  limited.time = minutes(10);
+  const JobNumber job = submit(limited);
+  run(job);
+  const Time started = record(job).life.state.since;
+  system.set_wall_clock_by(hours(1));
+  begin();
+  RunReport report;
+  report.kind = Kind::exited, report.id = {job, 1};
+  report.at = started + minutes(2);
+  engine->report(report);
+  ASSERT_TRUE(eventually([&] { return record(job).has_ended(); }));
+  // Either order of report and time limit is possible here, but never both.
+  std::string ends;
+  for (const LiveEvent& event : master->events(kAda, 0, {}).events)
+    if (event.kind == "done" || event.kind == "failed" || event.kind == "cancelled")
+      ends += event.kind + " ";
+  EXPECT_TRUE(ends == "done " || ends == "failed ") << ends;
+  EXPECT_TRUE(ends == "failed " || record(job).life.state.done == minutes(2));
+}
+
+TEST_F(YardmasterTest, AnotherPolicyDoesNotForgetWhoWasToStart) {
+  const JobNumber batch = submit(spec(4));
+  run(batch);
+  const JobNumber trial = submit(spec(4, JobClass::trial));
+  ASSERT_TRUE(told("stop 1.1"));
+  engine->report(Kind::exited, {batch, 1}, 0);
+  ASSERT_TRUE(master->set_policy(kOperator, {"fifo", {}}));
+  run(trial);
+}
+
+}  // namespace
+}  // namespace trainyard

@@ -1,0 +1,74 @@
+#include "live/service/event_log.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+struct Wording {
+  std::string_view kind, text;
+  LogLevel level;
+};
+
+constexpr std::array kWordings{
+    Wording{"submitted", "was submitted", LogLevel::debug},
+    Wording{"queued", "is in the queue", LogLevel::debug},
+    Wording{"starting", "is starting", LogLevel::info},
+    Wording{"running", "is running", LogLevel::debug},
+    Wording{"pausing", "is asked to leave", LogLevel::info},
+    Wording{"paused", "has left, and is in the queue again", LogLevel::info},
+    Wording{"returned", "is in the queue again", LogLevel::info},
+    Wording{"cancelling", "is to be cancelled", LogLevel::info},
+    Wording{"stopping", "is to end", LogLevel::info},
+    Wording{"done", "is done", LogLevel::info},
+    Wording{"failed", "has failed", LogLevel::warning},
+    Wording{"cancelled", "has been cancelled", LogLevel::info},
+    Wording{"lost", "has lost its run", LogLevel::error},
+};
+
+/// A kind without a wording of its own is told as it is.
+Wording wording_of(const LiveEvent& event) {
+  const auto* known = std::ranges::find(kWordings, event.kind, &Wording::kind);
+  return known != kWordings.end() ? *known : Wording{event.kind, event.kind, LogLevel::info};
+}
+
+std::string word(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string list;
+  for (const json& part : value) list += (list.empty() ? "" : ",") + word(part);
+  return list;
+}
+
+/// "gpus 0,1, run 1"; what is empty or said already is left out, and a reason stands alone.
+std::string words_of(const std::string& details) {
+  std::string text;
+  const json fields = json::parse(details, nullptr, false);
+  if (!fields.is_object()) return text;
+  for (const auto& [key, value] : fields.items()) {
+    std::string said = word(value), name = key;
+    if (said.empty()) continue;
+    std::ranges::replace(name, '_', ' ');
+    if (key != "reason" && key != "why") said = name + " " + said;
+    if (text.find(said) == std::string::npos) text += (text.empty() ? "" : ", ") + said;
+  }
+  return text;
+}
+
+}  // namespace
+
+void log_event(Log& log, const LiveEvent& event) {
+  const Wording wording = wording_of(event);
+  if (!log.takes(wording.level)) return;
+  std::string line = event.job == 0
+                         ? std::string(wording.text)
+                         : fmt::format("job {} of {} {}", event.job, event.user, wording.text);
+  if (const std::string words = words_of(event.details); !words.empty()) line += ": " + words;
+  log.write(wording.level, line);
+}
+
+}  // namespace trainyard

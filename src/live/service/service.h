@@ -1,0 +1,160 @@
+// What the daemon does for those who ask it, one method for each thing that can be asked: the
+// boundary between the scheduler and how it is reached (HTTP). Safe to call from any thread; a
+// change is on disk before its call returns.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "live/book/job_record.h"
+#include "live/engine/engine.h"
+#include "live/job/identity.h"
+#include "live/job/job_spec.h"
+#include "policy/policy.h"
+
+namespace trainyard {
+
+/// Why something asked for is not done; `message` is for the person who asked.
+struct Refusal {
+  enum class Kind : std::uint8_t {
+    invalid,      // 400: what was asked makes no sense
+    forbidden,    // 403: not for this person
+    not_found,    // 404
+    conflict,     // 409: not as things stand
+    unavailable,  // 503: cannot be recorded now (the disk is full); nothing was changed
+  };
+  Kind kind{};
+  std::string message;
+};
+
+template <class T>
+using Answer = tl::expected<T, Refusal>;
+
+struct JobFilter {
+  std::optional<std::string> user, name;
+  std::optional<uid_t> uid;         // beside the name, which may have been another's before
+  std::vector<std::string> states;  // names of JobPhase; empty: all
+  std::optional<JobClass> job_class;
+  std::optional<JobNumber> array;  // only its tasks
+  bool fold = false;               // tasks of an array that wait in the same state count as one
+  JobNumber before = 0;  // only smaller numbers; 0: from the newest on. Pages go backwards.
+  std::size_t limit = 100;
+};
+
+struct JobPage {
+  std::vector<JobRecord> jobs;  // newest first
+  bool more = false;
+  /// By the number of the job that stands for them: tasks of its array that wait as it does.
+  std::map<JobNumber, std::vector<std::int32_t>> folded;
+};
+
+struct Submitted {
+  JobNumber number = 0;  // the job's, or the array's
+  std::vector<std::string> warnings;
+  std::size_t tasks = 0;  // of the array; 0: it is none
+};
+
+/// Why a job waits: a token, a sentence with numbers, and what the user can do about it.
+struct WhyAnswer {
+  std::string state;     // the job's
+  std::string category;  // "dependency", "held", "resources" or "priority"; empty: it does not wait
+  WaitReason reason;
+  std::string advice;
+
+  /// Under what condition its expected start is right.
+  [[nodiscard]] std::string expected_if() const {
+    return reason.token == "room-being-made"
+               ? "they leave as fast as they declare"
+               : "the jobs before it take as long as they declare and no other goes first";
+  }
+};
+
+constexpr JobNumber kHidden = -1;
+
+struct MachineView {
+  std::string name, kind, state;  // state: "up", "drained" (nothing new starts), "down"
+  Resources capacity, free;
+  std::vector<JobNumber> by_gpu;  // which job holds each GPU; 0: none, kHidden: one not to be told
+};
+
+struct ClusterView {
+  std::vector<MachineView> machines;
+  std::size_t queued = 0, running = 0;
+};
+
+struct PolicyView {
+  std::string policy;                 // what was asked for: a preset or a line
+  std::vector<std::string> settings;  // "stage.param=value"
+};
+
+/// Something that happened, as event streams and the journal tell it.
+struct LiveEvent {
+  std::int64_t sequence = 0;  // 1, 2, 3 ...
+  Time at;
+  std::string kind;     // submitted, started, running, pausing, paused, done, failed, cancelled ...
+  JobNumber job = 0;    // 0: not about a job
+  std::string user;     // the job's
+  std::string details;  // a JSON object
+};
+
+/// What everybody may see of it: what happened to which job, and of a new one its name.
+LiveEvent public_part(const LiveEvent& event);
+
+/// Counts for /metrics, since the daemon began.
+struct Counters {
+  std::uint64_t submitted = 0, started = 0, paused = 0, done = 0, failed = 0, cancelled = 0;
+  std::uint64_t decisions = 0, refused_plans = 0, journal_commits = 0, journal_failures = 0;
+  double decision_seconds = 0, commit_seconds = 0;
+  bool accepting = true;  // false while the journal cannot be written
+};
+
+class Service {
+ public:
+  virtual ~Service() = default;
+
+  virtual Answer<Submitted> submit(const Identity& who, JobSpec spec) = 0;
+  /// The jobs that go by this name: one, or tasks of an array.
+  virtual Answer<std::vector<JobNumber>> find(const Identity& who, const JobName& name) = 0;
+  /// All of them together. Those that are being ended, or have ended, are left as they are; if all
+  /// have ended it is refused.
+  virtual Answer<void> cancel(const Identity& who, const std::vector<JobNumber>& jobs) = 0;
+  virtual Answer<void> drain(const Identity& who, const std::string& machine) = 0;
+  virtual Answer<void> resume(const Identity& who, const std::string& machine) = 0;
+  virtual Answer<void> set_policy(const Identity& who, const PolicyView& policy) = 0;
+
+  /// A user sees all of what is theirs, an operator all of everything; of other jobs a user sees
+  /// what stands in the queue (public_part), or nothing where the daemon keeps jobs private. The
+  /// environment is nobody's (cleared).
+  virtual Answer<JobRecord> job(const Identity& who, JobNumber job) = 0;
+  virtual Answer<JobPage> jobs(const Identity& who, const JobFilter& filter) = 0;
+  virtual Answer<WhyAnswer> why(const Identity& who, JobNumber job) = 0;
+  /// Of its last run (0), or of run `run`.
+  struct LogPage {
+    Engine::Output output;
+    std::uint32_t run = 0;
+    bool at_end = false;  // nothing more will come of this run
+  };
+  virtual Answer<LogPage> logs(const Identity& who, JobNumber job, std::int32_t worker,
+                               std::uint32_t run, std::uint64_t offset) = 0;
+  virtual Answer<ClusterView> cluster(const Identity& who) = 0;
+  virtual Answer<PolicyView> policy(const Identity& who) = 0;
+  /// The ended jobs as a workload in our own CSV, for replaying them; see docs/workloads.md.
+  virtual Answer<std::string> history(const Identity& who) = 0;
+
+  /// Events after this number that may be shown to `who`, 256 at most; waits up to `patience` for
+  /// the first. What happened longer ago than is kept is left out.
+  struct EventPage {
+    std::vector<LiveEvent> events;
+    std::int64_t reached = 0;  // whether or not it was shown: where to go on
+  };
+  virtual EventPage events(const Identity& who, std::int64_t after, Duration patience) = 0;
+  [[nodiscard]] virtual std::int64_t last_event() const = 0;
+  [[nodiscard]] virtual Counters counters() const = 0;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,51 @@
+// The one seam between the live scheduler and the machine: what time it is, where operators are
+// told what happens, and a question before every act that leaves a mark on disk or among processes.
+// The real one lets all of them happen;
+// a test's refuses some (a full disk), ends the process at the n-th (kill -9), or turns the clock.
+//
+// Who acts asks first, and asks again when it is done, so that a test can strike on either side:
+//
+//   if (auto ok = system.before("journal.commit"); !ok) return ok;
+//   ... commit ...
+//   system.after("journal.commit");
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "live/system/log.h"
+
+namespace trainyard {
+
+class System {
+ public:
+  virtual ~System() = default;
+
+  /// Since the epoch. Somebody may set it, also back.
+  [[nodiscard]] virtual Time wall_clock() const = 0;
+  /// Never goes back; its zero means nothing.
+  [[nodiscard]] virtual Time steady_clock() const = 0;
+
+  [[nodiscard]] virtual Log& log() { return silent_log(); }
+
+  /// `act` is "part.verb": journal.commit, engine.start, engine.stop, engine.forget ...
+  [[nodiscard]] virtual Expected<void> before(std::string_view /*act*/) { return {}; }
+  virtual void after(std::string_view /*act*/) {}
+};
+
+/// The machine as it is.
+class RealSystem : public System {
+ public:
+  /// `log` must outlive it.
+  explicit RealSystem(Log& log = silent_log()) : log_(log) {}
+
+  [[nodiscard]] Time wall_clock() const override;
+  [[nodiscard]] Time steady_clock() const override;
+  [[nodiscard]] Log& log() override { return log_; }
+
+ private:
+  Log& log_;
+};
+
+}  // namespace trainyard

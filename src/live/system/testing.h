@@ -1,0 +1,94 @@
+// For the tests of live/: a directory that goes away, and a system whose clock and faults are the
+// test's.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "live/system/kept_log.h"
+#include "live/system/system.h"
+
+namespace trainyard {
+
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "trainyard-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary directory");
+    path_ = pattern;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// True as soon as `holds` does; false when it does not within the time.
+inline bool eventually(const std::function<bool()>& holds, Duration within = seconds(20)) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(within.us);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+/// Time as it is, unless the test moves it; acts fail while the test says so.
+class HandSystem : public RealSystem {
+ public:
+  [[nodiscard]] Time wall_clock() const override {
+    const std::lock_guard lock(mutex_);
+    return RealSystem::wall_clock() + wall_shift_;
+  }
+  [[nodiscard]] Time steady_clock() const override {
+    const std::lock_guard lock(mutex_);
+    return RealSystem::steady_clock() + steady_shift_;
+  }
+  Expected<void> before(std::string_view act) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = failing_.find(act);
+    if (found != failing_.end()) return fail("{}", found->second);
+    return {};
+  }
+
+  [[nodiscard]] KeptLog& log() override { return log_; }
+
+  void set_wall_clock_by(Duration shift) {
+    const std::lock_guard lock(mutex_);
+    wall_shift_ += shift;
+  }
+  void pass(Duration time) {
+    const std::lock_guard lock(mutex_);
+    steady_shift_ += time;
+  }
+  void fail_at(const std::string& act, const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    failing_[act] = why;
+  }
+  void heal() {
+    const std::lock_guard lock(mutex_);
+    failing_.clear();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  KeptLog log_;
+  Duration wall_shift_, steady_shift_;
+  std::map<std::string, std::string, std::less<>> failing_;
+};
+
+}  // namespace trainyard
