@@ -4,6 +4,7 @@
 //   submissions  16 callers, each waiting for its answer before it asks again. The machine's limit
 //                is that of its disk: every answer waits for a sync, and at most 16 share one.
 //   reads        a list of 100 jobs, while nothing else happens and while 16 callers submit.
+//   snapshots    showing a change of one job among 100,000.
 //   starts       from asking to the first line of the job's own process, with 10,000 others
 //                waiting. The limit is the same process started directly.
 //   streams      1,000 callers that listen to events, and how long one event takes to reach all of
@@ -28,6 +29,7 @@
 
 #include "base/stats.h"
 #include "bench.h"
+#include "live/book/job_book.h"
 #include "live/client/client.h"
 #include "live/journal/journal.h"
 
@@ -178,9 +180,11 @@ struct AnswerTimes {
   double p50 = 0, p99 = 0;  // ms
 };
 
+/// Of somebody who looks a hundred times a second, as a page that follows the queue does.
 AnswerTimes answer_times(Client& client, const std::string& path, int times) {
   std::vector<double> answers;
   for (int i = 0; i < times; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const auto begin = Clock::now();
     must(client.get(path));
     answers.push_back(1e3 * since(begin));
@@ -216,6 +220,35 @@ void measure_reads(Table& table) {
              Target{Target::Is::at_most, 2 * idle.p99}, idle.p99,
              fmt::format("limit: while idle; p50 {:.2f} ms, idle {:.2f}; {:.0f} jobs/s submitted",
                          loaded.p50, idle.p50, rate)});
+}
+
+/// What a turn costs that changes one job of many and shows it; beside it, copying all of them.
+void measure_snapshots(Table& table) {
+  constexpr JobNumber kJobs = 100'000;
+  constexpr int kTurns = 1000;
+  JobBook book;
+  for (JobNumber number = 1; number <= kJobs; ++number) {
+    JobRecord record;
+    record.number = number;
+    record.spec.command = {"python3", "train.py"};
+    book.enter(std::move(record));
+  }
+  book.entered();
+  const auto begin = Clock::now();
+  for (int turn = 0; turn < kTurns; ++turn) {
+    const JobTable shown = book.on_disk();
+    ++book.edit(1 + (turn * JobNumber{7919}) % kJobs).runs;
+    book.written();
+  }
+  const double each = 1e6 * since(begin) / kTurns;
+  const auto again = Clock::now();
+  std::vector<JobRecord> all;
+  book.on_disk().each_newest_first(0, [&](const JobRecord& job) {
+    all.push_back(job);
+    return true;
+  });
+  table.add({"snapshot of 100,000 jobs, one changed", each, "us", Target{Target::Is::at_most, 100},
+             1e6 * since(again), "limit: copying all of them"});
 }
 
 /// When the process wrote its first line, in seconds since the epoch.
@@ -378,6 +411,7 @@ void measure_live(Table& table) {
   use_all_cores();
   if (table.wants("live/submissions")) measure_submissions(table);
   if (table.wants("live/reads")) measure_reads(table);
+  if (table.wants("live/snapshots")) measure_snapshots(table);
   if (table.wants("live/starts")) measure_starts(table);
   if (table.wants("live/streams")) measure_streams(table);
   if (table.wants("live/history")) measure_history(table);

@@ -1,5 +1,6 @@
 // trainyard queue: the jobs that have not ended, or those that were asked for.
 #include "cli/daemon.h"
+#include "live/book/job_words.h"
 
 namespace trainyard::cli {
 namespace {
@@ -25,9 +26,7 @@ std::string query_of(const QueueOptions& options) {
   add("class", options.job_class);
   if (options.array > 0) query += fmt::format("&array={}", options.array);
   if (!options.json) query += "&fold=true";
-  add("state", !options.state.empty() || options.all
-                   ? options.state
-                   : "held,queued,reserved,starting,running,draining");
+  add("state", !options.state.empty() || options.all ? options.state : unfinished_state_names(","));
   return query;
 }
 

@@ -11,6 +11,7 @@
 
 #include "cli/daemon.h"
 #include "cli/options.h"
+#include "live/book/job_words.h"
 #include "live/sbatch/batch_script.h"
 #include "live/sbatch/job_options.h"
 #include "workload/mapped_file.h"
@@ -198,7 +199,7 @@ Expected<void> wait(const SubmitOptions& options, const ClientOptions& daemon,
 Expected<void> wait_for_array(const SubmitOptions& options, const ClientOptions& daemon,
                               std::int64_t number) {
   const std::string tasks = fmt::format("/v1/jobs?array={}&limit=1&state=", number);
-  const auto none = wait_for_end(daemon, tasks + "held,queued,reserved,starting,running,draining",
+  const auto none = wait_for_end(daemon, tasks + unfinished_state_names(","),
                                  [](const json& seen) { return seen.at("jobs").empty(); });
   if (!none) return tl::make_unexpected(none.error());
   auto client = Client::open(daemon);

@@ -10,6 +10,7 @@
 
 #include "cli/daemon.h"
 #include "cli/terminal.h"
+#include "live/book/job_words.h"
 
 namespace trainyard::cli {
 namespace {
@@ -58,8 +59,7 @@ class Screen {
 Expected<std::string> frame(Client& client) {
   const auto cluster = client.get("/v1/cluster");
   if (!cluster) return tl::make_unexpected(cluster.error());
-  const auto page =
-      client.get("/v1/jobs?fold=true&state=held,queued,reserved,starting,running,draining");
+  const auto page = client.get("/v1/jobs?fold=true&state=" + unfinished_state_names(","));
   if (!page) return tl::make_unexpected(page.error());
   return fmt::format("{} running, {} queued\n\n{}\n{}", cluster->at("running").get<std::size_t>(),
                      cluster->at("queued").get<std::size_t>(), machine_table(*cluster),

@@ -181,7 +181,8 @@ void finish(Daemon& daemon) {
   const std::string machine = daemon.service().cluster(kMe)->machines.front().name;
   (void)daemon.service().resume(kMe, machine);  // it may have been killed while it was drained
   JobFilter open;
-  open.states = {"held", "queued", "reserved", "starting", "running", "draining"};
+  for (const Phase state : kJobStates)
+    if (!has_ended(state)) open.states.push_back(state);
   wait_until([&] { return daemon.service().jobs(kMe, open)->jobs.empty(); });
   JobFilter all;
   all.limit = 1'000'000;

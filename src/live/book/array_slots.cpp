@@ -7,7 +7,7 @@ void ArraySlots::add(const JobRecord& task) {
   Array& array = arrays_[task.task.array];
   array.at_once = static_cast<std::size_t>(task.task.at_once);
   ++array.unfinished;
-  const bool is_on_its_way = !task.is_held() || task.left_behind;
+  const bool is_on_its_way = !task.is_held() || task.old_run != OldRun::none;
   if (array.at_once > 0 && is_on_its_way) array.holding.insert(task.number);
 }
 

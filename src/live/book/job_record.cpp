@@ -51,7 +51,7 @@ std::vector<std::int32_t> gpus_from_json(const json& j) {
   return gpus;
 }
 
-json place_to_json(const SavedJob& life) {
+json place_to_json(const JobLife& life) {
   json shares = json::array();
   for (std::size_t i = 0; i < life.placement.size(); ++i) {
     json share{{"machine", index(life.placement[i].machine)},
@@ -65,7 +65,7 @@ json place_to_json(const SavedJob& life) {
   return shares;
 }
 
-void place_from_json(const json& shares, SavedJob& life) {
+void place_from_json(const json& shares, JobLife& life) {
   for (const json& share : shares) {
     life.placement.push_back({MachineId{share.at("machine").get<std::uint32_t>()},
                               share.at("workers").get<std::int32_t>()});
@@ -104,21 +104,33 @@ LearningCurve curve_from_json(const json& j) {
   return {std::move(points), j.at("stride").get<std::uint32_t>()};
 }
 
+/// Up to format 2 of the journal it was three truth values.
+Ending ending_from_json(const json& j) {
+  if (j.contains("ending")) return parse_ending(j.at("ending").get<std::string>()).value();
+  if (!j.value("stopping", false)) return Ending::none;
+  if (j.value("out_of_time", false)) return Ending::by_time_limit;
+  return j.value("forced", false) ? Ending::by_operator : Ending::by_owner;
+}
+
+/// Up to format 2 of the journal it was two truth values.
+OldRun old_run_from_json(const json& j) {
+  if (j.contains("old_run")) return parse_old_run(j.at("old_run").get<std::string>()).value();
+  if (!j.value("left_behind", false)) return OldRun::none;
+  return j.value("was_leaving", false) ? OldRun::leaving : OldRun::running;
+}
+
 void read_life(const json& j, JobRecord& job) {
   if (j.contains("task")) job.task = array_task_from_json(j.at("task"));
   job.life.state = state_from_json(j.at("state"));
   place_from_json(j.at("place"), job.life);
-  job.life.room_for = JobId{j.value("room_for", static_cast<std::uint32_t>(kNoJob))};
+  job.life.room_for = j.value("room_for", JobNumber{0});
   job.life.unsaved = Duration{j.value("unsaved", std::int64_t{0})};
-  for (const json& other : j.at("yielded_to"))
-    job.life.yielded_to.push_back(JobId{other.get<std::uint32_t>()});
+  job.life.yielded_to = j.at("yielded_to").get<std::vector<JobNumber>>();
   job.eligible = Time{j.at("eligible")};
   job.runs = j.at("runs"), job.restarts = j.at("restarts");
   job.done_when_returned = Duration{j.value("done_when_returned", std::int64_t{0})};
   job.has_started = j.at("has_started");
-  job.left_behind = j.at("left_behind"), job.was_leaving = j.at("was_leaving");
-  job.stopping = j.at("stopping"), job.out_of_time = j.at("out_of_time");
-  job.forced = j.at("forced");
+  job.ending = ending_from_json(j), job.old_run = old_run_from_json(j);
   job.quick_returns = j.at("quick_returns");
   job.reason = j.at("reason");
   if (j.contains("exit_status")) job.exit_status = j.at("exit_status").get<int>();
@@ -166,10 +178,6 @@ std::string name_of(const JobRecord& job) {
   return fmt::format("{}_{}", job.task.array, job.task.task);
 }
 
-std::string_view state_name(Phase phase) {
-  return phase == Phase::absent ? "held" : name(phase);
-}
-
 std::string life_to_json(const JobRecord& job) {
   json j{{"state", state_to_json(job.life.state)},
          {"place", place_to_json(job.life)},
@@ -177,17 +185,13 @@ std::string life_to_json(const JobRecord& job) {
          {"runs", job.runs},
          {"restarts", job.restarts},
          {"has_started", job.has_started},
-         {"left_behind", job.left_behind},
-         {"was_leaving", job.was_leaving},
-         {"stopping", job.stopping},
-         {"out_of_time", job.out_of_time},
-         {"forced", job.forced},
          {"quick_returns", job.quick_returns},
          {"reason", job.reason},
-         {"yielded_to", json::array()}};
-  if (job.life.room_for != kNoJob) j["room_for"] = job.life.room_for;
+         {"yielded_to", job.life.yielded_to}};
+  if (job.ending != Ending::none) j["ending"] = name(job.ending);
+  if (job.old_run != OldRun::none) j["old_run"] = name(job.old_run);
+  if (job.life.room_for != 0) j["room_for"] = job.life.room_for;
   if (job.life.unsaved.us != 0) j["unsaved"] = job.life.unsaved.us;
-  for (const JobId other : job.life.yielded_to) j["yielded_to"].push_back(index(other));
   if (job.task.array != 0) j["task"] = to_json(job.task);
   if (job.done_when_returned.us != 0) j["done_when_returned"] = job.done_when_returned.us;
   if (job.exit_status) j["exit_status"] = *job.exit_status;
@@ -200,7 +204,7 @@ std::string life_to_json(const JobRecord& job) {
 Expected<void> life_from_json(std::string_view text, JobRecord& job) {
   try {
     read_life(json::parse(text), job);
-  } catch (const json::exception& error) {
+  } catch (const std::exception& error) {  // of the format, or of a word that is not known
     return fail("job {}: its life cannot be read: {}", job.number, error.what());
   }
   return {};

@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/time.h"
+#include "live/book/job_words.h"
 #include "live/engine/engine.h"
 #include "live/job/identity.h"
 #include "live/job/job_array.h"
@@ -20,6 +22,18 @@
 
 namespace trainyard {
 
+/// What the yard knows of a job (yard/saved_job.h), as it is kept: where the yard has ids, which
+/// are of 32 bits and last as long as it does, it has the numbers of jobs.
+struct JobLife {
+  JobState state;
+  Placement placement;
+  std::vector<std::vector<std::int32_t>> gpus;
+  std::vector<Resources> missing;
+  JobNumber room_for = 0;  // 0: for none
+  Duration unsaved;
+  std::vector<JobNumber> yielded_to;
+};
+
 struct JobRecord {
   JobNumber number = 0;
   ArrayTask task;  // its place in an array, if it is of one
@@ -28,20 +42,16 @@ struct JobRecord {
   Time submitted;
   Time eligible = Time::never();  // since when nothing but the policy keeps it from starting
 
-  /// What the yard knows of it, with job numbers where it names other jobs. `absent` while the job
-  /// is held: it waits for those in spec.after, and the yard does not know it yet.
-  SavedJob life;
+  /// `absent` while the job is held: it waits for those in spec.after, say, and the yard does not
+  /// know it yet.
+  JobLife life;
 
   std::uint32_t runs = 0;           // how often it was to be started: its last run's number
   std::uint32_t restarts = 0;       // how often it has come back after having run
   Duration done_when_returned;      // work, when it last asked to be run again by itself
   bool has_started = false;         // its present run
-  bool left_behind = false;         // held until its last run has ended: the machine is another now
-  bool was_leaving = false;         // ... which it had been told to
-  bool stopping = false;            // it has been told to end for good: `reason` says why
-  bool out_of_time = false;         // ... and that is why
-  bool forced = false;              // ... and not by its owner: its grace is cut short
-  std::size_t waits_for = 0;        // jobs of spec.after that have not ended; not kept
+  OldRun old_run = OldRun::none;    // held until its last run has ended: the machine is another now
+  Ending ending = Ending::none;     // it has been told to end for good: `reason` says why
   std::uint32_t quick_returns = 0;  // how often in a row it came back to the queue at once
   std::optional<int> exit_status;
   std::string reason;  // why it failed or was cancelled: "exit status 3", "time limit of 1h"
@@ -51,7 +61,7 @@ struct JobRecord {
 
   // Not kept: how it is shown.
   bool in_part = false;  // it is somebody else's, and all is left out but what everybody may see
-  std::string waits_by;  // "dependency", "held", "resources" or "priority"; empty: it does not wait
+  WaitsBy waits_by = WaitsBy::nothing;
 
   [[nodiscard]] Phase phase() const { return life.state.phase; }
   [[nodiscard]] RunId run() const { return {number, runs}; }
@@ -79,9 +89,6 @@ struct JobPayload {
 /// Moves them out of a specification; in the script's place remains that there is one.
 JobPayload take_payload(JobSpec& spec);
 void put_payload(JobSpec& spec, JobPayload payload);
-
-/// "held", "queued", "reserved", "starting", "running", "draining", "done", "failed", "cancelled".
-std::string_view state_name(Phase phase);
 
 /// All that changes in a job's life, as the journal keeps it; the rest of the record has columns of
 /// its own.

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "live/book/job_words.h"
 #include "live/server/sockets.h"
 
 namespace trainyard {
@@ -313,7 +314,8 @@ void Client::stop() {
 }
 
 bool is_end_state(std::string_view state) {
-  return state == "done" || state == "failed" || state == "cancelled";
+  const auto known = parse_state(state);
+  return known && has_ended(*known);
 }
 
 std::string url_encoded(std::string_view text) {

@@ -18,7 +18,7 @@ struct DaemonOptions {
   std::string state;
   std::string supervisor = default_supervisor();
   std::int32_t slots = 0;  // 0: the machine's GPUs, or its cores
-  YardmasterOptions scheduling;
+  SchedulingOptions scheduling;
 };
 
 class Daemon {

@@ -72,6 +72,11 @@ class HandEngine : public Engine {
     const std::lock_guard lock(mutex_);
     return log_;
   }
+  /// The same, which is forgotten then.
+  [[nodiscard]] std::vector<std::string> take_log() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(log_, {});
+  }
   [[nodiscard]] bool was_told(const std::string& line) const {
     const std::vector<std::string> lines = log();
     return std::find(lines.begin(), lines.end(), line) != lines.end();

@@ -180,7 +180,8 @@ namespace {
 
 /// The conditions of a filter as SQL, and the texts that its marks stand for.
 struct Where {
-  std::string sql = "WHERE 1";
+  // The sign has SQLite go by number, from the newest on, and not look for all that have ended.
+  std::string sql = "WHERE +ended IS NOT NULL";
   std::vector<std::string> texts;
 
   explicit Where(const JobFilter& filter) {
@@ -196,9 +197,10 @@ struct Where {
     if (!filter.states.empty()) {
       const std::vector<std::string> marks(filter.states.size(), "?");
       sql += fmt::format(" AND state IN ({})", fmt::join(marks, ", "));
-      texts.insert(texts.end(), filter.states.begin(), filter.states.end());
+      for (const Phase state : filter.states) texts.emplace_back(state_name(state));
     }
     if (filter.before > 0) sql += fmt::format(" AND job.number < {}", filter.before);
+    if (filter.above > 0) sql += fmt::format(" AND job.number > {}", filter.above);
     sql += " ORDER BY job.number DESC";
   }
   void bind(SQLite::Statement& statement) const {
@@ -209,8 +211,7 @@ struct Where {
 
 }  // namespace
 
-Expected<JobPage> Journal::find(const JobFilter& filter) const {
-  if (filter.fold) return find_folded(filter);
+Expected<JobPage> Journal::find_ended(const JobFilter& filter) const {
   const std::lock_guard lock(reading_mutex_);
   return attempt("read", [&]() -> Expected<JobPage> {
     const Where where(filter);
@@ -228,49 +229,6 @@ Expected<JobPage> Journal::find(const JobFilter& filter) const {
       page.jobs.push_back(std::move(*job));
     }
     return page;
-  });
-}
-
-/// Looks at numbers and states only, of which there may be many, and then at the jobs that are
-/// shown.
-Expected<JobPage> Journal::find_folded(const JobFilter& filter) const {
-  JobPage page;
-  std::vector<JobNumber> shown;
-  const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<JobPage> {
-    const Where where(filter);
-    SQLite::Statement rows(reading_->db, "SELECT number, array, task, state FROM job " + where.sql);
-    where.bind(rows);
-    std::map<std::pair<JobNumber, std::string>, JobNumber> standing_for;  // by array and state
-    while (rows.executeStep()) {
-      const JobNumber number = rows.getColumn(0).getInt64(), array = rows.getColumn(1).getInt64();
-      const std::string state = rows.getColumn(3).getString();
-      const bool waits = array != 0 && (state == "held" || state == "queued");
-      const auto known = standing_for.find({array, state});
-      if (waits && known != standing_for.end()) {
-        page.folded[known->second].push_back(rows.getColumn(2).getInt());
-        continue;
-      }
-      page.more = shown.size() == filter.limit;
-      // Of arrays that are shown all waiting tasks are; their numbers follow their arrays'.
-      if (page.more && (standing_for.empty() || number < standing_for.begin()->first.first)) break;
-      if (page.more) continue;
-      shown.push_back(number);
-      if (!waits) continue;
-      standing_for[{array, state}] = number;
-      page.folded[number].push_back(rows.getColumn(2).getInt());
-    }
-    for (const JobNumber number : shown) {
-      SQLite::Statement& row = reading_->statement(Tables::select_jobs() + "WHERE job.number = ?");
-      row.bind(1, number);
-      if (!row.executeStep()) continue;
-      auto job = Tables::read_job(row);
-      row.reset();
-      if (!job) return tl::make_unexpected(job.error());
-      page.jobs.push_back(std::move(*job));
-    }
-    for (auto& [number, tasks] : page.folded) std::ranges::sort(tasks);
-    return std::move(page);
   });
 }
 

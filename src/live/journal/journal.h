@@ -51,7 +51,8 @@ class Journal {
   /// Those that have not ended, by number.
   [[nodiscard]] Expected<std::vector<JobRecord>> unfinished() const;
   [[nodiscard]] Expected<std::optional<JobRecord>> find(JobNumber number) const;
-  [[nodiscard]] Expected<JobPage> find(const JobFilter& filter) const;
+  /// Those that have ended. (Nothing is folded: they do not wait.)
+  [[nodiscard]] Expected<JobPage> find_ended(const JobFilter& filter) const;
   /// What was submitted under this number (JobRecord::submission). Empty when it is no longer kept.
   /// Records are found without it.
   [[nodiscard]] Expected<JobPayload> payload(JobNumber submission) const;
@@ -87,7 +88,6 @@ class Journal {
   Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
           std::unique_ptr<Tables> reading);
   void checkpoint_until(const std::stop_token& stop);
-  [[nodiscard]] Expected<JobPage> find_folded(const JobFilter& filter) const;
   [[nodiscard]] std::int64_t number_of(const std::string& query) const;
 
   System& system_;

@@ -64,9 +64,11 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   job.life.placement = {{MachineId{0}, 2}, {MachineId{1}, 2}};
   job.life.gpus = {{63}, {2, 71}};
   job.life.missing = {{1, 500, 7}, {}};
-  job.life.yielded_to = {JobId{3}};
+  job.life.yielded_to = {3, (JobNumber{1} << 40) + 7};
+  job.life.room_for = (JobNumber{1} << 32) + 1;
   job.eligible = Time{6};
-  job.runs = 3, job.restarts = 1, job.has_started = job.stopping = true;
+  job.runs = 3, job.restarts = 1, job.has_started = true;
+  job.ending = Ending::by_time_limit, job.old_run = OldRun::leaving;
   job.exit_status = 143, job.reason = "why \xff not";
   job.progress = JobProgress{5, 10, 0.25, {}, 1.5, {}};
   job.pause_took = seconds(2);
@@ -96,7 +98,9 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ(same.curve, job.curve);
   EXPECT_EQ(same.runs, 3U);
   EXPECT_EQ(same.exit_status, 143);
-  EXPECT_TRUE(same.stopping);
+  EXPECT_EQ(same.life.room_for, job.life.room_for);
+  EXPECT_EQ(same.ending, Ending::by_time_limit);
+  EXPECT_EQ(same.old_run, OldRun::leaving);
   EXPECT_EQ(journal->last_number(), 7);
   EXPECT_EQ(journal->last_time(), job.submitted);
 }
@@ -136,26 +140,68 @@ TEST_F(JournalTest, ACommitIsWholeOrNotAtAll) {
   EXPECT_TRUE(journal->find(2)->has_value());
 }
 
-TEST_F(JournalTest, FindsByWhatIsAskedForInPages) {
-  for (JobNumber n = 1; n <= 10; ++n) submit(record(n, n % 2 == 0 ? "ada" : "bob'; --"));
+TEST_F(JournalTest, FindsWhatHasEndedByWhatIsAskedForInPages) {
+  for (JobNumber n = 1; n <= 11; ++n) {
+    JobRecord job = record(n, n % 2 == 0 ? "ada" : "bob'; --");
+    submit(job);
+    job.life.state.phase = Phase::done, job.life.state.since = Time{n * 1'000'000};
+    if (n <= 10) update(job);
+  }
   JobFilter filter;
   filter.user = "bob'; --";
   filter.limit = 3;
-  const auto page = journal->find(filter);
+  const auto page = journal->find_ended(filter);
   ASSERT_TRUE(page) << page.error().message;
   ASSERT_EQ(page->jobs.size(), 3U);
   EXPECT_TRUE(page->more);
+  EXPECT_EQ(page->jobs.front().number, 9) << "11 has not ended";
   EXPECT_EQ(page->jobs.back().number, 5);
   filter.before = 5;
-  EXPECT_EQ(journal->find(filter)->jobs.size(), 2U);
+  EXPECT_EQ(journal->find_ended(filter)->jobs.size(), 2U);
+  filter.above = 1;
+  EXPECT_EQ(journal->find_ended(filter)->jobs.size(), 1U);
   filter = {};
-  filter.states = {"queued"};
-  EXPECT_TRUE(journal->find(filter)->jobs.empty());
-  filter.states = {"held", "' OR 1=1 --"};
-  EXPECT_EQ(journal->find(filter)->jobs.size(), 10U);
+  filter.states = {Phase::failed, Phase::queued};
+  EXPECT_TRUE(journal->find_ended(filter)->jobs.empty());
+  filter.states = {Phase::absent, Phase::done};
+  EXPECT_EQ(journal->find_ended(filter)->jobs.size(), 10U);
   filter = {};
   filter.name = "n4";
-  EXPECT_EQ(journal->find(filter)->jobs.size(), 1U);
+  EXPECT_EQ(journal->find_ended(filter)->jobs.size(), 1U);
+}
+
+/// As format 2 wrote it.
+TEST_F(JournalTest, HowAJobWasToEndIsReadFromAnOlderFormat) {
+  const auto old_life = [](const std::string& flags) {
+    return R"({"state": {"phase": "running", "since": 1, "first_start": 1, "pauses": 0, "done": 0,)"
+           R"( "waited": 0, "lost": 0, "slowed": 0}, "place": [], "eligible": 1, "runs": 1,)"
+           R"( "restarts": 0, "has_started": true, "quick_returns": 0, "reason": "",)"
+           R"( "yielded_to": [4294967295], "room_for": 7, )" +
+           flags + "}";
+  };
+  const auto read = [&](const std::string& flags) {
+    JobRecord job;
+    const auto ok = life_from_json(old_life(flags), job);
+    EXPECT_TRUE(ok) << ok.error().message;
+    return job;
+  };
+  const auto ending_of = [&](bool stopping, bool out_of_time, bool forced) {
+    return read(fmt::format(R"("left_behind": false, "was_leaving": false, "stopping": {}, )"
+                            R"("out_of_time": {}, "forced": {})",
+                            stopping, out_of_time, forced))
+        .ending;
+  };
+  EXPECT_EQ(ending_of(false, false, false), Ending::none);
+  EXPECT_EQ(ending_of(true, false, false), Ending::by_owner);
+  EXPECT_EQ(ending_of(true, false, true), Ending::by_operator);
+  EXPECT_EQ(ending_of(true, true, true), Ending::by_time_limit);
+  const JobRecord left = read(R"("left_behind": true, "was_leaving": true, "stopping": false,)"
+                              R"( "out_of_time": false, "forced": false)");
+  EXPECT_EQ(left.old_run, OldRun::leaving);
+  EXPECT_EQ(left.life.room_for, 7);
+  EXPECT_EQ(left.life.yielded_to, std::vector<JobNumber>{4'294'967'295});
+  JobRecord job;
+  EXPECT_FALSE(life_from_json(old_life(R"("ending": "tomorrow")"), job));
 }
 
 TEST_F(JournalTest, CompactionForgetsWhatIsOldAndKeepsHistory) {

@@ -41,7 +41,9 @@ void Journal::Tables::create() {
 
 void Journal::Tables::migrate(int version) {
   SQLite::Transaction transaction(db);
-  if (version == 1)  // knew no arrays
+  // Format 2 said otherwise how a job is to end, which life_from_json() reads;
+  // format 1 knew no arrays.
+  if (version == 1)
     db.exec(R"(
       ALTER TABLE job ADD COLUMN array INTEGER;
       ALTER TABLE job ADD COLUMN task INTEGER;

@@ -24,7 +24,7 @@ class ArrayTest : public YardmasterTest {
   std::vector<JobNumber> in(const std::string& wanted) {
     JobFilter filter;
     filter.limit = 1000;
-    filter.states = {wanted};
+    filter.states = {*parse_state(wanted)};
     std::vector<JobNumber> numbers;
     const JobPage page = *master->jobs(kOperator, filter);
     for (const JobRecord& job : page.jobs) numbers.insert(numbers.begin(), job.number);

@@ -55,9 +55,9 @@ Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const
   return {};
 }
 
-Resources LiveYard::demand(const JobSpec& spec) const {
+Resources demand_of(const JobSpec& spec, const Cluster& cluster) {
   Resources each = spec.per_worker;
-  const Machine& machine = cluster_.machines.front();
+  const Machine& machine = cluster.machines.front();
   if (spec.exclusive) {
     each.gpus = std::max(1, machine.capacity.gpus / spec.workers);
     each.milli_cpus = 0;  // whatever was asked for: nobody else can use them
@@ -186,7 +186,7 @@ std::vector<LiveYard::Order> LiveYard::take_orders() {
   return orders;
 }
 
-void LiveYard::take_changed(const std::function<void(JobNumber, const SavedJob&)>& visit) {
+void LiveYard::take_changed(const std::function<void(JobNumber, JobLife)>& visit) {
   for (const JobNumber number : changed_) visit(number, to_numbers(yard_->save(id(number))));
   changed_.clear();
 }
@@ -202,14 +202,6 @@ void LiveYard::on_phase(JobId job, Phase from, Phase to) {
       if (leaving.second == job) changed_.insert(number(leaving.first));
       return leaving.second == job;
     });
-}
-
-bool LiveYard::has_room(JobNumber number) const {
-  const Shape& shape = yard_->shape(id(number));
-  std::int32_t left = shape.workers;
-  for (std::uint32_t m = 0; m < cluster_.machines.size() && left > 0; ++m)
-    left -= workers_that_fit(shape.per_worker, yard_->free().on(MachineId{m}), left);
-  return left == 0;
 }
 
 std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
@@ -230,31 +222,29 @@ std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
   return workers;
 }
 
-namespace {
-
-template <class Translate>
-SavedJob translated(SavedJob life, Translate translate) {
-  if (life.room_for != kNoJob) life.room_for = translate(life.room_for);
-  std::vector<JobId> others;
-  for (const JobId job : life.yielded_to)
-    if (const JobId other = translate(job); other != kNoJob) others.push_back(other);
-  life.yielded_to = std::move(others);
-  return life;
-}
-
-}  // namespace
-
 /// Whom it gave way to may have ended: then it does not matter any more.
-SavedJob LiveYard::to_ids(SavedJob life) const {
-  return translated(std::move(life), [&](JobId number) {
-    const auto found = ids_.find(static_cast<JobNumber>(number));
+SavedJob LiveYard::to_ids(const JobLife& life) const {
+  const auto id_of = [&](JobNumber number) {
+    const auto found = ids_.find(number);
     return found == ids_.end() ? kNoJob : found->second;
-  });
+  };
+  SavedJob saved{life.state,           life.placement, life.gpus, life.missing,
+                 id_of(life.room_for), life.unsaved,   {}};
+  for (const JobNumber number : life.yielded_to)
+    if (const JobId other = id_of(number); other != kNoJob) saved.yielded_to.push_back(other);
+  return saved;
 }
 
-SavedJob LiveYard::to_numbers(SavedJob life) const {
-  return translated(std::move(life),
-                    [&](JobId job) { return JobId{static_cast<std::uint32_t>(number(job))}; });
+JobLife LiveYard::to_numbers(SavedJob saved) const {
+  JobLife life{saved.state,
+               std::move(saved.placement),
+               std::move(saved.gpus),
+               std::move(saved.missing),
+               saved.room_for == kNoJob ? 0 : number(saved.room_for),
+               saved.unsaved,
+               {}};
+  for (const JobId other : saved.yielded_to) life.yielded_to.push_back(number(other));
+  return life;
 }
 
 }  // namespace trainyard

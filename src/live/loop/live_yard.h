@@ -24,6 +24,9 @@ struct MeasuredPause {
   Duration save, load;
 };
 
+/// What each of its workers gets of a machine, defaults filled in.
+Resources demand_of(const JobSpec& spec, const Cluster& cluster);
+
 class LiveYard : private YardListener {
  public:
   struct Order {
@@ -42,8 +45,7 @@ class LiveYard : private YardListener {
   [[nodiscard]] Verdict submit(const JobRecord& job, Time now);
   /// Why the cluster could never run it; empty when it could.
   [[nodiscard]] std::string misfit(const JobSpec& spec) const;
-  /// What its workers get of a machine, defaults filled in.
-  [[nodiscard]] Resources demand(const JobSpec& spec) const;
+  [[nodiscard]] Resources demand(const JobSpec& spec) const { return demand_of(spec, cluster_); }
   [[nodiscard]] Verdict apply(EventKind kind, JobNumber job, Time now);
   [[nodiscard]] Verdict apply(EventKind kind, MachineId machine, Time now);
   /// How much work it had is known: what it did until then, which may be earlier than now.
@@ -56,10 +58,8 @@ class LiveYard : private YardListener {
   /// What is to be done since the last time, in order.
   [[nodiscard]] std::vector<Order> take_orders();
   /// Who has changed since the last time, with what there is to save of each.
-  void take_changed(const std::function<void(JobNumber, const SavedJob&)>& visit);
+  void take_changed(const std::function<void(JobNumber, JobLife)>& visit);
 
-  /// Whether all its workers would find room on what is free now.
-  [[nodiscard]] bool has_room(JobNumber job) const;
   /// With an expected start only where all jobs on which that depends have said how long they take.
   [[nodiscard]] WaitReason explain(JobNumber job) const;
   [[nodiscard]] Regards regards() const { return policy_->regards(); }
@@ -75,8 +75,8 @@ class LiveYard : private YardListener {
   [[nodiscard]] JobId id(JobNumber job) const { return ids_.at(job); }
   [[nodiscard]] Job make_job(const JobRecord& record, Time eligible);
   void add(const JobRecord& record, Time eligible);
-  [[nodiscard]] SavedJob to_ids(SavedJob life) const;
-  [[nodiscard]] SavedJob to_numbers(SavedJob life) const;
+  [[nodiscard]] SavedJob to_ids(const JobLife& life) const;
+  [[nodiscard]] JobLife to_numbers(SavedJob saved) const;
 
   const Cluster& cluster_;
   Workload workload_;

@@ -163,7 +163,7 @@ TEST_F(YardmasterTest, ACancellationThatWasCutOffIsCompleted) {
   const JobNumber third = submit(later);
   run(first);
   JobRecord cut = *journal->find(second).value();
-  cut.stopping = true;
+  cut.ending = Ending::by_owner;
   cut.reason = "cancelled by ada";
   master.reset();
   JournalChange change;
@@ -226,6 +226,36 @@ TEST_F(YardmasterTest, AnotherPolicyDoesNotForgetWhoWasToStart) {
   engine->report(Kind::exited, {batch, 1}, 0);
   ASSERT_TRUE(master->set_policy(kOperator, {"fifo", {}}));
   run(trial);
+}
+
+/// They take no part in it, and 32 bits would not hold them.
+TEST_F(YardmasterTest, NumbersBeyond32BitsArePausedAndTakenUpAsOthersAre) {
+  constexpr JobNumber kFirst = (JobNumber{1} << 32) + 5;
+  master.reset();
+  JobRecord before;
+  before.number = kFirst;
+  before.owner = kAda;
+  before.spec = spec(4);
+  before.spec.name = "first";
+  JournalChange change;
+  change.submitted = {&before};
+  ASSERT_TRUE(journal->commit(change));
+  begin();
+  run(kFirst);
+  const JobNumber trial = submit(spec(4, JobClass::trial));
+  EXPECT_EQ(trial, kFirst + 1);
+  ASSERT_TRUE(told(fmt::format("stop {}.1", kFirst)));
+  ASSERT_TRUE(becomes(kFirst, "draining"));
+  EXPECT_EQ(record(kFirst).life.room_for, trial);
+  begin();
+  EXPECT_EQ(state(trial), "reserved");
+  engine->report(Kind::exited, {kFirst, 1}, 0);
+  run(trial);
+  EXPECT_EQ(record(kFirst).life.yielded_to, std::vector<JobNumber>{trial});
+  begin();
+  EXPECT_EQ(record(kFirst).life.yielded_to, std::vector<JobNumber>{trial});
+  engine->report(Kind::exited, {trial, 1}, 0);
+  run(kFirst, 2);
 }
 
 }  // namespace

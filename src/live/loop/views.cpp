@@ -1,23 +1,33 @@
-// What callers ask to see. Jobs come from the journal, so that nobody is shown what is not on disk.
+#include "live/loop/views.h"
+
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "live/job/output_path.h"
-#include "live/loop/yardmaster.h"
+#include "live/loop/job_list.h"
+#include "live/service/rights.h"
 #include "workload/write.h"
 
 namespace trainyard {
 namespace {
 
-bool sees_all(const Identity& who, const JobRecord& job) {
-  return who.role == Role::operator_ || (who.user == job.owner.user && who.uid == job.owner.uid);
+/// Whether all its workers would find room on what is free.
+bool has_room(const Snapshot& snapshot, const Cluster& cluster, const JobSpec& spec) {
+  const Resources each = demand_of(spec, cluster);
+  std::int32_t left = spec.workers;
+  for (const auto& machine : *snapshot.machines)
+    if (left > 0) left -= workers_that_fit(each, machine->free, left);
+  return left == 0;
 }
 
-tl::unexpected<Refusal> unreadable(const Error& error) {
-  return tl::make_unexpected(Refusal{Refusal::Kind::unavailable, error.message});
+/// Whether a job, or a task of an array, has not ended.
+bool is_open(const JobTable& jobs, JobNumber job_or_array) {
+  if (jobs.find(job_or_array) != nullptr) return true;
+  const JobRecord* next = jobs.first_above(job_or_array);  // an array's tasks follow it
+  return next != nullptr && next->task.array == job_or_array;
 }
 
 /// Only what makes a difference under the policy that runs.
@@ -43,227 +53,128 @@ std::string advice_for(const WaitReason& reason, const JobSpec& spec, const Rega
 
 }  // namespace
 
-LiveEvent public_part(const LiveEvent& event) {
-  LiveEvent part = event;
-  nlohmann::json shown = nlohmann::json::object();
-  if (event.kind == "submitted")
-    if (const auto all = nlohmann::json::parse(event.details, nullptr, false); all.contains("name"))
-      shown["name"] = all["name"];
-  part.details = shown.dump();
-  return part;
+WaitsBy waits_by(const Snapshot& snapshot, const Cluster& cluster, const JobRecord& job) {
+  if (job.is_held()) {
+    const bool waits =
+        job.old_run == OldRun::none && std::ranges::any_of(job.spec.after, [&](JobNumber other) {
+          return is_open(snapshot.jobs, other);
+        });
+    return waits ? WaitsBy::dependency : WaitsBy::held;
+  }
+  if (job.phase() == Phase::reserved) return WaitsBy::resources;
+  if (job.phase() != Phase::queued) return WaitsBy::nothing;
+  const bool is_closed = std::ranges::all_of(
+      *snapshot.machines, [](const auto& machine) { return machine->state == "drained"; });
+  if (is_closed) return WaitsBy::held;
+  return has_room(snapshot, cluster, job.spec) ? WaitsBy::priority : WaitsBy::resources;
 }
 
-Answer<JobRecord> Yardmaster::visible(const Identity& who, JobNumber number) const {
-  auto found = journal_.find(number);
-  if (!found) return unreadable(found.error());
-  if (*found && sees_all(who, **found)) return std::move(**found);
-  if (*found && !options_.private_jobs) return public_part(**found);
+// --- Jobs ----------------------------------------------------------------------------------------
+
+Answer<JobRecord> Views::visible(const Identity& who, JobNumber number) const {
+  const auto snapshot = loop_.snapshot();
+  std::optional<JobRecord> job;
+  if (const JobRecord* open = snapshot->jobs.find(number)) {
+    job = *open;
+    job->waits_by = waits_by(*snapshot, state_.engine.cluster(), *open);
+  } else {
+    auto ended = state_.journal.find(number);
+    if (!ended) return unavailable(ended.error());
+    job = *std::move(ended);
+  }
+  if (job && sees_all(who, *job)) return *std::move(job);
+  if (job && !is_private()) return public_part(*job);
   // Where jobs are private, nothing tells a job of another from one that never was.
-  return tl::make_unexpected(Refusal{
-      Refusal::Kind::not_found,
-      fmt::format("there is no job {}{}", number, options_.private_jobs ? " of yours" : "")});
+  return refuse(Refusal::Kind::not_found, "there is no job {}{}", number,
+                is_private() ? " of yours" : "");
 }
 
-Answer<JobRecord> Yardmaster::job(const Identity& who, JobNumber number) {
+Answer<std::vector<JobNumber>> Views::find(const Identity& who, const JobName& name) const {
+  const bool is_open = name.tasks.empty() && loop_.snapshot()->jobs.find(name.number) != nullptr;
+  auto found = is_open ? std::vector{name.number} : state_.journal.numbers(name);
+  if (!found) return unavailable(found.error());
+  // Where jobs are private, it must not show that there is an array of another.
+  if (!found->empty() && visible(who, found->front())) return *std::move(found);
+  const std::string tasks = name.tasks.empty() ? "" : "_" + format_tasks(name.tasks);
+  return refuse(Refusal::Kind::not_found, "there is no job {}{}{}", name.number, tasks,
+                is_private() ? " of yours" : "");
+}
+
+Answer<JobRecord> Views::job(const Identity& who, JobNumber number) const {
   auto job = visible(who, number);
-  if (!job) return job;
-  job->waits_by = waits_by(*job);
-  if (job->in_part) return job;
-  auto payload = journal_.payload(job->submission());
-  if (!payload) return unreadable(payload.error());
+  if (!job || job->in_part) return job;
+  auto payload = state_.journal.payload(job->submission());
+  if (!payload) return unavailable(payload.error());
   job->spec.script = std::move(payload->script);
   return job;
 }
 
-Answer<JobPage> Yardmaster::jobs(const Identity& who, const JobFilter& asked) {
+Answer<JobPage> Views::jobs(const Identity& who, const JobFilter& asked) const {
   JobFilter filter = asked;
-  if (options_.private_jobs && who.role != Role::operator_) {
+  if (is_private() && who.role != Role::operator_) {
     if (filter.user && *filter.user != who.user) return JobPage{};
     filter.user = who.user;
     filter.uid = who.uid;
   }
-  auto page = journal_.find(filter);
-  if (!page) return unreadable(page.error());
+  const auto snapshot = loop_.snapshot();
+  auto page = list_jobs(*snapshot, state_.journal, filter);
+  if (!page) return unavailable(page.error());
   for (JobRecord& job : page->jobs) {
+    job.waits_by = waits_by(*snapshot, state_.engine.cluster(), job);
     if (!sees_all(who, job)) job = public_part(job);
-    job.waits_by = waits_by(job);
   }
-  return std::move(*page);
+  return *std::move(page);
 }
 
-/// As `why` has it, without asking the policy: a list may have a thousand of them.
-std::string Yardmaster::waits_by(const JobRecord& shown) const {
-  if (shown.has_ended()) return "";
-  const std::lock_guard lock(state_mutex_);
-  const auto known = jobs_.find(shown.number);
-  if (known == jobs_.end()) return "";
-  const JobRecord& job = known->second;
-  if (job.is_held()) return job.waits_for > 0 && !job.left_behind ? "dependency" : "held";
-  if (job.phase() == Phase::reserved) return "resources";
-  if (job.phase() != Phase::queued) return "";
-  if (closed_.size() == engine_.cluster().machines.size()) return "held";
-  return yard_.has_room(job.number) ? "priority" : "resources";
-}
-
-WhyAnswer Yardmaster::why_held(const JobRecord& job) const {
-  if (job.left_behind)
-    return {"held",
-            "held",
-            {"old-run",
-             "its last run, on GPUs that this daemon had before its restart, has to end first",
-             0,
-             {}},
-            "nothing: it is queued again when that run has ended"};
-  if (arrays_.waits(job))
-    return {
-        "held",
-        "held",
-        {"array-limit",
-         fmt::format("at most {} tasks of array {} run at once", job.task.at_once, job.task.array),
-         0,
-         {}},
-        "nothing: it starts when one of them has ended; the number after % in --array is the "
-        "bound"};
-  std::vector<std::string> others;
-  for (const JobNumber other : job.spec.after)
-    if (const auto known = jobs_.find(other);
-        arrays_.contains(other) || (known != jobs_.end() && !known->second.has_ended()))
-      others.push_back(fmt::format("{} {}", arrays_.contains(other) ? "array" : "job", other));
-  if (others.empty())
-    return {"held",
-            "held",
-            {"misfit", "cannot run on this machine now: " + yard_.misfit(job.spec), 0, {}},
-            "cancel it, or wait until the daemon is started with more GPUs"};
-  return {
-      "held",
-      "dependency",
-      {"dependency", fmt::format("starts after {} is done", fmt::join(others, ", ")), 0, {}},
-      "trainyard queue shows how far the others are; to start now, cancel this one and submit it "
-      "without --after"};
-}
-
-Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber number) {
-  const auto record = visible(who, number);
-  if (!record) return tl::make_unexpected(record.error());
-  const std::lock_guard lock(state_mutex_);
-  const auto known = jobs_.find(number);
-  if (known == jobs_.end() || known->second.has_ended())
-    return WhyAnswer{std::string(state_name(record->phase())), "", {}, ""};
-  WhyAnswer answer = why_waits(known->second);
-  if (record->in_part) answer.advice.clear();  // it is not theirs to follow
-  return answer;
-}
-
-WhyAnswer Yardmaster::why_waits(const JobRecord& job) const {
-  if (job.is_held()) return why_held(job);
-  const Phase phase = job.phase();
-  WhyAnswer answer{std::string(state_name(phase)), "", {}, ""};
-  if (phase != Phase::queued && phase != Phase::reserved) return answer;
-  answer.reason = yard_.explain(job.number);
-  if (closed_.size() == engine_.cluster().machines.size()) {
-    answer.category = "held";
-    answer.reason = {
-        "drained", "every machine is drained: nothing new starts", answer.reason.place, {}};
-    answer.advice = "ask an operator for: trainyard resume " + engine_.cluster().machines[0].name;
-    return answer;
-  }
-  const std::string& token = answer.reason.token;
-  const bool lacks = token == "resources" || token == "placement" || token == "room-being-made";
-  answer.category = lacks ? "resources" : "priority";
-  answer.advice = advice_for(answer.reason, job.spec, yard_.regards());
-  return answer;
-}
-
-std::string Yardmaster::output_file(const JobRecord& job, const std::string& pattern,
-                                    std::int32_t worker) const {
+std::string Views::output_file(const JobRecord& job, const std::string& pattern,
+                               std::int32_t worker) const {
   const std::string path =
       output_path(pattern, {job.number, job.task, job.spec.name, job.owner.user,
-                            engine_.cluster().machines.front().name, worker});
+                            state_.engine.cluster().machines.front().name, worker});
   return (std::filesystem::path(job.spec.directory) / path).lexically_normal();
 }
 
-Answer<Service::LogPage> Yardmaster::logs(const Identity& who, JobNumber number,
-                                          std::int32_t worker, std::uint32_t run,
-                                          std::uint64_t offset) {
+Answer<Service::LogPage> Views::logs(const Identity& who, JobNumber number, std::int32_t worker,
+                                     std::uint32_t run, std::uint64_t offset) const {
   constexpr std::size_t kAtOnce = 256 * 1024;
   const auto job = visible(who, number);
   if (!job) return tl::make_unexpected(job.error());
   if (job->in_part)
-    return tl::make_unexpected(
-        Refusal{Refusal::Kind::forbidden,
-                fmt::format("job {} is {}'s; only they and operators may read its output",
-                            name_of(*job), job->owner.user)});
-  if (worker < 0 || worker >= job->spec.processes())
-    return tl::make_unexpected(Refusal{
-        Refusal::Kind::invalid,
-        job->spec.processes() == 1
-            ? fmt::format("there is no worker {}: job {} has one, worker 0", worker, name_of(*job))
-            : fmt::format("there is no worker {}: job {} has the workers 0 to {}", worker,
-                          name_of(*job), job->spec.processes() - 1)});
+    return refuse(Refusal::Kind::forbidden,
+                  "job {} is {}'s; only they and operators may read its output", name_of(*job),
+                  job->owner.user);
+  const std::int32_t processes = job->spec.processes();
+  if (worker < 0 || worker >= processes)
+    return processes == 1
+               ? refuse(Refusal::Kind::invalid, "there is no worker {}: job {} has one, worker 0",
+                        worker, name_of(*job))
+               : refuse(Refusal::Kind::invalid,
+                        "there is no worker {}: job {} has the workers 0 to {}", worker,
+                        name_of(*job), processes - 1);
   if (!job->spec.output.empty())
-    return tl::make_unexpected(
-        Refusal{Refusal::Kind::conflict,
-                fmt::format("job {} writes to {} (its --output), and nothing of it is kept here",
-                            name_of(*job), output_file(*job, job->spec.output, worker))});
-  LogPage page;
+    return refuse(Refusal::Kind::conflict,
+                  "job {} writes to {} (its --output), and nothing of it is kept here",
+                  name_of(*job), output_file(*job, job->spec.output, worker));
+  Service::LogPage page;
   page.run = run == 0 ? job->runs : run;
   if (page.run > job->runs)
-    return tl::make_unexpected(Refusal{
-        Refusal::Kind::not_found,
-        job->runs == 0
-            ? fmt::format("there is no run {}: job {} has not been started yet", run, number)
-            : fmt::format("there is no run {}: the last one of job {} is run {}", run, number,
-                          job->runs)});
+    return job->runs == 0
+               ? refuse(Refusal::Kind::not_found,
+                        "there is no run {}: job {} has not been started yet", run, number)
+               : refuse(Refusal::Kind::not_found,
+                        "there is no run {}: the last one of job {} is run {}", run, number,
+                        job->runs);
   page.output.offset = offset;
   page.at_end = job->has_ended() || page.run < job->runs;
   if (page.run == 0) return page;
-  auto output = engine_.output({number, page.run}, worker, offset, kAtOnce);
-  if (!output)
-    return tl::make_unexpected(Refusal{Refusal::Kind::not_found, output.error().message});
+  auto output = state_.engine.output({number, page.run}, worker, offset, kAtOnce);
+  if (!output) return refuse(Refusal::Kind::not_found, "{}", output.error().message);
   page.output = std::move(*output);
   page.at_end = page.at_end && page.output.text.size() < kAtOnce;
   return page;
 }
 
-MachineView Yardmaster::view(const Identity& who, MachineId id) const {
-  const Machine& machine = engine_.cluster().machine(id);
-  const Yard& yard = yard_.yard();
-  MachineView view{machine.name,
-                   engine_.cluster().kinds[index(machine.kind)],
-                   closed_.contains(id)    ? "drained"
-                   : yard.free().is_up(id) ? "up"
-                                           : "down",
-                   machine.capacity,
-                   yard.free().on(id),
-                   std::vector<JobNumber>(static_cast<std::size_t>(machine.capacity.gpus))};
-  for (const JobId job : yard.jobs_on(id)) {
-    const Placement& placement = yard.placement(job);
-    const JobNumber number = yard_.number(job);
-    const bool is_hidden = options_.private_jobs && !sees_all(who, jobs_.at(number));
-    for (std::size_t i = 0; i < placement.size(); ++i)
-      if (placement[i].machine == id)
-        for (const std::int32_t gpu : yard.gpus(job, i))
-          view.by_gpu[static_cast<std::size_t>(gpu)] = is_hidden ? kHidden : number;
-  }
-  return view;
-}
-
-Answer<ClusterView> Yardmaster::cluster(const Identity& who) {
-  const std::lock_guard lock(state_mutex_);
-  ClusterView all;
-  for (std::uint32_t m = 0; m < engine_.cluster().machines.size(); ++m)
-    all.machines.push_back(view(who, MachineId{m}));
-  all.running = holding_.size();
-  all.queued = jobs_.size() - holding_.size();
-  return all;
-}
-
-Answer<PolicyView> Yardmaster::policy(const Identity& /*who*/) {
-  const std::lock_guard lock(state_mutex_);
-  return policy_;
-}
-
-Answer<std::string> Yardmaster::history(const Identity& who) {
+Answer<std::string> Views::history(const Identity& who) const {
   Workload workload;
   workload.pause_costs = PauseCosts::given;  // as they were measured, where there was a pause
   JobFilter of;
@@ -287,7 +198,7 @@ Answer<std::string> Yardmaster::history(const Identity& who) {
     workload.jobs.push_back(job);
     workload.names.push_back(std::to_string(record.number));
   };
-  if (auto read = journal_.each_ended(of, add); !read) return unreadable(read.error());
+  if (auto read = state_.journal.each_ended(of, add); !read) return unavailable(read.error());
   const Time first = workload.jobs.empty() ? Time{} : workload.jobs.front().submit;
   for (Job& job : workload.jobs) job.submit = Time{} + (job.submit - first);
   std::ostringstream out;
@@ -295,9 +206,92 @@ Answer<std::string> Yardmaster::history(const Identity& who) {
   return out.str();
 }
 
-Counters Yardmaster::counters() const {
-  const std::lock_guard lock(state_mutex_);
-  return counters_;
+// --- Why a job waits -----------------------------------------------------------------------------
+
+Answer<WhyAnswer> Views::why(const Identity& who, JobNumber number) {
+  const auto shown = visible(who, number);
+  if (!shown) return tl::make_unexpected(shown.error());
+  WhyAnswer answer{std::string(state_name(shown->phase())), WaitsBy::nothing, {}, ""};
+  if (shown->has_ended()) return answer;
+  const auto asked = loop_.look_up([&] {
+    const JobRecord* job = state_.book.find(number);
+    if (job != nullptr && !job->has_ended()) answer = why_waits(*job);
+  });
+  if (!asked) return tl::make_unexpected(asked.error());
+  if (shown->in_part) answer.advice.clear();  // it is not theirs to follow
+  return answer;
+}
+
+WhyAnswer Views::why_waits(const JobRecord& job) const {
+  if (job.is_held()) return why_held(job);
+  const Phase phase = job.phase();
+  WhyAnswer answer{std::string(state_name(phase)), WaitsBy::nothing, {}, ""};
+  if (phase != Phase::queued && phase != Phase::reserved) return answer;
+  answer.reason = state_.yard.explain(job.number);
+  const Cluster& cluster = state_.engine.cluster();
+  if (state_.closed.size() == cluster.machines.size()) {
+    answer.category = WaitsBy::held;
+    answer.reason = {
+        "drained", "every machine is drained: nothing new starts", answer.reason.place, {}};
+    answer.advice = "ask an operator for: trainyard resume " + cluster.machines[0].name;
+    return answer;
+  }
+  const std::string& token = answer.reason.token;
+  const bool lacks = token == "resources" || token == "placement" || token == "room-being-made";
+  answer.category = lacks ? WaitsBy::resources : WaitsBy::priority;
+  answer.advice = advice_for(answer.reason, job.spec, state_.yard.regards());
+  return answer;
+}
+
+WhyAnswer Views::why_held(const JobRecord& job) const {
+  const JobBook& book = state_.book;
+  const auto held = [](WaitsBy category, const char* token, std::string sentence,
+                       const char* advice) {
+    return WhyAnswer{"held", category, {token, std::move(sentence), 0, {}}, advice};
+  };
+  if (job.old_run != OldRun::none)
+    return held(WaitsBy::held, "old-run",
+                "its last run, on GPUs that this daemon had before its restart, has to end first",
+                "nothing: it is queued again when that run has ended");
+  if (book.arrays().waits(job))
+    return held(
+        WaitsBy::held, "array-limit",
+        fmt::format("at most {} tasks of array {} run at once", job.task.at_once, job.task.array),
+        "nothing: it starts when one of them has ended; the number after % in --array is the "
+        "bound");
+  std::vector<std::string> others;
+  for (const JobNumber other : job.spec.after) {
+    const JobRecord* open = book.find(other);
+    if (book.arrays().contains(other) || (open != nullptr && !open->has_ended()))
+      others.push_back(
+          fmt::format("{} {}", book.arrays().contains(other) ? "array" : "job", other));
+  }
+  if (others.empty())
+    return held(WaitsBy::held, "misfit",
+                "cannot run on this machine now: " + state_.yard.misfit(job.spec),
+                "cancel it, or wait until the daemon is started with more GPUs");
+  return held(WaitsBy::dependency, "dependency",
+              fmt::format("starts after {} is done", fmt::join(others, ", ")),
+              "trainyard queue shows how far the others are; to start now, cancel this one and "
+              "submit it without --after");
+}
+
+// --- Machines ------------------------------------------------------------------------------------
+
+ClusterView Views::cluster(const Identity& who) const {
+  const auto snapshot = loop_.snapshot();
+  ClusterView all;
+  for (const auto& machine : *snapshot->machines) {
+    MachineView& view = all.machines.emplace_back(*machine);
+    if (!is_private()) continue;
+    for (JobNumber& number : view.by_gpu) {
+      const JobRecord* job = number == 0 ? nullptr : snapshot->jobs.find(number);
+      if (number != 0 && (job == nullptr || !sees_all(who, *job))) number = kHidden;
+    }
+  }
+  all.running = snapshot->running;
+  all.queued = snapshot->jobs.size() - snapshot->running;
+  return all;
 }
 
 }  // namespace trainyard

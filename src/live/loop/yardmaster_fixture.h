@@ -38,7 +38,7 @@ class YardmasterTest : public testing::Test {
     auto opened = Journal::open(system, directory.path() + "/journal.db");
     ASSERT_TRUE(opened) << opened.error().message;
     journal = std::move(*opened);
-    YardmasterOptions options;
+    SchedulingOptions options;
     options.policy = given;
     options.private_jobs = private_jobs;
     auto started = Yardmaster::start(system, *journal, *engine, options);

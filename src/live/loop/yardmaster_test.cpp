@@ -139,7 +139,7 @@ TEST_F(YardmasterTest, AJobStartsAfterThoseItWaitsFor) {
   EXPECT_EQ(state(second), "held");
   const auto why = master->why(kAda, second);
   ASSERT_TRUE(why);
-  EXPECT_EQ(why->category, "dependency");
+  EXPECT_EQ(why->category, WaitsBy::dependency);
   EXPECT_EQ(why->reason.sentence, "starts after job 1 is done");
   run(first);
   engine->report(Kind::exited, {first, 1}, 0);
@@ -292,7 +292,7 @@ TEST_F(YardmasterTest, OfOthersAUserSeesWhatStandsInTheQueue) {
   const auto page = *master->jobs(kBob, {});
   ASSERT_EQ(page.jobs.size(), 2U);
   EXPECT_TRUE(page.jobs[0].in_part && page.jobs[1].in_part);
-  EXPECT_EQ(page.jobs[0].waits_by, "resources");
+  EXPECT_EQ(page.jobs[0].waits_by, WaitsBy::resources);
   const WhyAnswer why = *master->why(kBob, second);
   EXPECT_EQ(why.reason.token, "resources");
   EXPECT_EQ(why.advice, "") << "it is not Bob who can do anything about it";
@@ -345,7 +345,7 @@ TEST_F(YardmasterTest, ADrainedMachineFinishesWhatItHas) {
   EXPECT_EQ(master->cluster(kAda)->machines[0].state, "drained");
   const JobNumber second = submit(spec());
   const auto why = master->why(kAda, second);
-  EXPECT_EQ(why->category, "held");
+  EXPECT_EQ(why->category, WaitsBy::held);
   EXPECT_EQ(why->reason.token, "drained");
   begin();  // and it is still drained after a restart
   EXPECT_EQ(state(second), "queued");

@@ -37,7 +37,7 @@ json to_json(const Resources& resources) {
           {"memory_mib", resources.memory_mib}};
 }
 
-json placement_of(const SavedJob& life, const std::vector<std::string>& machines) {
+json placement_of(const JobLife& life, const std::vector<std::string>& machines) {
   json shares = json::array();
   for (std::size_t i = 0; i < life.placement.size(); ++i) {
     const Share& share = life.placement[i];
@@ -74,7 +74,7 @@ json in_queue(const JobRecord& job, const std::vector<std::string>& machines) {
           {"name", spec.name},
           {"user", job.owner.user},
           {"state", state_name(job.phase())},
-          {"waits_by", job.waits_by},
+          {"waits_by", name(job.waits_by)},
           {"class", name(spec.job_class)},
           {"workers", spec.workers},
           {"per_worker", to_json(spec.per_worker)},
@@ -95,7 +95,7 @@ void add_private(const JobRecord& job, json& value) {
                 {"signal", format(spec.signal)},
                 {"model", spec.model},
                 {"after", spec.after},
-                {"stopping", job.stopping},
+                {"stopping", job.ending != Ending::none},
                 {"exit_status", or_null(job.exit_status)},
                 {"reason", job.reason},
                 {"progress", job.progress ? to_json(*job.progress) : json(nullptr)},
@@ -135,7 +135,7 @@ json to_json(const Submitted& submitted) {
 
 json to_json(const WhyAnswer& why) {
   return {{"state", why.state},
-          {"category", why.category},
+          {"category", name(why.category)},
           {"token", why.reason.token},
           {"sentence", why.reason.sentence},
           {"place", why.reason.place},

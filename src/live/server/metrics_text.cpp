@@ -36,6 +36,9 @@ void add_jobs(const Counters& counters, const ClusterView& cluster, Text& text) 
   text.family("jobs", "gauge", "Jobs that have not ended.");
   text.value(number(cluster.queued), R"({state="queued"})");
   text.value(number(cluster.running), R"({state="running"})");
+  text.single("jobs_in_memory", "gauge",
+              "Jobs that the scheduler remembers, those that ended lately among them.",
+              number(counters.in_memory));
 }
 
 void add_machines(const ClusterView& cluster, Text& text) {

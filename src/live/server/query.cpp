@@ -8,17 +8,18 @@
 namespace trainyard {
 namespace {
 
-constexpr std::array<std::string_view, 9> kStates{
-    "held", "queued", "reserved", "starting", "running", "draining", "done", "failed", "cancelled"};
-
-Expected<std::vector<std::string>> parse_states(std::string_view text) {
-  std::vector<std::string> states;
+Expected<std::vector<Phase>> parse_states(std::string_view text) {
+  std::vector<Phase> states;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find(','), text.size());
     const std::string_view word = text.substr(0, end);
-    if (std::ranges::find(kStates, word) == kStates.end())
-      return fail("state: {} is not one{}", trainyard::quoted(word), did_you_mean(word, kStates));
-    if (std::ranges::find(states, word) == states.end()) states.emplace_back(word);
+    const auto state = parse_state(word);
+    if (!state) {
+      std::array<std::string_view, kJobStates.size()> known;
+      std::ranges::transform(kJobStates, known.begin(), state_name);
+      return fail("state: {} is not one{}", trainyard::quoted(word), did_you_mean(word, known));
+    }
+    if (std::ranges::find(states, *state) == states.end()) states.push_back(*state);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return states;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "live/book/job_words.h"
 #include "live/server/answers.h"
 
 namespace trainyard {
@@ -25,8 +26,7 @@ std::vector<Route> job_routes() {
        {{"user", In::query, "string", "only this user's"},
         {"name", In::query, "string", "only of this name"},
         {"state", In::query, "string",
-         "only in these states, with commas between: held, queued, reserved, starting, running, "
-         "draining, done, failed, cancelled"},
+         "only in these states, with commas between: " + state_names(", ")},
         {"class", In::query, "string", "only trial or batch jobs"},
         {"array", In::query, "integer", "only tasks of this array"},
         {"fold", In::query, "boolean", "tasks of an array that wait in the same state as one"},

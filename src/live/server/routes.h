@@ -17,7 +17,7 @@ struct Parameter {
   std::string_view name;
   enum class In : std::uint8_t { path, query, header } in{};
   std::string_view type;  // of JSON Schema: "integer", "string", "boolean"
-  std::string_view help;
+  std::string help;
 };
 
 struct Route {

@@ -92,7 +92,8 @@ class FakeService : public Service {
     if (const auto found = job(who, number); !found) return tl::make_unexpected(found.error());
     WhyAnswer answer;
     answer.state = "queued";
-    answer.category = answer.reason.token = "resources";
+    answer.category = WaitsBy::resources;
+    answer.reason.token = "resources";
     answer.reason.sentence = "needs 8 GPUs; 6 are free";
     answer.reason.place = 1;
     return answer;

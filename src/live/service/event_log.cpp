@@ -10,30 +10,34 @@ namespace {
 using nlohmann::json;
 
 struct Wording {
-  std::string_view kind, text;
+  std::string_view text;
   LogLevel level;
 };
 
-constexpr std::array kWordings{
-    Wording{"submitted", "was submitted", LogLevel::debug},
-    Wording{"queued", "is in the queue", LogLevel::debug},
-    Wording{"starting", "is starting", LogLevel::info},
-    Wording{"running", "is running", LogLevel::debug},
-    Wording{"pausing", "is asked to leave", LogLevel::info},
-    Wording{"paused", "has left, and is in the queue again", LogLevel::info},
-    Wording{"returned", "is in the queue again", LogLevel::info},
-    Wording{"cancelling", "is to be cancelled", LogLevel::info},
-    Wording{"stopping", "is to end", LogLevel::info},
-    Wording{"done", "is done", LogLevel::info},
-    Wording{"failed", "has failed", LogLevel::warning},
-    Wording{"cancelled", "has been cancelled", LogLevel::info},
-    Wording{"lost", "has lost its run", LogLevel::error},
-};
+/// By Happening.
+constexpr std::array<Wording, kHappenings> kWordings{{
+    {"was submitted", LogLevel::debug},
+    {"is in the queue", LogLevel::debug},
+    {"is starting", LogLevel::info},
+    {"is running", LogLevel::debug},
+    {"is asked to leave", LogLevel::info},
+    {"has left, and is in the queue again", LogLevel::info},
+    {"is in the queue again", LogLevel::info},
+    {"has lost its run", LogLevel::error},
+    {"is to be cancelled", LogLevel::info},
+    {"is to end", LogLevel::info},
+    {"is done", LogLevel::info},
+    {"has failed", LogLevel::warning},
+    {"has been cancelled", LogLevel::info},
+    {"machine drained", LogLevel::info},
+    {"machine resumed", LogLevel::info},
+    {"policy changed", LogLevel::info},
+}};
 
-/// A kind without a wording of its own is told as it is.
+/// A kind that is not known is told as it is.
 Wording wording_of(const LiveEvent& event) {
-  const auto* known = std::ranges::find(kWordings, event.kind, &Wording::kind);
-  return known != kWordings.end() ? *known : Wording{event.kind, event.kind, LogLevel::info};
+  const auto known = parse_happening(event.kind);
+  return known ? kWordings[static_cast<std::size_t>(*known)] : Wording{event.kind, LogLevel::info};
 }
 
 std::string word(const json& value) {

@@ -37,12 +37,13 @@ using Answer = tl::expected<T, Refusal>;
 
 struct JobFilter {
   std::optional<std::string> user, name;
-  std::optional<uid_t> uid;         // beside the name, which may have been another's before
-  std::vector<std::string> states;  // names of JobPhase; empty: all
+  std::optional<uid_t> uid;   // beside the name, which may have been another's before
+  std::vector<Phase> states;  // empty: all
   std::optional<JobClass> job_class;
   std::optional<JobNumber> array;  // only its tasks
   bool fold = false;               // tasks of an array that wait in the same state count as one
   JobNumber before = 0;  // only smaller numbers; 0: from the newest on. Pages go backwards.
+  JobNumber above = 0;   // only larger ones
   std::size_t limit = 100;
 };
 
@@ -61,8 +62,8 @@ struct Submitted {
 
 /// Why a job waits: a token, a sentence with numbers, and what the user can do about it.
 struct WhyAnswer {
-  std::string state;     // the job's
-  std::string category;  // "dependency", "held", "resources" or "priority"; empty: it does not wait
+  std::string state;  // the job's
+  WaitsBy category{};
   WaitReason reason;
   std::string advice;
 
@@ -90,13 +91,15 @@ struct ClusterView {
 struct PolicyView {
   std::string policy;                 // what was asked for: a preset or a line
   std::vector<std::string> settings;  // "stage.param=value"
+
+  bool operator==(const PolicyView&) const = default;
 };
 
 /// Something that happened, as event streams and the journal tell it.
 struct LiveEvent {
   std::int64_t sequence = 0;  // 1, 2, 3 ...
   Time at;
-  std::string kind;     // submitted, started, running, pausing, paused, done, failed, cancelled ...
+  std::string kind;     // the name of a Happening, or of one that a later version knows
   JobNumber job = 0;    // 0: not about a job
   std::string user;     // the job's
   std::string details;  // a JSON object
@@ -110,7 +113,8 @@ struct Counters {
   std::uint64_t submitted = 0, started = 0, paused = 0, done = 0, failed = 0, cancelled = 0;
   std::uint64_t decisions = 0, refused_plans = 0, journal_commits = 0, journal_failures = 0;
   double decision_seconds = 0, commit_seconds = 0;
-  bool accepting = true;  // false while the journal cannot be written
+  bool accepting = true;      // false while the journal cannot be written
+  std::size_t in_memory = 0;  // jobs that the yard remembers, ended ones among them
 };
 
 class Service {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -64,6 +65,13 @@ class HandSystem : public RealSystem {
     if (found != failing_.end()) return fail("{}", found->second);
     return {};
   }
+  void after(std::string_view act) override {
+    std::unique_lock lock(mutex_);
+    if (act != held_) return;
+    is_at_hold_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return held_.empty(); });
+  }
 
   [[nodiscard]] KeptLog& log() override { return log_; }
 
@@ -79,6 +87,21 @@ class HandSystem : public RealSystem {
     const std::lock_guard lock(mutex_);
     failing_[act] = why;
   }
+  /// From now on nothing gets past this act, which takes as long as the test wants.
+  void hold(const std::string& act) {
+    const std::lock_guard lock(mutex_);
+    held_ = act;
+    is_at_hold_ = false;
+  }
+  void wait_for_hold() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_at_hold_; });
+  }
+  void go_on() {
+    const std::lock_guard lock(mutex_);
+    held_.clear();
+    changed_.notify_all();
+  }
   void heal() {
     const std::lock_guard lock(mutex_);
     failing_.clear();
@@ -86,6 +109,9 @@ class HandSystem : public RealSystem {
 
  private:
   mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string held_;
+  bool is_at_hold_ = false;
   KeptLog log_;
   Duration wall_shift_, steady_shift_;
   std::map<std::string, std::string, std::less<>> failing_;

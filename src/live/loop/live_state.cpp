@@ -1,0 +1,89 @@
+#include "live/loop/live_state.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+/// A yard that remembers fewer is not worth the trouble.
+constexpr std::size_t kFewJobs = 4'096;
+
+std::string text_of(const json& details) {
+  return details.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+LiveEvent LiveState::event_of(const JobRecord& job, Happening kind, const json& details) {
+  return {++last_sequence, now(),          std::string(name(kind)),
+          job.number,      job.owner.user, text_of(details)};
+}
+
+LiveEvent LiveState::event_of(Happening kind, const json& details) {
+  return event_of(JobRecord{}, kind, details);
+}
+
+void LiveState::note(const JobRecord& job, Happening kind, const json& details) {
+  happened.push_back(event_of(job, kind, details));
+  (void)book.edit(job.number);
+}
+
+Verdict LiveState::tell(EventKind kind, JobNumber job) {
+  const Verdict verdict = yard.apply(kind, job, now());
+  update_book();
+  return verdict;
+}
+
+void LiveState::update_book() {
+  yard.take_changed([&](JobNumber number, JobLife life) {
+    for (const Share& share : book.at(number).life.placement) touched.insert(share.machine);
+    for (const Share& share : life.placement) touched.insert(share.machine);
+    book.set_life(number, std::move(life));
+  });
+}
+
+Expected<void> LiveState::begin_yard(const PolicySpec& spec) {
+  std::vector<const JobRecord*> records;
+  for (const JobNumber number : book.numbers()) records.push_back(book.find(number));
+  if (auto ok = yard.begin(spec, records, closed, now()); !ok) return ok;
+  for (std::uint32_t m = 0; m < engine.cluster().machines.size(); ++m) touched.insert(MachineId{m});
+  update_book();
+  decisions.is_due = true;
+  return {};
+}
+
+void LiveState::forget_ended_jobs() {
+  const std::size_t remembered = yard.yard().jobs();
+  if (remembered < kFewJobs || remembered < 2 * yard.yard().unfinished()) return;
+  if (!yard.yard().orders().empty()) return;  // first they are carried out
+  const auto spec = parse(policy);
+  if (const auto ok = spec ? begin_yard(*spec) : tl::make_unexpected(spec.error()); !ok)
+    throw std::logic_error(ok.error().message);
+}
+
+Expected<PolicySpec> parse(const PolicyView& policy) {
+  return PolicySpec::parse(policy.policy, policy.settings);
+}
+
+PolicyView with_given_settings(PolicyView policy, const PolicyView& given) {
+  const auto name_of = [](const std::string& setting) {
+    return setting.substr(0, setting.find('='));
+  };
+  std::vector<std::string> all;
+  for (const std::string& setting : given.settings) {
+    const std::string name = name_of(setting);
+    const bool is_set = std::ranges::any_of(
+        policy.settings, [&](const std::string& own) { return name_of(own) == name; });
+    if (!is_set && name.find('.') != std::string::npos && parse({policy.policy, {setting}}))
+      all.push_back(setting);
+  }
+  all.insert(all.end(), policy.settings.begin(), policy.settings.end());
+  policy.settings = std::move(all);
+  return policy;
+}
+
+}  // namespace trainyard

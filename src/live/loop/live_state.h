@@ -1,0 +1,107 @@
+// What the scheduler's thread owns, and its parts (Gate, Runs, Recovery, the requests) work on
+// together. All of it belongs to that thread.
+//
+// Nothing takes effect outside before it is on disk: what happened and what the engine is to do
+// stand here, beside the book's changed records, until the loop has written them down.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "live/book/job_book.h"
+#include "live/book/job_words.h"
+#include "live/engine/engine.h"
+#include "live/journal/journal.h"
+#include "live/loop/live_clock.h"
+#include "live/loop/live_yard.h"
+#include "live/service/service.h"
+#include "live/system/system.h"
+
+namespace trainyard {
+
+struct SchedulingOptions {
+  PolicyView policy;                 // used when the journal has none; its settings always
+  Duration keep_ended = days(30);    // output and events of jobs that ended, for so long
+  Duration kill_wait = seconds(30);  // from SIGTERM to SIGKILL
+  bool private_jobs = false;         // a user sees nothing of other users' jobs
+  /// May run jobs of these users; all where the daemon is root.
+  std::optional<uid_t> only_uid;
+};
+
+/// When the policy is asked.
+struct DecisionTimes {
+  bool is_due = true;
+  Time policy_wake = Time::never();  // when it wants to be asked, whatever happens
+  Time not_before;                   // a start has failed just now
+  Duration after_failed_start;       // so long, while they fail
+
+  [[nodiscard]] bool is_now(Time now) const {
+    return (is_due || now >= policy_wake) && now >= not_before;
+  }
+  [[nodiscard]] Time next() const {
+    return is_due ? not_before : std::max(policy_wake, not_before);
+  }
+};
+
+struct LiveState {
+  LiveState(System& given_system, Journal& given_journal, Engine& given_engine,
+            SchedulingOptions given_options)
+      : system(given_system),
+        journal(given_journal),
+        engine(given_engine),
+        options(std::move(given_options)),
+        clock(system, journal.last_time()),
+        yard(engine.cluster()) {}
+
+  [[nodiscard]] Time now() const { return clock.now(); }
+
+  /// Something that happens now; each has a number, whether or not it is written down.
+  [[nodiscard]] LiveEvent event_of(const JobRecord& job, Happening kind,
+                                   const nlohmann::json& details);
+  /// About no job.
+  [[nodiscard]] LiveEvent event_of(Happening kind, const nlohmann::json& details);
+  /// It has happened, and is to be written down.
+  void note(const JobRecord& job, Happening kind, const nlohmann::json& details);
+  /// To be done when all that happened so far is on disk.
+  void later(std::function<void()> act) { acts.push_back(std::move(act)); }
+
+  /// Tells the yard, and has the book agree with it.
+  Verdict tell(EventKind kind, JobNumber job);
+  /// Has the book agree with the yard.
+  void update_book();
+  /// Begins the yard anew with the jobs of the book.
+  Expected<void> begin_yard(const PolicySpec& spec);
+  /// The same where most of the jobs that the yard remembers have ended.
+  void forget_ended_jobs();
+
+  System& system;
+  Journal& journal;
+  Engine& engine;
+  const SchedulingOptions options;
+  LiveClock clock;
+
+  LiveYard yard;
+  JobBook book;
+  PolicyView policy;
+  std::set<MachineId> closed;
+  std::set<MachineId> touched;  // machines that have changed since they were last shown
+  JobNumber last_number = 0;
+  DecisionTimes decisions;
+  Counters counters;
+
+  // What is not on disk yet, besides the records that have changed.
+  std::vector<LiveEvent> happened;
+  std::vector<std::function<void()>> acts;
+  std::int64_t last_sequence = 0;
+};
+
+/// A policy, with what was given when the daemon was started: that holds for every policy that has
+/// such a parameter, unless it is set otherwise with the policy. (A stage that was given belongs to
+/// its policy.)
+PolicyView with_given_settings(PolicyView policy, const PolicyView& given);
+Expected<PolicySpec> parse(const PolicyView& policy);
+
+}  // namespace trainyard

@@ -1,0 +1,277 @@
+#include "live/loop/loop.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <stdexcept>
+
+namespace trainyard {
+namespace {
+
+constexpr Duration kRetry = seconds(1);  // of a journal that could not be written
+constexpr Duration kBetweenCompactions = hours(1);
+constexpr std::size_t kCompactedAtOnce = 1000;
+
+Refusal not_recorded(const Error& error) {
+  return {
+      Refusal::Kind::unavailable,
+      fmt::format("nothing can be recorded now, so nothing new is accepted: {}", error.message)};
+}
+
+const Refusal kEnding{Refusal::Kind::unavailable, "the daemon is ending"};
+
+void add_seconds(double& sum, std::chrono::steady_clock::time_point since) {
+  sum += std::chrono::duration<double>(std::chrono::steady_clock::now() - since).count();
+}
+
+}  // namespace
+
+Loop::Loop(LiveState& state, Runs& runs, EventFeed& feed)
+    : state_(state), runs_(runs), feed_(feed), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (wake_ < 0) throw std::runtime_error("no eventfd can be had");
+}
+
+Loop::~Loop() {
+  {
+    const std::lock_guard lock(asked_mutex_);
+    ending_ = true;
+  }
+  wake();
+  if (thread_.joinable()) thread_.join();
+  for (auto& waiting : commands_) waiting.done.set_value(tl::make_unexpected(kEnding));
+  for (auto& waiting : questions_) waiting.done.set_value(tl::make_unexpected(kEnding));
+  ::close(wake_);
+}
+
+void Loop::begin() {
+  next_compaction_ = state_.now() + seconds(10);
+  show();
+  thread_ = std::jthread([this] { run(); });
+}
+
+// --- What is asked for ---------------------------------------------------------------------------
+
+void Loop::wake() const {
+  const std::uint64_t one = 1;
+  (void)!::write(wake_, &one, sizeof one);
+}
+
+template <class What>
+Answer<void> Loop::wait_for(std::vector<Waiting<What>>& queue, What what) {
+  std::future<Answer<void>> done;
+  {
+    const std::lock_guard lock(asked_mutex_);
+    if (ending_) return tl::make_unexpected(kEnding);
+    queue.push_back({std::move(what), {}});
+    done = queue.back().done.get_future();
+  }
+  wake();
+  return done.get();
+}
+
+Answer<void> Loop::ask(Command command) {
+  return wait_for(commands_, std::move(command));
+}
+
+Answer<void> Loop::look_up(std::function<void()> question) {
+  return wait_for(questions_, std::move(question));
+}
+
+// --- A turn --------------------------------------------------------------------------------------
+
+void Loop::run() {
+  while (!ending_) {
+    Commands commands;
+    Questions questions;
+    {
+      const std::lock_guard lock(asked_mutex_);
+      commands.swap(commands_);
+      questions.swap(questions_);
+    }
+    turn(commands, questions);
+    wait_for_something();
+  }
+}
+
+void Loop::turn(Commands& commands, Questions& questions) {
+  if (!state_.counters.accepting) write_down();
+  const std::vector<Answer<void>> answers = take_in(commands);
+  for (const RunReport& report : state_.engine.poll()) runs_.hear(report);
+  runs_.end_those_out_of_time();
+  if (state_.counters.accepting && state_.decisions.is_now(state_.now())) decide();
+  runs_.take_orders();
+  const bool written = write_down();
+  show();
+  for (std::size_t i = 0; i < commands.size(); ++i) commands[i].done.set_value(answers[i]);
+  for (auto& question : questions) {
+    question.what();
+    question.done.set_value({});
+  }
+  if (!written) return;
+  act();
+  if (!state_.happened.empty()) {  // what could not be started
+    write_down();
+    show();
+  }
+  state_.forget_ended_jobs();
+  if (state_.now() >= next_compaction_) compact();
+}
+
+std::vector<Answer<void>> Loop::take_in(Commands& commands) {
+  std::vector<Answer<void>> answers;
+  if (commands.empty()) return answers;
+  JournalChange change;
+  const std::int64_t sequence = state_.last_sequence;
+  const JobNumber number = state_.last_number;
+  for (auto& command : commands) answers.push_back(command.what.stage(change));
+  const auto begin = std::chrono::steady_clock::now();
+  const Expected<void> done = state_.counters.accepting ? state_.journal.commit(change)
+                                                        : Expected<void>(fail("{}", last_failure_));
+  add_seconds(state_.counters.commit_seconds, begin);
+  if (!done) {
+    state_.last_sequence = sequence, state_.last_number = number;
+    for (Answer<void>& answer : answers)
+      if (answer) answer = tl::make_unexpected(not_recorded(done.error()));
+    note_journal_failure(done.error());
+    return answers;
+  }
+  ++state_.counters.journal_commits;
+  told_ = std::move(change.events);
+  for (std::size_t i = 0; i < commands.size(); ++i)
+    if (answers[i]) commands[i].what.enter();
+  state_.book.entered();
+  for (std::size_t i = 0; i < commands.size(); ++i)
+    if (answers[i]) commands[i].what.take_effect();
+  return answers;
+}
+
+void Loop::decide() {
+  state_.decisions.is_due = false;
+  const auto begin = std::chrono::steady_clock::now();
+  state_.decisions.policy_wake = state_.yard.decide(state_.now());
+  add_seconds(state_.counters.decision_seconds, begin);
+  ++state_.counters.decisions;
+  state_.counters.refused_plans = state_.yard.refused();
+  state_.update_book();
+}
+
+/// True when all that happened and all that is intended is on disk.
+bool Loop::write_down() {
+  JournalChange change;
+  for (const JobNumber number : state_.book.changed())
+    change.changed.push_back(&state_.book.at(number));
+  change.events = state_.happened;
+  Counters& counters = state_.counters;
+  if (!counters.accepting)  // also when there is nothing else to write: whether it can be
+    change.settings.emplace_back("recovered", std::to_string(state_.now().us));
+  if (change.empty()) return true;
+  const auto begin = std::chrono::steady_clock::now();
+  const Expected<void> done = state_.journal.commit(change);
+  add_seconds(counters.commit_seconds, begin);
+  if (!done) {
+    note_journal_failure(done.error());
+    return false;
+  }
+  if (!std::exchange(counters.accepting, true))
+    state_.system.log().write(LogLevel::info, "the journal can be written again");
+  ++counters.journal_commits;
+  state_.book.written();
+  std::ranges::move(std::exchange(state_.happened, {}), std::back_inserter(told_));
+  return true;
+}
+
+/// It is tried again until it works; operators are told once.
+void Loop::note_journal_failure(const Error& error) {
+  ++state_.counters.journal_failures;
+  last_failure_ = error.message;
+  if (std::exchange(state_.counters.accepting, false))
+    state_.system.log().write(
+        LogLevel::error,
+        fmt::format("the journal cannot be written, so nothing new is accepted: {}",
+                    error.message));
+}
+
+void Loop::act() {
+  for (const auto& next : std::exchange(state_.acts, {})) next();
+}
+
+void Loop::compact() {
+  next_compaction_ = state_.now() + kBetweenCompactions;
+  const auto done = state_.journal.compact(
+      state_.now() - state_.options.keep_ended, kCompactedAtOnce,
+      [&](const JobRecord& job) { state_.engine.erase(job.number, job.runs); });
+  if (done && *done == kCompactedAtOnce) next_compaction_ = state_.now() + seconds(1);
+  if (!done)
+    state_.system.log().write(LogLevel::warning,
+                              fmt::format("output and events of jobs that ended long ago stay: {}",
+                                          done.error().message));
+}
+
+Time Loop::next_deadline() const {
+  if (!state_.counters.accepting) return state_.now() + kRetry;
+  Time next = std::min(state_.decisions.next(), next_compaction_);
+  for (const JobNumber number : state_.book.holding())
+    next = std::min(next, Runs::limit_of(state_.book.at(number)));
+  return next;
+}
+
+void Loop::wait_for_something() {
+  const Time now = state_.now();
+  const Duration patience = std::min(feed_.wake(now), next_deadline() - now);
+  pollfd waits[] = {{wake_, POLLIN, 0}, {state_.engine.descriptor(), POLLIN, 0}};
+  const std::int64_t ms = std::clamp<std::int64_t>((patience.us + 999) / 1000, 0, 3'600'000);
+  (void)::poll(waits, 2, static_cast<int>(ms));
+  std::uint64_t count = 0;
+  (void)!::read(wake_, &count, sizeof count);
+}
+
+// --- What is shown -------------------------------------------------------------------------------
+
+/// While something is not on disk, jobs and machines stay as they were last shown.
+void Loop::show() {
+  const auto last = shown_.get();
+  auto next = std::make_shared<Snapshot>(*last);
+  next->jobs = state_.book.on_disk();
+  if (state_.counters.accepting) {
+    next->running = state_.book.holding().size();
+    if (!state_.touched.empty()) {
+      auto machines = std::make_shared<Snapshot::Machines>(*last->machines);
+      machines->resize(state_.engine.cluster().machines.size());
+      for (const MachineId machine : std::exchange(state_.touched, {}))
+        (*machines)[index(machine)] = std::make_shared<MachineView>(view(machine));
+      next->machines = std::move(machines);
+    }
+    if (*last->policy != state_.policy) next->policy = std::make_shared<PolicyView>(state_.policy);
+  }
+  state_.counters.in_memory = state_.yard.yard().jobs();
+  next->counters = state_.counters;
+  shown_.set(std::move(next));
+  feed_.publish(std::exchange(told_, {}));
+}
+
+MachineView Loop::view(MachineId id) const {
+  const Cluster& cluster = state_.engine.cluster();
+  const Machine& machine = cluster.machine(id);
+  const Yard& yard = state_.yard.yard();
+  const char* open = yard.free().is_up(id) ? "up" : "down";
+  MachineView view{machine.name,
+                   cluster.kinds[index(machine.kind)],
+                   state_.closed.contains(id) ? "drained" : open,
+                   machine.capacity,
+                   yard.free().on(id),
+                   std::vector<JobNumber>(static_cast<std::size_t>(machine.capacity.gpus))};
+  for (const JobId job : yard.jobs_on(id)) {
+    const Placement& placement = yard.placement(job);
+    for (std::size_t i = 0; i < placement.size(); ++i)
+      if (placement[i].machine == id)
+        for (const std::int32_t gpu : yard.gpus(job, i))
+          view.by_gpu[static_cast<std::size_t>(gpu)] = state_.yard.number(job);
+  }
+  return view;
+}
+
+}  // namespace trainyard

@@ -1,0 +1,98 @@
+// The scheduler's thread. A turn of it, each step only after the one before:
+//  1. What callers asked for is checked, and written down in one transaction.
+//  2. It takes effect in the yard, as does what the engine reports; the policy decides.
+//  3. What that changed is written down in a second one: facts, and what is intended.
+//  4. The new state is shown (snapshot.h), streams get their events, and callers their answers.
+//  5. The engine acts on what was intended.
+// So nothing is acknowledged or begun that is not on disk, many callers share a transaction, and
+// who has been answered sees what they did.
+//
+// If (1) cannot be written, these callers are refused, and nothing has changed. If (3) cannot, the
+// loop stays there: what was decided is not done, new work is refused, what runs goes on, and the
+// same is tried again every second.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "live/loop/event_feed.h"
+#include "live/loop/live_state.h"
+#include "live/loop/runs.h"
+#include "live/loop/snapshot.h"
+
+namespace trainyard {
+
+/// Something that a caller asks to be changed.
+struct Command {
+  /// Checks it, and says what is to be written down; or refuses.
+  std::function<Answer<void>(JournalChange&)> stage;
+  /// It is written down: the records are entered into the book as they were.
+  std::function<void()> enter;
+  /// All that was asked for in this turn is entered.
+  std::function<void()> take_effect;
+};
+
+class Loop {
+ public:
+  Loop(LiveState& state, Runs& runs, EventFeed& feed);
+  /// Ends the thread; what was asked for and not taken in is refused.
+  ~Loop();
+
+  /// Shows what there is, and begins.
+  void begin();
+
+  // --- From any other thread ---------------------------------------------------------------------
+  /// Returns when the command has taken effect and that is shown, or when it was refused.
+  Answer<void> ask(Command command);
+  /// Has the scheduler's thread look something up that no snapshot has, after its next turn.
+  Answer<void> look_up(std::function<void()> question);
+  [[nodiscard]] std::shared_ptr<const Snapshot> snapshot() const { return shown_.get(); }
+
+ private:
+  template <class What>
+  struct Waiting {
+    What what;
+    std::promise<Answer<void>> done;
+  };
+  using Commands = std::vector<Waiting<Command>>;
+  using Questions = std::vector<Waiting<std::function<void()>>>;
+
+  template <class What>
+  Answer<void> wait_for(std::vector<Waiting<What>>& queue, What what);
+  void wake() const;
+  void run();
+  void turn(Commands& commands, Questions& questions);
+  std::vector<Answer<void>> take_in(Commands& commands);
+  void decide();
+  bool write_down();
+  void note_journal_failure(const Error& error);
+  void show();
+  [[nodiscard]] MachineView view(MachineId machine) const;
+  void act();
+  void compact();
+  void wait_for_something();
+  [[nodiscard]] Time next_deadline() const;
+
+  LiveState& state_;
+  Runs& runs_;
+  EventFeed& feed_;
+
+  std::mutex asked_mutex_;
+  Commands commands_;
+  Questions questions_;
+  int wake_ = -1;  // an eventfd
+  std::atomic<bool> ending_ = false;
+
+  Time next_compaction_;
+  std::string last_failure_;     // of writing down, while it fails
+  std::vector<LiveEvent> told_;  // on disk, and published when what they changed is shown
+  LastSnapshot shown_;
+  std::jthread thread_;
+};
+
+}  // namespace trainyard

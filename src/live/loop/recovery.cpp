@@ -1,0 +1,129 @@
+#include "live/loop/recovery.h"
+
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+
+Expected<void> Recovery::recover() {
+  if (auto ok = enter_jobs(); !ok) return ok;
+  if (auto ok = recall_arrays(); !ok) return ok;
+  if (auto ok = recall_gpus(); !ok) return ok;
+  recall_settings();
+  state_.system.log().write(LogLevel::info,
+                            fmt::format("the policy is {}; {} jobs have not ended yet",
+                                        state_.policy.policy, state_.book.size()));
+  return take_up_jobs();
+}
+
+Expected<void> Recovery::enter_jobs() {
+  auto jobs = state_.journal.unfinished();
+  if (!jobs) return tl::make_unexpected(jobs.error());
+  for (JobRecord& job : *jobs) state_.book.enter(std::move(job));
+  state_.book.entered();
+  state_.last_number = state_.journal.last_number();
+  state_.last_sequence = state_.journal.last_event();
+  return {};
+}
+
+/// Of arrays with tasks to come, whether one that has ended was not done.
+Expected<void> Recovery::recall_arrays() {
+  JobNumber last = 0;
+  for (const JobNumber number : state_.book.numbers()) {
+    const JobNumber array = state_.book.at(number).task.array;
+    if (array == 0 || array == last) continue;
+    last = array;
+    const auto tally = state_.journal.tally(array);
+    if (!tally) return tl::make_unexpected(tally.error());
+    if (*tally && (*tally)->not_done > 0) state_.book.arrays().add_not_done(array);
+  }
+  return {};
+}
+
+/// Jobs hold GPUs by number. After a restart the same numbers may be other GPUs: then all have to
+/// leave, which is written down with what the numbers mean now.
+Expected<void> Recovery::recall_gpus() {
+  const std::string gpus = state_.engine.gpu_names();
+  const auto before = state_.journal.setting("gpus");
+  if (before.value_or("") == gpus) return {};
+  JournalChange change;
+  change.settings.emplace_back("gpus", gpus);
+  if (before) leave_the_machine();
+  for (const JobNumber number : state_.book.changed())
+    change.changed.push_back(&state_.book.at(number));
+  return state_.journal.commit(change);
+}
+
+/// The policy, and the machines that an operator has closed.
+void Recovery::recall_settings() {
+  state_.policy = state_.options.policy;
+  if (const auto kept = state_.journal.setting("policy")) {
+    const auto j = nlohmann::json::parse(*kept, nullptr, false);
+    if (!j.is_discarded())
+      state_.policy = with_given_settings(
+          {j.value("policy", ""), j.value("settings", std::vector<std::string>())},
+          state_.options.policy);
+  }
+  const Cluster& cluster = state_.engine.cluster();
+  for (std::uint32_t m = 0; m < cluster.machines.size(); ++m)
+    if (state_.journal.setting("machine/" + cluster.machines[m].name) == "drained")
+      state_.closed.insert(MachineId{m});
+}
+
+Expected<void> Recovery::take_up_jobs() {
+  const auto spec = parse(state_.policy);
+  if (!spec) return tl::make_unexpected(spec.error());
+  hold_what_does_not_fit();
+  if (!state_.begin_yard(*spec)) {
+    leave_the_machine();
+    hold_what_does_not_fit();
+    if (auto again = state_.begin_yard(*spec); !again) return again;
+  }
+  state_.clock.advance_to(state_.yard.yard().now());
+  for (const JobNumber number : state_.book.numbers())
+    if (auto ok = take_up(number); !ok) return ok;
+  // After all dependencies are known: the end of one may be the end of others.
+  for (const JobNumber number : state_.book.numbers()) {
+    const JobRecord& job = state_.book.at(number);
+    const bool runs = holds_gpus(job.phase()) || job.old_run != OldRun::none;
+    if (job.ending != Ending::none && !runs) runs_.stop_for_good(number);
+  }
+  return {};
+}
+
+Expected<void> Recovery::take_up(JobNumber number) {
+  const JobRecord& job = state_.book.at(number);
+  const bool is_old = job.old_run != OldRun::none;
+  if (holds_gpus(job.phase()) || is_old) {
+    if (auto ok = state_.engine.adopt(job.run()); !ok) return ok;
+    if (job.phase() == Phase::draining || job.ending != Ending::none || is_old) runs_.stop_run(job);
+    return {};
+  }
+  return job.is_held() ? gate_.admit(number) : Expected<void>();
+}
+
+/// All that hold GPUs are held until their runs have ended; reserved rooms are given up.
+void Recovery::leave_the_machine() {
+  for (const JobNumber number : state_.book.numbers()) {
+    const JobState was = state_.book.at(number).life.state;
+    const bool runs = holds_gpus(was.phase);
+    if (!runs && was.phase != Phase::reserved) continue;
+    if (runs)
+      state_.book.edit(number).old_run =
+          was.phase == Phase::draining ? OldRun::leaving : OldRun::running;
+    JobLife life;
+    life.state = was;
+    life.state.phase = runs ? Phase::absent : Phase::queued;
+    state_.book.set_life(number, std::move(life));
+  }
+}
+
+/// On a smaller machine they would keep others from starting. A larger one takes them up again.
+void Recovery::hold_what_does_not_fit() {
+  for (const JobNumber number : state_.book.numbers()) {
+    const JobRecord& job = state_.book.at(number);
+    if (job.phase() != Phase::queued || state_.yard.misfit(job.spec).empty()) continue;
+    state_.book.edit(number).life.state.phase = Phase::absent;
+  }
+}
+
+}  // namespace trainyard

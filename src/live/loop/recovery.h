@@ -1,0 +1,33 @@
+// What happens when the daemon starts: jobs and their phases come from the journal, and the engine
+// is asked what became of every run that was to be started. If the machine is not what it was, what
+// still runs on it has to end before it may start again.
+#pragma once
+
+#include "live/loop/gate.h"
+#include "live/loop/live_state.h"
+#include "live/loop/runs.h"
+
+namespace trainyard {
+
+class Recovery {
+ public:
+  Recovery(LiveState& state, Gate& gate, Runs& runs) : state_(state), gate_(gate), runs_(runs) {}
+
+  Expected<void> recover();
+
+ private:
+  Expected<void> enter_jobs();
+  Expected<void> recall_arrays();
+  Expected<void> recall_gpus();
+  void recall_settings();
+  Expected<void> take_up_jobs();
+  Expected<void> take_up(JobNumber job);
+  void leave_the_machine();
+  void hold_what_does_not_fit();
+
+  LiveState& state_;
+  Gate& gate_;
+  Runs& runs_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,41 @@
+// What callers ask to be changed: each is checked, written down, and then takes effect.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "live/loop/gate.h"
+#include "live/loop/live_state.h"
+#include "live/loop/loop.h"
+#include "live/loop/runs.h"
+#include "live/loop/views.h"
+
+namespace trainyard {
+
+class Requests {
+ public:
+  Requests(LiveState& state, Gate& gate, Runs& runs, Loop& loop, Views& views)
+      : state_(state), gate_(gate), runs_(runs), loop_(loop), views_(views) {}
+
+  // As in Service; from any thread.
+  Answer<Submitted> submit(const Identity& who, JobSpec spec);
+  Answer<void> cancel(const Identity& who, const std::vector<JobNumber>& jobs);
+  /// A machine that is closed starts nothing new.
+  Answer<void> open_or_close(const Identity& who, const std::string& machine, bool open);
+  Answer<void> set_policy(const Identity& who, const PolicyView& policy);
+
+ private:
+  // By the scheduler's thread.
+  [[nodiscard]] Answer<void> check(const Identity& who, const JobSpec& spec,
+                                   std::size_t count) const;
+  [[nodiscard]] Answer<void> check_dependency(const Identity& who, JobNumber other) const;
+  [[nodiscard]] Answer<void> refuse_to_cancel(const Identity& who, JobNumber job) const;
+
+  LiveState& state_;
+  Gate& gate_;
+  Runs& runs_;
+  Loop& loop_;
+  Views& views_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,235 @@
+#include "live/loop/runs.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+/// A run that ends sooner than this without having been told to was of no use.
+constexpr Duration kQuick = seconds(10);
+constexpr std::uint32_t kMostQuickReturns = 10;
+constexpr Duration kAfterFailedStart = seconds(1), kAfterFailedStartAtMost = minutes(1);
+constexpr Duration kHeardWithin = seconds(1);  // of an end, while the daemon is there
+
+json details_of(std::uint32_t run, const std::string& why) {
+  return {{"run", run}, {"why", why}};
+}
+
+}  // namespace
+
+// --- What is ordered -----------------------------------------------------------------------------
+
+void Runs::take_orders() {
+  for (const LiveYard::Order& order : state_.yard.take_orders()) carry_out(order);
+}
+
+void Runs::carry_out(const LiveYard::Order& order) {
+  // Jobs end in the yard after they have ended in fact: it is gone, perhaps from the book too.
+  if (order.kind == Order::Kind::stop) return;
+  if (order.kind == Order::Kind::start) return launch(order.job);
+  ++state_.counters.paused;
+  const JobRecord& job = state_.book.at(order.job);
+  state_.note(job, Happening::pausing, {{"run", job.runs}});
+  state_.later([this, number = order.job] {
+    if (const JobRecord* victim = state_.book.find(number)) stop_run(*victim);
+  });
+}
+
+void Runs::launch(JobNumber number) {
+  JobRecord& job = state_.book.edit(number);
+  if (job.ending != Ending::none) return gate_.end(number, EventKind::cancelled, job.reason);
+  if (job.has_started) ++job.restarts;
+  job.has_started = false;
+  ++job.runs;
+  ++state_.counters.started;
+  Launch launch{
+      job.run(),    job.owner, nullptr, state_.yard.demand(job.spec), state_.yard.places(number),
+      job.restarts, job.task};
+  json gpus = json::array();
+  for (const WorkerPlace& worker : launch.workers)
+    for (const std::int32_t gpu : worker.gpus) gpus.push_back(gpu);
+  state_.note(job, Happening::starting, {{"run", job.runs}, {"gpus", gpus}});
+  state_.later([this, launch = std::move(launch)] { start_run(launch); });
+}
+
+void Runs::start_run(Launch launch) {
+  const JobRecord& job = state_.book.at(launch.id.job);
+  auto payload = state_.journal.payload(job.submission());
+  if (!payload) return wait_for_the_machine(job.number, payload.error().message);
+  JobSpec whole = job.spec;
+  put_payload(whole, *std::move(payload));
+  launch.spec = &whole;
+  if (auto begun = state_.engine.start(launch); !begun)
+    return wait_for_the_machine(job.number, begun.error().message);
+  state_.decisions.after_failed_start = {};
+}
+
+/// It could not be started, by no fault of its own (the disk is full): tried again, however long
+/// that lasts, but ever more rarely.
+void Runs::wait_for_the_machine(JobNumber number, const std::string& why) {
+  DecisionTimes& decisions = state_.decisions;
+  decisions.after_failed_start =
+      std::clamp(decisions.after_failed_start * 2, kAfterFailedStart, kAfterFailedStartAtMost);
+  decisions.not_before = state_.now() + decisions.after_failed_start;
+  decisions.is_due = true;
+  JobRecord& job = state_.book.edit(number);
+  if (job.ending != Ending::none) return gate_.end(number, EventKind::cancelled, job.reason);
+  job.reason = "could not be started: " + why;
+  (void)state_.tell(EventKind::lost, number);
+  state_.note(job, Happening::lost, details_of(job.runs, job.reason));
+}
+
+/// What its user declared, and a last resort for jobs that ignore it. A job that has used up its
+/// time, or that an operator ends, gets no more grace than is usual; and one that was asked before
+/// its limit is not asked again when it reaches it.
+void Runs::stop_run(const JobRecord& job) {
+  constexpr Duration kForcedGrace = seconds(30);
+  const bool is_forced = job.ending == Ending::by_operator || job.ending == Ending::by_time_limit;
+  const Duration grace = is_forced ? std::min(job.spec.grace, kForcedGrace) : job.spec.grace;
+  const bool was_asked = job.ending == Ending::by_time_limit && asked_after(job.spec).us > 0;
+  const StopSignal signal = was_asked ? StopSignal{} : job.spec.signal;
+  (void)state_.engine.stop({job.run(), signal, grace, state_.options.kill_wait});
+}
+
+void Runs::stop_for_good(JobNumber number) {
+  const JobRecord& job = state_.book.at(number);
+  if (job.has_ended()) return;
+  if (!holds_gpus(job.phase()) && job.old_run == OldRun::none)
+    return gate_.end(number, EventKind::cancelled, job.reason);
+  state_.later([this, number] {
+    if (const JobRecord* stopped = state_.book.find(number)) stop_run(*stopped);
+  });
+}
+
+Time Runs::limit_of(const JobRecord& job) {
+  const bool has_limit = job.spec.time.us != 0 && job.ending == Ending::none;
+  if (!has_limit || job.phase() != Phase::running) return Time::never();
+  return job.life.state.since + job.spec.time;
+}
+
+void Runs::end_those_out_of_time() {
+  for (const JobNumber number : state_.book.holding()) {
+    if (limit_of(state_.book.at(number)) > state_.now()) continue;
+    JobRecord& job = state_.book.edit(number);
+    job.ending = Ending::by_time_limit;
+    job.reason = fmt::format("time limit of {}", format(job.spec.time));
+    state_.note(job, Happening::stopping, {{"reason", job.reason}});
+    stop_for_good(number);
+  }
+}
+
+// --- What the engine reports ---------------------------------------------------------------------
+
+void Runs::hear(const RunReport& report) {
+  const JobNumber number = report.id.job;
+  const JobRecord* known = state_.book.find(number);
+  if (known == nullptr || known->runs != report.id.run || known->has_ended()) {
+    if (report.kind != RunReport::Kind::progress && report.kind != RunReport::Kind::started)
+      state_.engine.forget(report.id);
+    return;
+  }
+  switch (report.kind) {
+    case RunReport::Kind::progress: {
+      JobRecord& job = state_.book.edit(number);
+      job.progress = report.progress;
+      if (!job.is_held()) job.curve.add(report.progress, state_.yard.ran(number, state_.now()));
+      state_.yard.learn(job, state_.now());
+      return;
+    }
+    case RunReport::Kind::started:
+      return hear_started(number);
+    default:
+      state_.later([this, id = report.id] { state_.engine.forget(id); });
+      return hear_end(number, report);
+  }
+}
+
+void Runs::hear_started(JobNumber number) {
+  if (state_.book.at(number).phase() != Phase::starting) return;
+  JobRecord& job = state_.book.edit(number);
+  job.has_started = true;
+  if (job.ending == Ending::none) job.reason.clear();
+  (void)state_.tell(EventKind::loaded, number);
+  state_.note(job, Happening::running, {{"run", job.runs}});
+  state_.decisions.is_due = true;
+}
+
+void Runs::hear_end(JobNumber number, const RunReport& report) {
+  JobRecord& job = state_.book.edit(number);
+  const bool exited = report.kind == RunReport::Kind::exited;
+  if (exited) job.exit_status = report.exit_status;
+  if (job.old_run != OldRun::none) return hear_end_of_old_run(number, report);
+  if (!holds_gpus(job.phase())) return;
+  if (exited) hear_started(number);
+  if (job.ending == Ending::by_time_limit && exited && report.asked_requeue)
+    job.ending = Ending::none;
+  if (job.ending != Ending::none) {
+    const bool is_late = job.ending == Ending::by_time_limit;
+    return gate_.end(number, is_late ? EventKind::crashed : EventKind::cancelled, job.reason);
+  }
+  if (report.kind == RunReport::Kind::refused)
+    return gate_.end(number, EventKind::crashed, report.why);
+  if (report.kind == RunReport::Kind::lost) return come_back(number, EventKind::lost, report.why);
+  if (job.phase() == Phase::draining) return hear_left(number, report.exit_status);
+  if (report.asked_requeue) return come_back(number, EventKind::returned, "asked to run again");
+  // It may have ended while nobody was there to see it.
+  const bool unseen = state_.now() - kHeardWithin > report.at;
+  const Time ended = unseen ? std::max(report.at, job.life.state.since) : state_.now();
+  state_.yard.set_work(number, ended);
+  end_by_itself(number, report);
+  job.life.state.since = ended;
+}
+
+/// It was told to leave, and has.
+void Runs::hear_left(JobNumber number, int exit_status) {
+  JobRecord& job = state_.book.edit(number);
+  job.pause_took = state_.now() - job.life.state.since;
+  job.quick_returns = 0;
+  (void)state_.tell(EventKind::drained, number);
+  state_.yard.learn(job, state_.now());
+  state_.note(job, Happening::paused, {{"run", job.runs}, {"exit_status", exit_status}});
+  state_.decisions.is_due = true;
+}
+
+void Runs::end_by_itself(JobNumber number, const RunReport& report) {
+  if (report.exit_status == 0) return gate_.end(number, EventKind::finished, "");
+  gate_.end(number, EventKind::crashed,
+            report.why.empty() ? fmt::format("exit status {}", report.exit_status) : report.why);
+}
+
+/// What ran on when the daemon came back to another machine. If it ended before anybody told it to,
+/// it has ended; else it may start again now.
+void Runs::hear_end_of_old_run(JobNumber number, const RunReport& report) {
+  JobRecord& job = state_.book.edit(number);
+  const bool was_leaving = std::exchange(job.old_run, OldRun::none) == OldRun::leaving;
+  if (job.ending != Ending::none) return stop_for_good(number);
+  const bool by_itself = report.kind == RunReport::Kind::exited && !was_leaving &&
+                         !report.asked_requeue && report.at < state_.clock.began();
+  by_itself ? end_by_itself(number, report) : gate_.release(number);
+}
+
+/// Back to the queue without having been told to, but not for ever.
+void Runs::come_back(JobNumber number, EventKind kind, const std::string& why) {
+  JobRecord& job = state_.book.edit(number);
+  const bool quick = state_.now() - job.life.state.since < kQuick;
+  job.quick_returns = quick ? job.quick_returns + 1 : 0;
+  state_.decisions.is_due = true;
+  if (job.quick_returns > kMostQuickReturns)
+    return gate_.end(number, EventKind::crashed,
+                     fmt::format("came back {} times within seconds: {}", job.quick_returns, why));
+  if (kind == EventKind::returned) {
+    job.done_when_returned = state_.yard.ran(number, state_.now());
+    job.reason.clear();
+    state_.yard.learn(job, state_.now());
+  }
+  (void)state_.tell(kind, number);
+  if (quick && kind == EventKind::lost)
+    state_.decisions.not_before = state_.now() + kAfterFailedStart;
+  state_.note(job, kind == EventKind::lost ? Happening::lost : Happening::returned,
+              details_of(job.runs, why));
+}
+
+}  // namespace trainyard

@@ -1,0 +1,46 @@
+// The runs of jobs: started and stopped as the policy orders, as people ask, and as time runs out;
+// and what the engine reports of them. Whether a run's end is a pause or the job's end is told
+// from what was intended, never from its exit status.
+#pragma once
+
+#include <string>
+
+#include "live/loop/gate.h"
+#include "live/loop/live_state.h"
+
+namespace trainyard {
+
+class Runs {
+ public:
+  Runs(LiveState& state, Gate& gate) : state_(state), gate_(gate) {}
+
+  /// What the policy, and the yard itself, have ordered: a job that gets the room that was made for
+  /// it starts without asking.
+  void take_orders();
+  void hear(const RunReport& report);
+  void end_those_out_of_time();
+  /// When its present run reaches its limit; never: it has none, or is on its way out.
+  [[nodiscard]] static Time limit_of(const JobRecord& job);
+
+  /// It was told to end, and that is on disk.
+  void stop_for_good(JobNumber job);
+  /// Has the engine stop it now.
+  void stop_run(const JobRecord& job);
+
+ private:
+  void carry_out(const LiveYard::Order& order);
+  void launch(JobNumber job);
+  void start_run(Launch launch);
+  void wait_for_the_machine(JobNumber job, const std::string& why);
+  void hear_started(JobNumber job);
+  void hear_end(JobNumber job, const RunReport& report);
+  void hear_end_of_old_run(JobNumber job, const RunReport& report);
+  void hear_left(JobNumber job, int exit_status);
+  void end_by_itself(JobNumber job, const RunReport& report);
+  void come_back(JobNumber job, EventKind kind, const std::string& why);
+
+  LiveState& state_;
+  Gate& gate_;
+};
+
+}  // namespace trainyard
