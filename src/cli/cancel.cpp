@@ -1,7 +1,7 @@
 // trainyard cancel: ends jobs for good.
 #include <limits>
 
-#include "cli/daemon.h"
+#include "cli/client.h"
 
 namespace trainyard::cli {
 namespace {

@@ -28,7 +28,7 @@ void add_workload_command(Command& program);
 void add_completion_command(Command& program);
 void add_man_command(Command& program);
 
-// Those that talk to the daemon (cli/daemon.h).
+// Those that talk to the daemon (cli/client.h).
 void add_submit_command(Command& program);
 void add_serve_command(Command& program);
 void add_queue_command(Command& program);
@@ -38,8 +38,8 @@ void add_logs_command(Command& program);
 void add_cancel_command(Command& program);
 void add_nodes_command(Command& program);
 void add_watch_command(Command& program);
-void add_drain_command(Command& program);
-void add_resume_command(Command& program);
+void add_close_command(Command& program);
+void add_open_command(Command& program);
 void add_policy_command(Command& program);
 void add_whatif_command(Command& program);
 void add_demo_command(Command& program);

@@ -8,8 +8,9 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "cli/answer_text.h"
+#include "cli/client.h"
 #include "cli/commands.h"
-#include "cli/daemon.h"
 #include "policy/registry.h"
 
 namespace trainyard::cli {

@@ -6,7 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "cli/daemon.h"
+#include "cli/answer_text.h"
+#include "cli/client.h"
 
 namespace trainyard::cli {
 namespace {

@@ -3,7 +3,8 @@
 #include <iostream>
 #include <thread>
 
-#include "cli/daemon.h"
+#include "cli/answer_text.h"
+#include "cli/client.h"
 #include "cli/options.h"
 
 namespace trainyard::cli {

@@ -35,8 +35,8 @@ void add_live_commands(Command& program) {
   add_cancel_command(program);
   add_nodes_command(program);
   add_watch_command(program);
-  add_drain_command(program);
-  add_resume_command(program);
+  add_close_command(program);
+  add_open_command(program);
   add_policy_command(program);
   add_whatif_command(program);
   add_demo_command(program);

@@ -1,5 +1,6 @@
-// trainyard nodes, drain, resume: the machines, what is free on them, and whether they take jobs.
-#include "cli/daemon.h"
+// trainyard nodes, close, open: the machines, what is free on them, and whether they take jobs.
+#include "cli/answer_text.h"
+#include "cli/client.h"
 
 namespace trainyard::cli {
 namespace {
@@ -26,10 +27,10 @@ Expected<void> change(const MachineOptions& options, const char* verb) {
       client->post(fmt::format("/v1/machines/{}/{}", url_encoded(options.machine), verb), nullptr);
   if (!done) return tl::make_unexpected(done.error());
   if (options.json) return print_json(*done);
-  const bool drains = std::string_view(verb) == "drain";
+  const bool closes = std::string_view(verb) == "close";
   if (auto ok = print(
           fmt::format("{} {}\n", options.machine,
-                      drains ? "starts nothing new; what runs there goes on" : "takes jobs again"));
+                      closes ? "starts nothing new; what runs there goes on" : "takes jobs again"));
       !ok)
     return ok;
   hint(options, "trainyard nodes");
@@ -54,12 +55,12 @@ void add_nodes_command(Command& program) {
   command.action = [options] { return nodes(*options); };
 }
 
-void add_drain_command(Command& program) {
-  add_change(program, "drain", "Starts nothing new on a machine; for operators.");
+void add_close_command(Command& program) {
+  add_change(program, "close", "Starts nothing new on a machine; for operators.");
 }
 
-void add_resume_command(Command& program) {
-  add_change(program, "resume", "Lets a machine take jobs again; for operators.");
+void add_open_command(Command& program) {
+  add_change(program, "open", "Lets a machine take jobs again; for operators.");
 }
 
 }  // namespace trainyard::cli

@@ -1,7 +1,7 @@
 // trainyard policy: which policy decides, and how to set another while jobs run.
 #include <fmt/ranges.h>
 
-#include "cli/daemon.h"
+#include "cli/client.h"
 #include "cli/options.h"
 
 namespace trainyard::cli {

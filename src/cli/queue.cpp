@@ -1,5 +1,6 @@
 // trainyard queue: the jobs that have not ended, or those that were asked for.
-#include "cli/daemon.h"
+#include "cli/answer_text.h"
+#include "cli/client.h"
 #include "live/book/job_words.h"
 
 namespace trainyard::cli {

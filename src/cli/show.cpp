@@ -1,7 +1,8 @@
 // trainyard show: all that is known of a job.
 #include <fmt/ranges.h>
 
-#include "cli/daemon.h"
+#include "cli/answer_text.h"
+#include "cli/client.h"
 #include "cli/terminal.h"
 
 namespace trainyard::cli {

@@ -9,7 +9,8 @@
 #include <map>
 #include <thread>
 
-#include "cli/daemon.h"
+#include "cli/answer_text.h"
+#include "cli/client.h"
 #include "cli/options.h"
 #include "live/book/job_words.h"
 #include "live/sbatch/batch_script.h"

@@ -48,7 +48,7 @@ std::string coloured_state(std::string_view state) {
        {"draining", Colour::cyan},
        {"queued", Colour::yellow},
        {"held", Colour::yellow},
-       {"drained", Colour::yellow},
+       {"closed", Colour::yellow},
        {"done", Colour::faint},
        {"cancelled", Colour::magenta},
        {"failed", Colour::red},

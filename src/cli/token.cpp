@@ -2,7 +2,8 @@
 // itself, so it is for whoever the daemon runs as, and needs no daemon.
 #include <unistd.h>
 
-#include "cli/daemon.h"
+#include "cli/answer_text.h"
+#include "cli/client.h"
 #include "cli/options.h"
 #include "live/server/tokens.h"
 

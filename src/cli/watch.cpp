@@ -8,7 +8,8 @@
 #include <chrono>
 #include <thread>
 
-#include "cli/daemon.h"
+#include "cli/answer_text.h"
+#include "cli/client.h"
 #include "cli/terminal.h"
 #include "live/book/job_words.h"
 

@@ -1,5 +1,6 @@
 // trainyard why: what a job waits for, and what can be done about it.
-#include "cli/daemon.h"
+#include "cli/answer_text.h"
+#include "cli/client.h"
 #include "cli/terminal.h"
 
 namespace trainyard::cli {

@@ -68,7 +68,7 @@ prints '"gpus":3' nodes --json    # and the file before the default
 "$TRAINYARD" submit --wait -- sh -c 'exit 3' >"$work/out" 2>&1 || true
 "$TRAINYARD" submit --wait -- /no/such/program >"$work/out" 2>&1 || true
 "$TRAINYARD" policy set fifo >"$work/out" 2>&1
-"$TRAINYARD" drain "$(hostname)" >"$work/out" 2>&1
+"$TRAINYARD" close "$(hostname)" >"$work/out" 2>&1
 kill "$daemon" && wait "$daemon" || fail "the daemon ends with $?"
 daemon=
 logged() { grep -qE -- "^[-0-9T:.+]+ $1" "$work/trainyard.log" || { cat "$work/trainyard.log" >&2; fail "the log has no '$1'"; }; }
@@ -78,7 +78,7 @@ logged 'info    job 1 of [a-z]+ is starting: gpus [0-9], run 1'
 logged 'warning job 1 of [a-z]+ has failed: exit status 3'
 logged 'warning job 2 of [a-z]+ has failed: .*/no/such/program'
 logged 'info    policy changed: policy fifo'
-logged 'info    machine drained: '
+logged 'info    machine closed: '
 logged 'info    ending; jobs run on'
 
 # A daemon that cannot begin says so in its log too.

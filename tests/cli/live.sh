@@ -179,18 +179,18 @@ TRAINYARD_STATE=$work/nowhere yard completion jobs
 # --- operators ---
 yard nodes --json
 machine=$(sed -E 's/.*"name":"([^"]*)".*/\1/' "$work/out")
-yard drain "$machine"
+yard close "$machine"
 yard submit -- true
 yard why 15
-expect "a drained machine" "drained" "$work/out"
-yard resume "$machine"
+expect "a closed machine" "closed" "$work/out"
+yard open "$machine"
 until_state 15 "done"
 yard policy set las
 yard policy show
 expect "the policy" "^las$" "$work/out"
 expect "what was given to serve" "^  yard.min_run=9s$" "$work/out"
 refuses "did you mean 'las'" policy set laz
-refuses "no such machine|there is no" drain nowhere
+refuses "no such machine|there is no" close nowhere
 
 # --- what is wrong is said before anything is sent ---
 refuses "unknown option '--gpsu', did you mean '--gpus'" submit --gpsu 2 "$work/train.sh"
@@ -250,8 +250,8 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   ! grep -q 'hello\|exit_status\|command' "$work/out" || fail "more than the queue is shown of another's job"
   other -o /dev/null -w '%{http_code}' -H 'X-Remote-User: root' -X DELETE http://x/v1/jobs/1 >"$work/code"
   [ "$(cat "$work/code")" = 403 ] || fail "another's job can be cancelled"
-  other -o /dev/null -w '%{http_code}' -X POST "http://x/v1/machines/$machine/drain" >"$work/code"
-  [ "$(cat "$work/code")" = 403 ] || fail "a user drains a machine"
+  other -o /dev/null -w '%{http_code}' -X POST "http://x/v1/machines/$machine/close" >"$work/code"
+  [ "$(cat "$work/code")" = 403 ] || fail "a user closes a machine"
   other -o /dev/null -w '%{http_code}' http://x/v1/jobs/1/logs >"$work/code"
   [ "$(cat "$work/code")" = 403 ] || fail "another's output can be read"
   for secret in journal.db tokens.json runs/1.1/run.json; do

@@ -121,7 +121,7 @@ def check_not_hers(scene, job):
     waits = {"command": ["true"], "directory": "/", "after": [job]}
     reply = scene.http("POST", "/v1/jobs", waits, uid=EVE)
     assert reply.status == 400 and "no job" in reply.message(), reply
-    for method, path, body in (("POST", "/v1/machines/any/drain", None),
+    for method, path, body in (("POST", "/v1/machines/any/close", None),
                                ("PUT", "/v1/policy", {"policy": "fifo"})):
         assert scene.http(method, path, body, uid=EVE).status == 403, path
     assert b"bobs" not in scene.http("GET", "/v1/history", uid=EVE).body

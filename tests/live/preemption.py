@@ -155,15 +155,15 @@ def test_why_a_job_waits():
         assert scene.answer("why", holder)["category"] == ""
 
         machine = scene.answer("nodes")["machines"][0]["name"]
-        scene.command("drain", machine)
+        scene.command("close", machine)
         why = scene.answer("why", job)
-        assert (why["category"], why["token"]) == ("held", "drained"), why
-        assert "drained" in why["sentence"] and f"trainyard resume {machine}" in why["advice"], why
+        assert (why["category"], why["token"]) == ("held", "closed"), why
+        assert "closed" in why["sentence"] and f"trainyard open {machine}" in why["advice"], why
         scene.touch("go-on")
         scene.until(holder, "done")
-        assert scene.answer("nodes")["machines"][0]["state"] == "drained"
-        assert scene.job(job)["runs"] == 0, "started on a drained machine"
-        scene.command("resume", machine)
+        assert scene.answer("nodes")["machines"][0]["state"] == "closed"
+        assert scene.job(job)["runs"] == 0, "started on a closed machine"
+        scene.command("open", machine)
         scene.until(job, "done")
 
 

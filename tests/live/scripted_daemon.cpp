@@ -132,7 +132,8 @@ void wait_until(Holds holds) {
   }
 }
 
-/// Something of everything: gangs, pauses, dependencies, cancellations, drains, another policy.
+/// Something of everything: gangs, pauses, dependencies, cancellations, a machine that is closed,
+/// another policy.
 void run_script(Daemon& daemon) {
   Service& service = daemon.service();
   const std::string machine = service.cluster(kMe)->machines.front().name;
@@ -148,9 +149,9 @@ void run_script(Daemon& daemon) {
     const JobNumber unwanted = submit(daemon, job("sleep 5", 1));
     submit_after(daemon, job("true", 1), unwanted);
     cancel(daemon, unwanted);
-    (void)service.drain(kMe, machine);
+    (void)service.close_machine(kMe, machine);
     const JobNumber patient = submit(daemon, job("true", 1));
-    (void)service.resume(kMe, machine);
+    (void)service.open_machine(kMe, machine);
     (void)service.set_policy(kMe, {round == 1 ? "fitgpp" : "srtf", {"yard.min_run=0"}});
     wait_until([&] { return has_ended(state_of(daemon, patient)); });
     wait_until([&] { return has_ended(state_of(daemon, batch)); });
@@ -179,7 +180,7 @@ void flood(Daemon& daemon, std::uint64_t seed) {
 
 void finish(Daemon& daemon) {
   const std::string machine = daemon.service().cluster(kMe)->machines.front().name;
-  (void)daemon.service().resume(kMe, machine);  // it may have been killed while it was drained
+  (void)daemon.service().open_machine(kMe, machine);  // it may have been killed while it was closed
   JobFilter open;
   for (const Phase state : kJobStates)
     if (!has_ended(state)) open.states.push_back(state);

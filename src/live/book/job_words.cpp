@@ -10,10 +10,9 @@ namespace trainyard {
 namespace {
 
 constexpr std::array<std::string_view, kHappenings> kHappeningNames{
-    "submitted",     "queued",   "starting",  "running",         "pausing",
-    "paused",        "returned", "lost",      "cancelling",      "stopping",
-    "done",          "failed",   "cancelled", "machine drained", "machine resumed",
-    "policy changed"};
+    "submitted", "queued",         "starting",       "running",       "pausing", "paused",
+    "returned",  "lost",           "cancelling",     "stopping",      "done",    "failed",
+    "cancelled", "machine closed", "machine opened", "policy changed"};
 constexpr std::array<std::string_view, 5> kWaitNames{"", "dependency", "held", "resources",
                                                      "priority"};
 constexpr std::array<std::string_view, 4> kEndingNames{"none", "owner", "operator", "time limit"};

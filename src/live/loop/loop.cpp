@@ -260,7 +260,7 @@ MachineView Loop::view(MachineId id) const {
   const char* open = yard.free().is_up(id) ? "up" : "down";
   MachineView view{machine.name,
                    cluster.kinds[index(machine.kind)],
-                   state_.closed.contains(id) ? "drained" : open,
+                   state_.closed.contains(id) ? "closed" : open,
                    machine.capacity,
                    yard.free().on(id),
                    std::vector<JobNumber>(static_cast<std::size_t>(machine.capacity.gpus))};

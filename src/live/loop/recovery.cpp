@@ -64,9 +64,11 @@ void Recovery::recall_settings() {
           state_.options.policy);
   }
   const Cluster& cluster = state_.engine.cluster();
-  for (std::uint32_t m = 0; m < cluster.machines.size(); ++m)
-    if (state_.journal.setting("machine/" + cluster.machines[m].name) == "drained")
+  for (std::uint32_t m = 0; m < cluster.machines.size(); ++m) {
+    const auto said = state_.journal.setting("machine/" + cluster.machines[m].name);
+    if (said == "closed" || said == "drained")  // as format 2 of the journal called it
       state_.closed.insert(MachineId{m});
+  }
 }
 
 Expected<void> Recovery::take_up_jobs() {

@@ -165,7 +165,7 @@ Answer<void> Requests::refuse_to_cancel(const Identity& who, JobNumber number) c
 // --- Machines and the policy ---------------------------------------------------------------------
 
 Answer<void> Requests::open_or_close(const Identity& who, const std::string& name, bool open) {
-  if (auto ok = only_operators(who, "drain or resume machines"); !ok) return ok;
+  if (auto ok = only_operators(who, "open or close machines"); !ok) return ok;
   const Cluster& cluster = state_.engine.cluster();
   std::uint32_t m = 0;
   while (m < cluster.machines.size() && cluster.machines[m].name != name) ++m;
@@ -173,9 +173,9 @@ Answer<void> Requests::open_or_close(const Identity& who, const std::string& nam
     return refuse(Refusal::Kind::not_found, "there is no machine {}", trainyard::quoted(name));
   Command command;
   command.stage = [this, name, open](JournalChange& change) -> Answer<void> {
-    change.settings.emplace_back("machine/" + name, open ? "open" : "drained");
+    change.settings.emplace_back("machine/" + name, open ? "open" : "closed");
     change.events.push_back(state_.event_of(
-        open ? Happening::machine_resumed : Happening::machine_drained, {{"machine", name}}));
+        open ? Happening::machine_opened : Happening::machine_closed, {{"machine", name}}));
     return {};
   };
   command.enter = [] {};

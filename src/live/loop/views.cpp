@@ -64,7 +64,7 @@ WaitsBy waits_by(const Snapshot& snapshot, const Cluster& cluster, const JobReco
   if (job.phase() == Phase::reserved) return WaitsBy::resources;
   if (job.phase() != Phase::queued) return WaitsBy::nothing;
   const bool is_closed = std::ranges::all_of(
-      *snapshot.machines, [](const auto& machine) { return machine->state == "drained"; });
+      *snapshot.machines, [](const auto& machine) { return machine->state == "closed"; });
   if (is_closed) return WaitsBy::held;
   return has_room(snapshot, cluster, job.spec) ? WaitsBy::priority : WaitsBy::resources;
 }
@@ -232,8 +232,8 @@ WhyAnswer Views::why_waits(const JobRecord& job) const {
   if (state_.closed.size() == cluster.machines.size()) {
     answer.category = WaitsBy::held;
     answer.reason = {
-        "drained", "every machine is drained: nothing new starts", answer.reason.place, {}};
-    answer.advice = "ask an operator for: trainyard resume " + cluster.machines[0].name;
+        "closed", "every machine is closed: nothing new starts", answer.reason.place, {}};
+    answer.advice = "ask an operator for: trainyard open " + cluster.machines[0].name;
     return answer;
   }
   const std::string& token = answer.reason.token;

@@ -39,11 +39,11 @@ Answer<void> Yardmaster::cancel(const Identity& who, const std::vector<JobNumber
   return requests_.cancel(who, jobs);
 }
 
-Answer<void> Yardmaster::drain(const Identity& who, const std::string& machine) {
+Answer<void> Yardmaster::close_machine(const Identity& who, const std::string& machine) {
   return requests_.open_or_close(who, machine, false);
 }
 
-Answer<void> Yardmaster::resume(const Identity& who, const std::string& machine) {
+Answer<void> Yardmaster::open_machine(const Identity& who, const std::string& machine) {
   return requests_.open_or_close(who, machine, true);
 }
 

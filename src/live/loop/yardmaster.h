@@ -36,8 +36,8 @@ class Yardmaster final : public Service {
   Answer<Submitted> submit(const Identity& who, JobSpec spec) override;
   Answer<std::vector<JobNumber>> find(const Identity& who, const JobName& name) override;
   Answer<void> cancel(const Identity& who, const std::vector<JobNumber>& jobs) override;
-  Answer<void> drain(const Identity& who, const std::string& machine) override;
-  Answer<void> resume(const Identity& who, const std::string& machine) override;
+  Answer<void> close_machine(const Identity& who, const std::string& machine) override;
+  Answer<void> open_machine(const Identity& who, const std::string& machine) override;
   Answer<void> set_policy(const Identity& who, const PolicyView& policy) override;
 
   Answer<JobRecord> job(const Identity& who, JobNumber job) override;

@@ -266,7 +266,7 @@ TEST_F(YardmasterTest, AUserHandlesWhatIsTheirs) {
   EXPECT_TRUE(master->cancel(kOperator, {job}));
   const Identity viewer = person("eve", 1003, Role::viewer);
   EXPECT_EQ(master->submit(viewer, spec()).error().kind, Refusal::Kind::forbidden);
-  EXPECT_EQ(master->drain(kAda, "r0m0").error().kind, Refusal::Kind::forbidden);
+  EXPECT_EQ(master->close_machine(kAda, "r0m0").error().kind, Refusal::Kind::forbidden);
   EXPECT_EQ(master->set_policy(kAda, {"fifo", {}}).error().kind, Refusal::Kind::forbidden);
 }
 
@@ -338,20 +338,20 @@ TEST_F(YardmasterTest, TheEnvironmentIsShownToNobody) {
   EXPECT_TRUE(master->jobs(kOperator, {})->jobs.front().spec.environment.empty());
 }
 
-TEST_F(YardmasterTest, ADrainedMachineFinishesWhatItHas) {
+TEST_F(YardmasterTest, AClosedMachineFinishesWhatItHas) {
   const JobNumber first = submit(spec());
   run(first);
-  ASSERT_TRUE(master->drain(kOperator, "r0m0"));
-  EXPECT_EQ(master->cluster(kAda)->machines[0].state, "drained");
+  ASSERT_TRUE(master->close_machine(kOperator, "r0m0"));
+  EXPECT_EQ(master->cluster(kAda)->machines[0].state, "closed");
   const JobNumber second = submit(spec());
   const auto why = master->why(kAda, second);
   EXPECT_EQ(why->category, WaitsBy::held);
-  EXPECT_EQ(why->reason.token, "drained");
-  begin();  // and it is still drained after a restart
+  EXPECT_EQ(why->reason.token, "closed");
+  begin();  // and it is still closed after a restart
   EXPECT_EQ(state(second), "queued");
-  ASSERT_TRUE(master->resume(kOperator, "r0m0"));
+  ASSERT_TRUE(master->open_machine(kOperator, "r0m0"));
   EXPECT_TRUE(told("start 2.1"));
-  EXPECT_EQ(master->drain(kOperator, "r9m9").error().kind, Refusal::Kind::not_found);
+  EXPECT_EQ(master->close_machine(kOperator, "r9m9").error().kind, Refusal::Kind::not_found);
 }
 
 TEST_F(YardmasterTest, ThePolicyCanBeChangedUnderRunningJobs) {

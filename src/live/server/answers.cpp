@@ -124,12 +124,12 @@ Reply answer_cluster(const Call& call) {
   return json_reply(call.service.cluster(call.who));
 }
 
-Reply answer_drain(const Call& call) {
-  return done_reply(call.service.drain(call.who, call.words.at(0)));
+Reply answer_close(const Call& call) {
+  return done_reply(call.service.close_machine(call.who, call.words.at(0)));
 }
 
-Reply answer_resume(const Call& call) {
-  return done_reply(call.service.resume(call.who, call.words.at(0)));
+Reply answer_open(const Call& call) {
+  return done_reply(call.service.open_machine(call.who, call.words.at(0)));
 }
 
 Reply answer_policy(const Call& call) {

@@ -42,7 +42,7 @@ TEST_F(HostileIdentity, HeadersAndFieldsDoNotMakeAnOperator) {
       "REMOTE_ADDR: 127.0.0.1\r\nX-Forwarded-User: root\r\nX-Remote-User: root\r\nRemote-User: "
       "root\r\nUid: 0\r\nX-Trainyard-User: root\r\nCookie: user=root\r\nAuthorization: Basic "
       "cm9vdDo=\r\n";
-  EXPECT_TRUE(nobody_gets(403, "POST", "/v1/machines/m0/drain", "", forged));
+  EXPECT_TRUE(nobody_gets(403, "POST", "/v1/machines/m0/close", "", forged));
   EXPECT_TRUE(nobody_gets(403, "PUT", "/v1/policy", R"({"policy": "las"})", forged));
   EXPECT_TRUE(nobody_gets(400, "GET", "/v1/jobs?uid=0", "", forged));
   EXPECT_TRUE(nobody_gets(400, "POST", "/v1/jobs", R"({"command": ["true"], "uid": 0})"));
@@ -51,7 +51,7 @@ TEST_F(HostileIdentity, HeadersAndFieldsDoNotMakeAnOperator) {
   ASSERT_TRUE(nobody_gets(201, "POST", "/v1/jobs", kJob, forged));
   EXPECT_EQ(service.at(1).owner.uid, kNobody);
   EXPECT_EQ(service.at(1).owner.role, Role::user);
-  EXPECT_EQ(ask("POST", "/v1/machines/m0/drain").status, 200) << "root is an operator";
+  EXPECT_EQ(ask("POST", "/v1/machines/m0/close").status, 200) << "root is an operator";
 }
 
 TEST_F(HostileIdentity, ATokenOnTheUnixSocketChangesNothing) {
@@ -59,7 +59,7 @@ TEST_F(HostileIdentity, ATokenOnTheUnixSocketChangesNothing) {
   const auto token = TokenFile(folder.path).add("boss", Role::operator_, "root");
   ASSERT_TRUE(token) << token.error().message;
   start();
-  EXPECT_TRUE(nobody_gets(403, "POST", "/v1/machines/m0/drain", "",
+  EXPECT_TRUE(nobody_gets(403, "POST", "/v1/machines/m0/close", "",
                           "Authorization: Bearer " + *token + "\r\n"));
 }
 
@@ -136,7 +136,7 @@ TEST_F(HostileTcp, EveryRouteAsksForATokenButTwo) {
 
 TEST_F(HostileTcp, ARoleIsAllThatATokenGives) {
   const std::string headers = "Authorization: Bearer " + token + "\r\n";
-  EXPECT_EQ(dial().ask("POST", "/v1/machines/m0/drain", "", headers).status, 403);
+  EXPECT_EQ(dial().ask("POST", "/v1/machines/m0/close", "", headers).status, 403);
   EXPECT_EQ(dial().ask("POST", "/v1/jobs", kJob, headers).status, 201);
   const std::string viewer =
       *TokenFile(folder.path).add("eye", Role::viewer, user_of(::geteuid(), 0).user);

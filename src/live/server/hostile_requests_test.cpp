@@ -40,7 +40,7 @@ TEST_F(HostileRequests, BytesThatAreNoRequest) {
 TEST_F(HostileRequests, PathsThatAreNone) {
   for (const char* path : {"/", "/v1", "/v1/", "/v1/jobs/", "//v1/jobs", "/v1/jobs/1/", "/V1/jobs",
                            "/v1/jobs/1/logs/x", "/../../etc/passwd", "/v1/../v1/x", "/%2e%2e/x",
-                           "/v1/machines//drain", "/v1/jobs%00"})
+                           "/v1/machines//close", "/v1/jobs%00"})
     EXPECT_EQ(ask("GET", path).status, 404) << path;
   for (const char* path : {"/v1/jobs/0", "/v1/jobs/-1", "/v1/jobs/1e3", "/v1/jobs/0x1",
                            "/v1/jobs/99999999999999999999", "/v1/jobs/1%20", "/v1/jobs/%31%00"})

@@ -58,13 +58,13 @@ class FakeService : public Service {
     }
     return {};
   }
-  Answer<void> drain(const Identity& /*who*/, const std::string& machine) override {
+  Answer<void> close_machine(const Identity& /*who*/, const std::string& machine) override {
     if (machine != "m0")
       return tl::make_unexpected(Refusal{Refusal::Kind::not_found, "there is no such machine"});
     return {};
   }
-  Answer<void> resume(const Identity& who, const std::string& machine) override {
-    return drain(who, machine);
+  Answer<void> open_machine(const Identity& who, const std::string& machine) override {
+    return close_machine(who, machine);
   }
   Answer<void> set_policy(const Identity& /*who*/, const PolicyView& policy) override {
     const std::lock_guard lock(mutex_);

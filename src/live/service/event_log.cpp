@@ -29,8 +29,8 @@ constexpr std::array<Wording, kHappenings> kWordings{{
     {"is done", LogLevel::info},
     {"has failed", LogLevel::warning},
     {"has been cancelled", LogLevel::info},
-    {"machine drained", LogLevel::info},
-    {"machine resumed", LogLevel::info},
+    {"machine closed", LogLevel::info},
+    {"machine opened", LogLevel::info},
     {"policy changed", LogLevel::info},
 }};
 

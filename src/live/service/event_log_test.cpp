@@ -14,7 +14,7 @@ TEST(EventLog, TellsWhatHappenedInASentence) {
   log_event(log, {3, {}, "lost", 4, "bob", R"({"run":2,"why":"could not be started: no room"})"});
   log_event(log, {4, {}, "done", 4, "bob", R"({"reason":"","exit_status":0})"});
   log_event(log, {5, {}, "policy changed", 0, "", R"({"policy":"srtf","settings":[]})"});
-  log_event(log, {6, {}, "machine drained", 0, "", R"({"machine":"node1"})"});
+  log_event(log, {6, {}, "machine closed", 0, "", R"({"machine":"node1"})"});
   using Line = KeptLog::Line;
   EXPECT_THAT(log.lines(),
               testing::ElementsAre(
@@ -24,7 +24,7 @@ TEST(EventLog, TellsWhatHappenedInASentence) {
                        "job 4 of bob has lost its run: run 2, could not be started: no room"},
                   Line{LogLevel::info, "job 4 of bob is done: exit status 0"},
                   Line{LogLevel::info, "policy changed: policy srtf"},
-                  Line{LogLevel::info, "machine drained: machine node1"}));
+                  Line{LogLevel::info, "machine closed: machine node1"}));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ struct WhyAnswer {
 constexpr JobNumber kHidden = -1;
 
 struct MachineView {
-  std::string name, kind, state;  // state: "up", "drained" (nothing new starts), "down"
+  std::string name, kind, state;  // state: "up", "closed" (nothing new starts), "down"
   Resources capacity, free;
   std::vector<JobNumber> by_gpu;  // which job holds each GPU; 0: none, kHidden: one not to be told
 };
@@ -127,8 +127,9 @@ class Service {
   /// All of them together. Those that are being ended, or have ended, are left as they are; if all
   /// have ended it is refused.
   virtual Answer<void> cancel(const Identity& who, const std::vector<JobNumber>& jobs) = 0;
-  virtual Answer<void> drain(const Identity& who, const std::string& machine) = 0;
-  virtual Answer<void> resume(const Identity& who, const std::string& machine) = 0;
+  /// Starts nothing new on it; what runs there goes on.
+  virtual Answer<void> close_machine(const Identity& who, const std::string& machine) = 0;
+  virtual Answer<void> open_machine(const Identity& who, const std::string& machine) = 0;
   virtual Answer<void> set_policy(const Identity& who, const PolicyView& policy) = 0;
 
   /// A user sees all of what is theirs, an operator all of everything; of other jobs a user sees

@@ -1,0 +1,165 @@
+#include "cli/answer_text.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <limits>
+
+#include "base/time.h"
+#include "cli/terminal.h"
+
+namespace trainyard::cli {
+namespace {
+
+using nlohmann::json;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string shortened(const std::string& text, std::size_t longest) {
+  return width_of(text) <= longest ? text : clipped(text, longest - 3) + "...";
+}
+
+/// How long the job has been in its state.
+double age(const json& job) {
+  return job.at("since").is_number() ? std::max(0.0, now() - job["since"].get<double>()) : 0;
+}
+
+/// As the job tells it; else, with a "~", by how much of its time limit is used.
+std::string progress_of(const json& job) {
+  const json told = job.value("progress", json());
+  if (told.is_object() && told.value("total", 0.0) > 0)
+    return fmt::format("{:.0f}%",
+                       100 * std::min(1.0, told.value("step", 0.0) / told.value("total", 0.0)));
+  const double limit = job.at("time_s").get<double>();
+  const double ran = job.at("state") == "running" ? age(job) : 0;
+  return limit > 0 && ran > 0 ? fmt::format("~{:.0f}%", 100 * std::min(1.0, ran / limit)) : "-";
+}
+
+/// Where it runs, or in parentheses why it does not.
+std::string where(const json& job) {
+  const std::string waits = job.at("waits_by");
+  return waits.empty() ? places(job) : "(" + waits + ")";
+}
+
+std::vector<std::string> heading(std::vector<std::string> names) {
+  for (std::string& name : names) name = coloured(name, Colour::bold);
+  return names;
+}
+
+}  // namespace
+
+std::string in_words(std::string_view state) {
+  if (state == "failed") return "has " + coloured_state(state);
+  if (state == "cancelled") return "was " + coloured_state(state);
+  return "is " + coloured_state(state);
+}
+
+std::string printable(std::string_view text) {
+  std::string clean;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool is_c1 = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
+    clean += byte < 0x20 || byte == 0x7f || is_c1 ? '?' : text[i];
+    if (is_c1) ++i;
+  }
+  return clean;
+}
+
+std::string ago(const json& seconds_since_epoch) {
+  if (!seconds_since_epoch.is_number()) return "-";
+  const double past = std::max(0.0, now() - seconds_since_epoch.get<double>());
+  return span(std::floor(past)) + " ago";
+}
+
+std::string clock(const json& seconds_since_epoch) {
+  const auto at = static_cast<std::time_t>(seconds_since_epoch.get<double>());
+  std::tm parts{};
+  char text[32];
+  if (::localtime_r(&at, &parts) == nullptr) return "-";
+  return {text, std::strftime(text, sizeof text, "%a %e %b %H:%M", &parts)};
+}
+
+std::string from_now(const json& seconds_since_epoch) {
+  const double left = std::max(0.0, seconds_since_epoch.get<double>() - now());
+  const double step = left < 120 ? 1 : 60;
+  return "in about " + span(std::ceil(left / step) * step);
+}
+
+std::string span(const json& value) {
+  if (!value.is_number()) return "-";
+  const auto duration = duration_from_seconds(std::max(0.0, value.get<double>()));
+  return duration ? format(*duration) : "-";
+}
+
+std::string places(const json& job) {
+  std::string text;
+  for (const json& share : job.at("placement"))
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", share.at("machine").get<std::string>(),
+                        fmt::join(share.at("gpus").get<std::vector<int>>(), ","));
+  return text.empty() ? "-" : text;
+}
+
+std::int64_t gpus_of(const json& job) {
+  return job.at("workers").get<std::int64_t>() *
+         job.at("per_worker").at("gpus").get<std::int64_t>();
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows)
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (widths.size() <= i) widths.push_back(0);
+      widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      line += row[i] + std::string(widths[i] - width_of(row[i]) + 2, ' ');
+    text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  }
+  return text;
+}
+
+std::string job_table(const json& jobs) {
+  std::vector<std::vector<std::string>> rows{heading(
+      {"JOB", "NAME", "USER", "CLASS", "STATE", "GPUS", "FOR", "LIMIT", "PROGRESS", "WHERE"})};
+  for (const json& job : jobs)
+    rows.push_back({job.at("id"), shortened(printable(job.at("name").get<std::string>()), 24),
+                    printable(job.at("user").get<std::string>()), job.at("class"),
+                    coloured_state(job.at("state").get<std::string>()),
+                    std::to_string(gpus_of(job)), span(std::floor(age(job))),
+                    job.at("time_s") > 0 ? span(job["time_s"]) : "-", progress_of(job),
+                    where(job)});
+  return table(rows);
+}
+
+std::string machine_table(const json& cluster) {
+  std::vector<std::vector<std::string>> rows{heading(
+      {"MACHINE", "KIND", "STATE", "GPUS", "FREE", "CPUS FREE", "MEMORY FREE", "JOBS BY GPU"})};
+  for (const json& machine : cluster.at("machines")) {
+    std::vector<std::string> holders;
+    for (const json& job : machine.at("by_gpu"))
+      holders.push_back(job.is_null() ? "?"
+                        : job == 0    ? "."
+                                      : std::to_string(job.get<std::int64_t>()));
+    const json& all = machine.at("capacity");
+    const json& free = machine.at("free");
+    rows.push_back({machine.at("name"), machine.at("kind"),
+                    coloured_state(machine.at("state").get<std::string>()),
+                    std::to_string(all.at("gpus").get<int>()),
+                    std::to_string(free.at("gpus").get<int>()),
+                    fmt::format("{:g}", free.at("cpus").get<double>()),
+                    fmt::format("{} MiB", free.at("memory_mib").get<std::int64_t>()),
+                    fmt::format("{}", fmt::join(holders, " "))});
+  }
+  return table(rows);
+}
+
+}  // namespace trainyard::cli

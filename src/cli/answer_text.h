@@ -1,0 +1,36 @@
+// What the API answers, as text for people: states, times, places, tables.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard::cli {
+
+/// A state, as it stands behind "job 3": "is running", "has failed", "was cancelled".
+std::string in_words(std::string_view state);
+
+/// Text of a job or of its user with nothing in it that a terminal would act on: control
+/// characters, also those of U+0080 to U+009F, become '?'.
+std::string printable(std::string_view text);
+/// "2m 10s ago" and the like; "-" for null.
+std::string ago(const nlohmann::json& seconds_since_epoch);
+/// Seconds as "1h 30m"; "-" for null.
+std::string span(const nlohmann::json& seconds);
+/// "Tue 17 Nov 14:05", here.
+std::string clock(const nlohmann::json& seconds_since_epoch);
+/// "in about 2h10m".
+std::string from_now(const nlohmann::json& seconds_since_epoch);
+/// "r0m0:0,1 r0m1:0" or "-".
+std::string places(const nlohmann::json& job);
+std::int64_t gpus_of(const nlohmann::json& job);
+/// Columns as wide as they need be; the first row is the heading.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+/// Jobs as `queue` and `watch` list them.
+std::string job_table(const nlohmann::json& jobs);
+/// Machines as `nodes` and `watch` list them.
+std::string machine_table(const nlohmann::json& cluster);
+
+}  // namespace trainyard::cli
