@@ -45,7 +45,7 @@ class Decompress : public testing::TestWithParam<std::string (*)(std::string_vie
 
 TEST_P(Decompress, GivesBackWhatWasPacked) {
   std::string longer;
-  for (int i = 0; longer.size() < 3'000'000; ++i) longer += std::to_string(i * i) + ",";
+  for (std::int64_t i = 0; longer.size() < 3'000'000; ++i) longer += std::to_string(i * i) + ",";
   for (const std::string& text : {std::string(), kJobs, longer}) {
     EXPECT_TRUE(is_compressed(pack(text)));
     EXPECT_EQ(decompress(pack(text)).value(), text);

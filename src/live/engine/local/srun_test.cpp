@@ -69,13 +69,15 @@ TEST_F(SrunTest, StepsAreNumbered) {
 }
 
 TEST_F(SrunTest, StepsSideBySideTakeDifferentGpusAndWaitForFreeOnes) {
-  // Four of two GPUs each on four: two at a time. The first two meet, so they run side by side.
-  const std::string text = printed_by(
-      script(2,
-             "d=$(mktemp -d)\n"
-             "for i in 1 2 3 4; do srun -n1 --exclusive --gpus=2 sh -c "
-             "'echo $CUDA_VISIBLE_DEVICES; touch '$d/'$SLURM_STEP_ID; "
-             "while [ $(ls '$d' | wc -l) -lt 2 ]; do sleep 0.02; done' & done; wait; rm -r $d"));
+  // Four of two GPUs each on four: two at a time. The first two stay until they have met, so they
+  // run side by side, and until another waits.
+  const std::string text =
+      printed_by(script(2,
+                        "d=$(mktemp -d)\n"
+                        "for i in 1 2 3 4; do srun -n1 --exclusive --gpus=2 sh -c "
+                        "'echo $CUDA_VISIBLE_DEVICES; touch '$d/'step.$SLURM_STEP_ID; "
+                        "until [ $(ls '$d'/step.* | wc -l) -ge 2 ] && grep -q waits '$d'/told; "
+                        "do sleep 0.02; done' 2>>$d/told & done; wait; cat $d/told; rm -r $d"));
   std::vector<std::string> steps;
   for (const std::string& line : lines(text))
     if (!line.starts_with("srun:")) steps.push_back(line);
