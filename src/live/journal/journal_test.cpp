@@ -170,6 +170,20 @@ TEST_F(JournalTest, FindsWhatHasEndedByWhatIsAskedForInPages) {
   EXPECT_EQ(journal->find_ended(filter)->jobs.size(), 1U);
 }
 
+TEST_F(JournalTest, TheFormatBeforeIsTakenOver) {
+  submit(record(1));
+  journal.reset();
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec(
+          "UPDATE job SET life = json_set(life, '$.stopping', json('true'), '$.out_of_time', "
+          "json('false'), '$.forced', json('true')); PRAGMA user_version = 2");
+  open();
+  EXPECT_EQ((*journal->find(1))->ending, Ending::by_operator);
+  journal.reset();
+  SQLite::Database now(path, SQLite::OPEN_READONLY);
+  EXPECT_EQ(now.execAndGet("PRAGMA user_version").getInt(), 3) << "an older daemon refuses it";
+}
+
 /// As format 2 wrote it.
 TEST_F(JournalTest, HowAJobWasToEndIsReadFromAnOlderFormat) {
   const auto old_life = [](const std::string& flags) {

@@ -228,7 +228,20 @@ TEST_F(YardmasterTest, AnotherPolicyDoesNotForgetWhoWasToStart) {
   run(trial);
 }
 
-/// They take no part in it, and 32 bits would not hold them.
+/// As the journal called it up to its format 2.
+TEST_F(YardmasterTest, AMachineThatWasDrainedIsClosed) {
+  master.reset();
+  JournalChange change;
+  change.settings = {{"machine/r0m0", "drained"}};
+  ASSERT_TRUE(journal->commit(change));
+  begin();
+  EXPECT_EQ(master->cluster(kAda)->machines[0].state, "closed");
+  ASSERT_TRUE(master->open_machine(kOperator, "r0m0"));
+  begin();
+  EXPECT_EQ(master->cluster(kAda)->machines[0].state, "up");
+}
+
+/// The yard's ids have 32 bits, which would not hold them.
 TEST_F(YardmasterTest, NumbersBeyond32BitsArePausedAndTakenUpAsOthersAre) {
   constexpr JobNumber kFirst = (JobNumber{1} << 32) + 5;
   master.reset();
