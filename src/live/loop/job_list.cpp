@@ -78,8 +78,10 @@ void merge(std::vector<JobRecord> ended, std::size_t limit, JobPage& page) {
   const auto middle = all.insert(all.end(), std::make_move_iterator(ended.begin()),
                                  std::make_move_iterator(ended.end()));
   std::ranges::inplace_merge(all, middle, std::ranges::greater(), &JobRecord::number);
-  const auto [first, last] = std::ranges::unique(all, {}, &JobRecord::number);
-  all.erase(first, last);
+  const auto is_same = [](const JobRecord& one, const JobRecord& other) {
+    return one.number == other.number;
+  };
+  all.erase(std::unique(all.begin(), all.end(), is_same), all.end());
   if (all.size() <= limit) return;
   page.more = true;
   all.erase(all.begin() + static_cast<std::ptrdiff_t>(limit), all.end());
