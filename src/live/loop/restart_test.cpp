@@ -228,6 +228,33 @@ TEST_F(YardmasterTest, AnotherPolicyDoesNotForgetWhoWasToStart) {
   run(trial);
 }
 
+/// Each waits for the one before it: the end of the first is that of all, however many there are.
+TEST_F(YardmasterTest, ALongChainOfJobsIsCancelledWithItsFirst) {
+  constexpr JobNumber kJobs = 20'000;
+  master.reset();
+  std::vector<JobRecord> chain(kJobs);
+  JournalChange change;
+  for (JobNumber number = 1; number <= kJobs; ++number) {
+    JobRecord& job = chain[static_cast<std::size_t>(number - 1)];
+    job.number = number;
+    job.owner = kAda;
+    job.spec = spec(4);
+    if (number > 1) job.spec.after = {number - 1};
+    change.submitted.push_back(&job);
+  }
+  ASSERT_TRUE(journal->commit(change));
+  begin();
+  ASSERT_TRUE(told("start 1.1"));
+  EXPECT_EQ(master->job(kAda, kJobs)->waits_by, WaitsBy::dependency);
+  ASSERT_TRUE(master->cancel(kAda, {1}));
+  ASSERT_TRUE(told("stop 1.1"));
+  engine->report(Kind::exited, {1, 1}, 143);
+  EXPECT_TRUE(becomes(kJobs, "cancelled"));
+  EXPECT_EQ(record(kJobs).reason,
+            fmt::format("job {}, which it waits for, is not done", kJobs - 1));
+  EXPECT_EQ(master->cluster(kAda)->queued, 0U);
+}
+
 /// As the journal called it up to its format 2.
 TEST_F(YardmasterTest, AMachineThatWasDrainedIsClosed) {
   master.reset();
