@@ -57,8 +57,9 @@ SavedJob Yard::save(JobId job) const {
     saved.room_for = making_room_for(job);
     saved.unsaved = run.unsaved;
   }
-  if (const auto gave_way = yielded_to_.find(job); gave_way != yielded_to_.end())
-    saved.yielded_to = gave_way->second;
+  turns_.each(job, [&](JobId other, std::uint32_t times) {
+    saved.yielded_to.insert(saved.yielded_to.end(), times, other);
+  });
   return saved;
 }
 
@@ -101,8 +102,8 @@ Verdict Yard::restore(std::span<const SavedJob> jobs) {
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     JobState& state = states_.emplace_back();
     state.shape = shapes_.of(workload_.jobs[j], workload_, cluster_);
-    if (!jobs[j].yielded_to.empty())
-      yielded_to_[JobId{static_cast<std::uint32_t>(j)}] = jobs[j].yielded_to;
+    for (const JobId other : jobs[j].yielded_to)
+      turns_.note(JobId{static_cast<std::uint32_t>(j)}, other);
   }
   // In the order in which they came into their phases. Who has a room made for it came into that
   // before those who leave for it.

@@ -331,9 +331,8 @@ void Yard::begin_pause(JobId job, JobId room_for) {
   run.room_for = room_for;
   book_run(job, done, done);
   ++state.pauses;
-  std::vector<JobId>& gave_way = yielded_to_[job];
-  std::erase_if(gave_way, [this](JobId other) { return has_ended(this->state(other).phase); });
-  gave_way.push_back(room_for);
+  turns_.forget(job, [this](JobId other) { return has_ended(this->state(other).phase); });
+  turns_.note(job, room_for);
   orders_.push_back({Order::Kind::pause, job});
   enter(job, Phase::draining);
 }
@@ -504,23 +503,24 @@ std::int64_t Yard::attained_service(JobId id) const {
 }
 
 Time Yard::pausable_from(JobId victim, JobId waiter) const {
+  return pausable_from(victim, state(waiter).pauses > 0 ? turns_.times(waiter, victim) : 0);
+}
+
+/// Where the waiter has made room for the victim so many times.
+Time Yard::pausable_from(JobId victim, std::uint32_t turns_taken) const {
   const JobState& state = this->state(victim);
   if (state.phase != Phase::running || state.pauses >= rules_.max_pauses) return Time::never();
-  Duration least = rules_.min_run;
-  if (this->state(waiter).pauses > 0)
-    if (const auto gave_way = yielded_to_.find(waiter); gave_way != yielded_to_.end())
-      if (const auto times = std::ranges::count(gave_way->second, victim); times > 0)
-        least = std::max(least,
-                         rules_.turn * (std::int64_t{1} << std::min<std::int64_t>(times - 1, 62)));
-  return state.since + least;
+  if (turns_taken == 0) return state.since + rules_.min_run;
+  const std::int64_t doubled = std::int64_t{1} << std::min<std::uint32_t>(turns_taken - 1, 62);
+  return state.since + std::max(rules_.min_run, rules_.turn * doubled);
 }
 
 Time Yard::next_turn(JobId waiter) const {
   Time next = Time::never();
   if (state(waiter).pauses == 0) return next;
-  if (const auto gave_way = yielded_to_.find(waiter); gave_way != yielded_to_.end())
-    for (const JobId victim : gave_way->second)
-      if (const Time from = pausable_from(victim, waiter); from > now_) next = std::min(next, from);
+  turns_.each(waiter, [&](JobId victim, std::uint32_t times) {
+    if (const Time from = pausable_from(victim, times); from > now_) next = std::min(next, from);
+  });
   return next;
 }
 

@@ -20,7 +20,6 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "model/cluster.h"
@@ -33,6 +32,7 @@
 #include "yard/job_state.h"
 #include "yard/saved_job.h"
 #include "yard/shape.h"
+#include "yard/turns.h"
 
 namespace trainyard {
 
@@ -191,6 +191,7 @@ class Yard {
   void fall_back(JobId job);
   void void_reservation(JobId job);
 
+  [[nodiscard]] Time pausable_from(JobId victim, std::uint32_t turns_taken) const;
   [[nodiscard]] Duration work_now(JobId job) const;
   [[nodiscard]] Duration saved_now(JobId job) const;
   void book_run(JobId job, Duration done, Duration kept);
@@ -216,7 +217,7 @@ class Yard {
   std::size_t gpu_words_;  // of a machine's GPUs, a bit each: 1, unless some machine has over 64
   std::vector<std::uint64_t> free_gpus_;                      // of each machine, gpu_words_ words
   std::vector<std::vector<JobId>> jobs_on_;                   // of each machine
-  std::unordered_map<JobId, std::vector<JobId>> yielded_to_;  // who was paused: for whom
+  Turns turns_;
   std::int64_t held_gpus_ = 0;
   std::size_t unfinished_ = 0;
 
