@@ -102,6 +102,31 @@ class SortedList {
     return true;
   }
 
+  /// From the largest down, one by one.
+  class Descent {
+   public:
+    Descent() = default;
+    explicit Descent(const SortedList& list) : list_(&list), chunk_(list.chunks_.size()) {
+      next_chunk();
+    }
+    [[nodiscard]] bool done() const { return end_ == begin_; }
+    [[nodiscard]] const T& operator*() const { return *(end_ - 1); }
+    void next() {
+      if (--end_ == begin_) next_chunk();
+    }
+
+   private:
+    void next_chunk() {
+      if (chunk_ == 0) return;
+      --chunk_;
+      begin_ = list_->chunks_[chunk_]->begin(), end_ = list_->chunks_[chunk_]->end();
+    }
+
+    const SortedList* list_ = nullptr;
+    std::size_t chunk_ = 0;
+    const T *begin_ = nullptr, *end_ = nullptr;
+  };
+
  private:
   static constexpr std::size_t kCapacity = 64;
 

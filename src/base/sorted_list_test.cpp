@@ -91,6 +91,9 @@ void against_set(std::uint64_t seed, int range) {
     if (step % 100 != 0) continue;
     ASSERT_NO_FATAL_FAILURE(expect_same(list, twin));
     ASSERT_EQ(from(list, value), std::vector<int>(twin.lower_bound(value), twin.end()));
+    std::vector<int> down;
+    for (SortedList<int>::Descent next(list); !next.done(); next.next()) down.push_back(*next);
+    ASSERT_EQ(down, std::vector<int>(twin.rbegin(), twin.rend()));
   }
   expect_same(list, twin);
 }

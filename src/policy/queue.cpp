@@ -2,25 +2,26 @@
 
 namespace trainyard {
 
-void Queue::insert(JobId job, LaneId lane, std::int64_t key) {
-  grow_to(places_, index(job), 0);
-  grow_to(lanes_, index(lane), 0);
-  places_[index(job)] = {key, lane};
-  const Entry entry{key, job, lane};
-  SortedList<Entry>& jobs = lanes_[index(lane)];
+void Queue::insert(const Entry& entry) {
+  grow_to(places_, index(entry.job), 0);
+  grow_to(lanes_, index(entry.lane), 0);
+  places_[index(entry.job)] = {entry.key, entry.lane};
+  Lane& lane = lanes_[index(entry.lane)];
+  SortedList<Entry>& jobs = lane.jobs;
   if (jobs.empty()) {
     heads_.insert(entry);
   } else if (entry < jobs.front()) {
     heads_.erase(jobs.front());
     heads_.insert(entry);
   }
+  if (!jobs.empty() && entry < jobs.back()) ++lane.overtakings;
   jobs.insert(entry);
   ++size_;
 }
 
 void Queue::erase(JobId job) {
-  const Entry gone = entry(job);
-  SortedList<Entry>& jobs = lanes_[index(gone.lane)];
+  const Entry gone = place_of(job);
+  SortedList<Entry>& jobs = lanes_[index(gone.lane)].jobs;
   const bool was_head = jobs.front().job == job;
   jobs.erase(gone);
   if (was_head) {
@@ -30,15 +31,15 @@ void Queue::erase(JobId job) {
   --size_;
 }
 
-void Queue::move(JobId job, LaneId lane, std::int64_t key) {
-  erase(job);
-  insert(job, lane, key);
+void Queue::move(const Entry& entry) {
+  erase(entry.job);
+  insert(entry);
 }
 
 std::size_t Queue::place(JobId job) const {
-  const Entry mine = entry(job);
+  const Entry mine = place_of(job);
   std::size_t ahead = 0;
-  for (const SortedList<Entry>& lane : lanes_) ahead += lane.rank(mine);
+  for (const Lane& lane : lanes_) ahead += lane.jobs.rank(mine);
   return ahead + 1;
 }
 

@@ -24,10 +24,14 @@ enum class LaneId : std::uint32_t {};
 
 class Queue {
  public:
+  /// A waiting job, with what tells at a glance that it cannot start: a decision passes thousands.
   struct Entry {
     std::int64_t key = 0;
     JobId job = kNoJob;
     LaneId lane{0};
+    std::int64_t claim = 0;  // on the room of others: see PreemptStage
+    std::int32_t gpus = 0;
+    bool was_paused = false;
 
     friend bool operator<(const Entry& a, const Entry& b) {
       return a.key != b.key ? a.key < b.key : a.job < b.job;
@@ -37,9 +41,9 @@ class Queue {
   /// Room for so many jobs at once, where the number is known beforehand.
   void reserve(std::size_t jobs) { grow_to(places_, 0, jobs); }
 
-  void insert(JobId job, LaneId lane, std::int64_t key);
+  void insert(const Entry& entry);
   void erase(JobId job);
-  void move(JobId job, LaneId lane, std::int64_t key);
+  void move(const Entry& entry);
 
   [[nodiscard]] bool empty() const { return heads_.empty(); }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -47,21 +51,30 @@ class Queue {
   /// 1 for the next.
   [[nodiscard]] std::size_t place(JobId job) const;
 
-  /// The first job, in order, of a lane for which skip(lane) is false; kNoJob when there is none.
-  template <class Skip>
-  [[nodiscard]] JobId first_not(Skip skip) const {
-    return empty() ? kNoJob : first_not(skip, front().job);
-  }
-
-  /// The same from where this job stands, or stood when it waited.
+  /// The first job of a lane for which skip(entry) is false, from where this job stands or stood
+  /// when it waited; kNoJob when there is none.
   template <class Skip>
   [[nodiscard]] JobId first_not(Skip skip, JobId from) const {
     JobId found = kNoJob;
-    heads_.each_from(entry(from), [&](const Entry& head) {
-      if (!skip(head.lane)) found = head.job;
+    heads_.each_from(place_of(from), [&](const Entry& head) {
+      if (!skip(head)) found = head.job;
       return found == kNoJob;
     });
     return found;
+  }
+
+  /// The jobs of a lane, in order.
+  [[nodiscard]] const SortedList<Entry>& lane(LaneId lane) const {
+    return lanes_[index(lane)].jobs;
+  }
+  /// How often a job came to stand before another of the lane that was there already.
+  [[nodiscard]] std::uint32_t overtakings(LaneId lane) const {
+    return lanes_[index(lane)].overtakings;
+  }
+  /// Calls visit(entry) for the first of every lane, in order, until it returns false.
+  template <class Visit>
+  void each_head(Visit visit) const {
+    heads_.each(visit);
   }
 
   /// Appends the first `limit` entries, in order, of the lanes for which skip(lane) is false.
@@ -69,7 +82,8 @@ class Queue {
   void collect(std::size_t limit, Skip skip, std::vector<Entry>& out) const;
 
  private:
-  [[nodiscard]] Entry entry(JobId job) const {
+  /// Where it stands, or stood.
+  [[nodiscard]] Entry place_of(JobId job) const {
     return {places_[index(job)].key, job, places_[index(job)].lane};
   }
 
@@ -77,7 +91,11 @@ class Queue {
     std::int64_t key = 0;
     LaneId lane{0};
   };
-  std::vector<SortedList<Entry>> lanes_;
+  struct Lane {
+    SortedList<Entry> jobs;
+    std::uint32_t overtakings = 0;
+  };
+  std::vector<Lane> lanes_;
   SortedList<Entry> heads_;    // the first of every lane
   std::vector<Place> places_;  // by job, for those that wait or did
   std::size_t size_ = 0;
@@ -90,7 +108,7 @@ void Queue::collect(std::size_t limit, Skip skip, std::vector<Entry>& out) const
   heads_.each([&](const Entry& head) {
     if (skip(head.lane)) return true;
     std::size_t taken = 0;
-    lanes_[index(head.lane)].each([&](const Entry& e) {
+    lane(head.lane).each([&](const Entry& e) {
       out.push_back(e);
       return ++taken < limit;
     });

@@ -24,10 +24,10 @@ std::vector<std::uint32_t> collected(const Queue& queue, std::size_t limit,
 class QueueTest : public testing::Test {
  protected:
   QueueTest() {
-    queue.insert(JobId{0}, LaneId{0}, 50);
-    queue.insert(JobId{1}, LaneId{1}, 10);
-    queue.insert(JobId{2}, LaneId{0}, 20);
-    queue.insert(JobId{3}, LaneId{2}, 20);
+    queue.insert({50, JobId{0}, LaneId{0}});
+    queue.insert({10, JobId{1}, LaneId{1}});
+    queue.insert({20, JobId{2}, LaneId{0}});
+    queue.insert({20, JobId{3}, LaneId{2}});
   }
   Queue queue;
 };
@@ -46,21 +46,27 @@ TEST_F(QueueTest, CollectTakesTheFirstAcrossLanes) {
   EXPECT_EQ(collected(queue, 10, {0, 1, 2}), std::vector<std::uint32_t>{});
 }
 
-TEST_F(QueueTest, FirstNotSkipsLanes) {
-  EXPECT_EQ(queue.first_not([](LaneId lane) { return lane == LaneId{1}; }), JobId{2});
-  EXPECT_EQ(queue.first_not([](LaneId) { return true; }), kNoJob);
-}
-
 TEST_F(QueueTest, FirstNotGoesOnFromAJobThatWaitsOrDid) {
-  const auto none = [](LaneId) { return false; };
+  const auto none = [](const Queue::Entry&) { return false; };
+  const auto lane_1 = [](const Queue::Entry& entry) { return entry.lane == LaneId{1}; };
   EXPECT_EQ(queue.first_not(none, JobId{1}), JobId{1});
-  EXPECT_EQ(queue.first_not([](LaneId lane) { return lane == LaneId{1}; }, JobId{1}), JobId{2});
+  EXPECT_EQ(queue.first_not(lane_1, JobId{1}), JobId{2});
+  EXPECT_EQ(queue.first_not([](const Queue::Entry&) { return true; }, JobId{1}), kNoJob);
   queue.erase(JobId{2});
   EXPECT_EQ(queue.first_not(none, JobId{2}), JobId{3});
   queue.erase(JobId{3});
   EXPECT_EQ(queue.first_not(none, JobId{3}), JobId{0});
   queue.erase(JobId{0});
   EXPECT_EQ(queue.first_not(none, JobId{0}), kNoJob);
+}
+
+TEST_F(QueueTest, CountsOvertakingsWithinALane) {
+  EXPECT_EQ(queue.overtakings(LaneId{0}), 1U) << "job 2 came before job 0";
+  queue.insert({60, JobId{4}, LaneId{0}});
+  EXPECT_EQ(queue.overtakings(LaneId{0}), 1U);
+  queue.move({30, JobId{4}, LaneId{0}});
+  EXPECT_EQ(queue.overtakings(LaneId{0}), 2U);
+  EXPECT_EQ(queue.overtakings(LaneId{1}), 0U);
 }
 
 TEST_F(QueueTest, TheNextOfALaneTakesTheHeadsPlace) {
@@ -72,9 +78,9 @@ TEST_F(QueueTest, TheNextOfALaneTakesTheHeadsPlace) {
 }
 
 TEST_F(QueueTest, ANewKeyMovesAJob) {
-  queue.move(JobId{0}, LaneId{0}, 5);
+  queue.move({5, JobId{0}, LaneId{0}});
   EXPECT_EQ(queue.front().job, JobId{0});
-  queue.move(JobId{0}, LaneId{0}, 20);
+  queue.move({20, JobId{0}, LaneId{0}});
   EXPECT_EQ(collected(queue, 10), (std::vector{1U, 0U, 2U, 3U}));
 }
 
@@ -96,10 +102,10 @@ TEST(Queue, AgreesWithASortedList) {
     const auto job = static_cast<std::uint32_t>(random.below(300));
     const auto key = static_cast<std::int64_t>(random.below(50));
     if (!key_of.contains(job)) {
-      queue.insert(JobId{job}, LaneId{job % 7}, key);
+      queue.insert({key, JobId{job}, LaneId{job % 7}});
       twin.emplace(key, job), key_of[job] = key;
     } else if (random.uniform() < 0.4) {
-      queue.move(JobId{job}, LaneId{job % 7}, key);
+      queue.move({key, JobId{job}, LaneId{job % 7}});
       twin.erase({key_of[job], job});
       twin.emplace(key, job), key_of[job] = key;
     } else {

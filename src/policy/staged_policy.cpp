@@ -43,12 +43,18 @@ void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
     if (bounded_) by_wait_.erase({waiting_since_[index(job)], job});
   }
   if (to == Phase::queued) {
-    queue_.insert(job, stages_.place->lane(yard_, job), stages_.order->key(yard_, job));
+    queue_.insert(entry_of(job));
     if (bounded_) begin_wait(job);
   }
   requeue_changed();
   const bool held = holds_gpus(from) || from == Phase::reserved;
   if (held && !holds_gpus(to)) ++releases_;
+}
+
+Queue::Entry StagedPolicy::entry_of(JobId job) const {
+  return {stages_.order->key(yard_, job),  job,
+          stages_.place->lane(yard_, job), stages_.preempt ? stages_.preempt->claim(yard_, job) : 0,
+          yard_.shape(job).gpus(),         yard_.state(job).pauses > 0};
 }
 
 void StagedPolicy::begin_wait(JobId job) {
@@ -74,6 +80,7 @@ StagedPolicy::LaneMemory& StagedPolicy::memory(LaneId lane) {
 void StagedPolicy::decide(Plan& plan) {
   plan_ = &plan;
   ++round_;
+  in_round_ = {};
   refresh_order(plan);
   while (!queue_.empty()) {
     const JobId late = overdue();
@@ -102,8 +109,7 @@ void StagedPolicy::refresh_order(Plan& plan) {
 void StagedPolicy::requeue_changed() {
   for (const JobId job : changed_) {
     const Phase phase = yard_.state(job).phase;
-    if (phase == Phase::queued)
-      queue_.move(job, stages_.place->lane(yard_, job), stages_.order->key(yard_, job));
+    if (phase == Phase::queued) queue_.move(entry_of(job));
     if (phase == Phase::running && stages_.preempt) stages_.preempt->on_level(yard_, job);
   }
   changed_.clear();
@@ -126,6 +132,49 @@ bool StagedPolicy::is_closed(LaneId lane) const {
   return !stages_.preempt && known.no_room_since_release == releases_;
 }
 
+JobId StagedPolicy::next_to_try(JobId from) {
+  const std::int64_t free_gpus = yard_.free().of(kAnyKind).free_gpus;
+  return queue_.first_not(
+      [&](const Queue::Entry& entry) {
+        if (is_closed(entry.lane)) return true;
+        if (!is_hopeless(entry, free_gpus)) return false;
+        if (stages_.preempt) note_retry(entry.job, entry.claim, entry.was_paused);
+        return true;
+      },
+      from);
+}
+
+/// Whether what is free and what could be made so are fewer GPUs than it needs, wherever they are.
+bool StagedPolicy::is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus) {
+  if (entry.gpus <= free_gpus) return false;
+  if (!stages_.preempt || entry.claim == PreemptStage::kNoClaim) return true;
+  if (entry.claim >= in_round_.vain_claim && entry.gpus >= in_round_.vain_gpus) return true;
+  if (stages_.preempt->could_free(yard_, entry.claim, entry.gpus - free_gpus)) return false;
+  if (entry.gpus <= in_round_.vain_gpus) {
+    in_round_.vain_claim = entry.claim;
+    in_round_.vain_gpus = entry.gpus;
+  }
+  return true;
+}
+
+/// When it is worth while to try the job again. Jobs that never gave way wait the less long for the
+/// protected the stronger their claim is, so the strongest tells for all that follow.
+void StagedPolicy::note_retry(JobId job, std::int64_t claim, bool was_paused) {
+  Time retry = plan_->wake();
+  if (claim < in_round_.retried_claim) {
+    Time soonest = retry;  // had it never given way
+    stages_.preempt->find_retry(yard_, kNoJob, claim, soonest);
+    if (was_paused && soonest < retry) {
+      stages_.preempt->find_retry(yard_, job, claim, retry);
+    } else {
+      retry = soonest;
+    }
+    if (retry == soonest) in_round_.retried_claim = claim;
+  }
+  if (was_paused) retry = std::min(retry, yard_.next_turn(job));
+  plan_->wake_at(retry);
+}
+
 bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
   const LaneId lane = stages_.place->lane(yard_, job);
   LaneMemory& known = memory(lane);
@@ -146,9 +195,12 @@ bool StagedPolicy::try_start(JobId job) {
     Time retry = plan_->wake();
     const Reach reach = stages_.place->reach(yard_, job);
     if (stages_.preempt->make_room(yard_, job, reach, finder_, retry) &&
-        plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok)
+        plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok) {
+      in_round_.retried_claim = PreemptStage::kNoClaim;  // fewer run: ask again
       return true;
-    plan_->wake_at(std::min(retry, yard_.next_turn(job)));
+    }
+    plan_->wake_at(retry);
+    note_retry(job, stages_.preempt->claim(yard_, job), yard_.state(job).pauses > 0);
   }
   known.closed_in_round = round_;
   return false;

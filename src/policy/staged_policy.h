@@ -9,6 +9,7 @@
 //  3. The backfill stage decides who may go behind it.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -52,9 +53,13 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] RoomFinder& finder() override { return finder_; }
   [[nodiscard]] PlaceStage& place() override { return *stages_.place; }
   [[nodiscard]] bool is_closed(LaneId lane) const override;
+  [[nodiscard]] JobId next_to_try(JobId from) override;
   bool try_start(JobId job) override;
   bool try_place(JobId job, const Avoid* avoid) override;
 
+  [[nodiscard]] Queue::Entry entry_of(JobId job) const;
+  [[nodiscard]] bool is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus);
+  void note_retry(JobId job, std::int64_t claim, bool was_paused);
   void begin_wait(JobId job);
   void refresh_order(Plan& plan);
   void requeue_changed();
@@ -70,6 +75,16 @@ class StagedPolicy final : public Policy, private Dispatcher {
     std::uint64_t no_room_since_release = 0;
   };
   LaneMemory& memory(LaneId lane);
+
+  /// What is known in this round of those for whom nobody need be asked to leave. Nothing is freed
+  /// while deciding, so it holds for the rest of the round.
+  struct RoundMemory {
+    // Claims as weak as this, or weaker, on as many GPUs, or more, are in vain.
+    std::int64_t vain_claim = PreemptStage::kNoClaim;
+    std::int64_t vain_gpus = std::numeric_limits<std::int64_t>::max();
+    // The strongest for which it is known when to look again.
+    std::int64_t retried_claim = PreemptStage::kNoClaim;
+  };
 
   struct Waiting {
     Time since;
@@ -93,6 +108,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   Plan* plan_ = nullptr;  // during decide
   std::vector<LaneMemory> lanes_;
   std::uint64_t round_ = 0;
+  RoundMemory in_round_;
   std::uint64_t releases_ = 1;
   Placement scratch_;
   std::vector<JobId> changed_;

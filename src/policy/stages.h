@@ -2,6 +2,7 @@
 // registry, and is useful with any choice of the others.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -91,6 +92,24 @@ class PreemptStage {
   virtual bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                          Time& retry) = 0;
 
+  // To tell in no time that make_room would fail, for the thousands that wait in vain.
+  /// How strong a waiting job's claim on the room of others is, for as long as it waits: of two
+  /// jobs, the one with the smaller claim may pause all that the other may. kNoClaim: none at all.
+  static constexpr std::int64_t kNoClaim = std::numeric_limits<std::int64_t>::max();
+  [[nodiscard]] virtual std::int64_t claim(const Yard& /*yard*/, JobId /*waiter*/) const {
+    return 0;
+  }
+  /// False: all that might be paused for a job of this claim hold fewer GPUs than that.
+  [[nodiscard]] virtual bool could_free(const Yard& /*yard*/, std::int64_t /*claim*/,
+                                        std::int64_t /*gpus*/) {
+    return true;
+  }
+  /// Asked after make_room failed, or could only have failed: lowers `retry` to when jobs that are
+  /// protected now may be paused, by a claim like that, for this job, or for one that never gave
+  /// way (kNoJob).
+  virtual void find_retry(const Yard& /*yard*/, JobId /*waiter*/, std::int64_t /*claim*/,
+                          Time& /*retry*/) {}
+
   virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
   /// Called once, before anything else. True: the stage tells trial jobs from others by it.
   virtual bool use(const TrialRights& /*rights*/) { return false; }
@@ -119,6 +138,8 @@ class Dispatcher {
   [[nodiscard]] virtual PlaceStage& place() = 0;
   /// True when jobs of this lane are known to find no room, by placement or preemption.
   [[nodiscard]] virtual bool is_closed(LaneId lane) const = 0;
+  /// The first of a lane that might start, from this job on; kNoJob when there is none.
+  [[nodiscard]] virtual JobId next_to_try(JobId from) = 0;
   /// Starts the job or begins to make room for it; else closes its lane.
   virtual bool try_start(JobId job) = 0;
   /// Starts the job if there is room as things are, on other machines than those to avoid.

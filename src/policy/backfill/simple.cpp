@@ -11,12 +11,10 @@ class None final : public BackfillStage {
 
 class Greedy final : public BackfillStage {
  public:
-  /// Nothing is freed while deciding, so a lane that is closed stays closed: one pass.
+  /// Nothing is freed while deciding, so what finds no room finds none later on: one pass.
   void run(Dispatcher& dispatcher, JobId /*blocked*/) override {
-    const auto is_closed = [&](LaneId lane) { return dispatcher.is_closed(lane); };
-    for (JobId next = dispatcher.queue().first_not(is_closed); next != kNoJob;
-         next = dispatcher.queue().first_not(is_closed, next))
-      dispatcher.try_start(next);
+    JobId next = dispatcher.queue().front().job;
+    while ((next = dispatcher.next_to_try(next)) != kNoJob) dispatcher.try_start(next);
   }
 
   [[nodiscard]] bool can_starve() const override { return true; }

@@ -51,6 +51,10 @@ class Benefit final : public PreemptStage {
   bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override;
 
+  [[nodiscard]] std::int64_t claim(const Yard& yard, JobId waiter) const override;
+  [[nodiscard]] bool could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) override;
+  void find_retry(const Yard& yard, JobId waiter, std::int64_t claim, Time& retry) override;
+
   [[nodiscard]] std::optional<PauseReckoning> reckoning(JobId waiter) const override {
     return waiter == last_waiter_ ? std::optional(last_) : std::nullopt;
   }
@@ -162,9 +166,26 @@ bool Benefit::make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder&
       return true;
     }
   }
-  by_left_.find_retry(yard, offers, [&](Time rank) { return bound(yard, w, rank) > 0; });
-  if (estimates_->grows() && !running_.empty()) retry = std::min(retry, next_look(yard));
   return false;
+}
+
+void Benefit::find_retry(const Yard& yard, JobId waiter, std::int64_t claim, Time& retry) {
+  by_left_.find_retry(yard, waiter, retry,
+                      [&](Time rank) { return estimates_->left_at(yard, rank).us > claim; });
+  if (estimates_->grows() && !running_.empty()) retry = std::min(retry, next_look(yard));
+}
+
+/// The least time that a victim must have left: bound() is not above 0 for less.
+std::int64_t Benefit::claim(const Yard& yard, JobId waiter) const {
+  const GainWaiter w = waiter_terms(yard, waiter);
+  if (w.price <= 0) return kNoClaim;
+  const double least = std::min(price_, 1.0) * (w.remaining + w.load) / w.price;
+  return static_cast<std::int64_t>(std::min(least, 9e18));
+}
+
+bool Benefit::could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) {
+  return by_left_.hold(yard, gpus,
+                       [&](Time rank) { return estimates_->left_at(yard, rank).us > claim; });
 }
 
 /// When the time left of the one that has most will have grown by an eighth.

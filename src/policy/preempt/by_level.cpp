@@ -14,6 +14,16 @@ class ByLevel final : public PreemptStage {
     return by_level_.offer(yard, offers, level(waiter), [](JobId) { return true; });
   }
 
+  [[nodiscard]] std::int64_t claim(const Yard& /*yard*/, JobId waiter) const override {
+    return level(waiter);
+  }
+  [[nodiscard]] bool could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) override {
+    return by_level_.hold(yard, gpus, [&](std::uint8_t level) { return claim < level; });
+  }
+  void find_retry(const Yard& yard, JobId waiter, std::int64_t claim, Time& retry) override {
+    by_level_.find_retry(yard, waiter, retry, [&](std::uint8_t level) { return claim < level; });
+  }
+
   void use_levels_of(const OrderStage& order) override { levels_ = &order; }
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
@@ -21,7 +31,7 @@ class ByLevel final : public PreemptStage {
     if (to == Phase::running) by_level_.add(yard, job, level(job));
   }
 
-  void on_level(const Yard& /*yard*/, JobId job) override { by_level_.rerank(job, level(job)); }
+  void on_level(const Yard& yard, JobId job) override { by_level_.rerank(yard, job, level(job)); }
 
  private:
   [[nodiscard]] std::uint8_t level(JobId job) const {

@@ -19,6 +19,20 @@ class ByRemaining : public PreemptStage {
     return by_end_.offer(yard, offers, shortest, [&](JobId job) { return is_victim(yard, job); });
   }
 
+  [[nodiscard]] std::int64_t claim(const Yard& yard, JobId waiter) const override {
+    return may_preempt(yard, waiter) ? least_remaining(yard, waiter).us : kNoClaim;
+  }
+  [[nodiscard]] bool could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) override {
+    const Time shortest = estimates_->rank_of(yard, Duration{claim});
+    return by_end_.hold(yard, gpus, [&](Time rank) { return shortest < rank; });
+  }
+  void find_retry(const Yard& yard, JobId waiter, std::int64_t claim, Time& retry) override {
+    const Time shortest = estimates_->rank_of(yard, Duration{claim});
+    by_end_.find_retry(
+        yard, waiter, retry, [&](Time rank) { return shortest < rank; },
+        [&](JobId job) { return is_victim(yard, job); });
+  }
+
   bool use_estimates(const Estimator& estimates) override {
     estimates_ = &estimates;
     return estimates.is_declared();

@@ -16,6 +16,14 @@
 namespace trainyard {
 namespace {
 
+/// Of the rank of a job with so many GPUs: whether it has more service left than that.
+auto has_more(const Estimator& estimates, const Yard& yard, std::int32_t gpus,
+              std::int64_t service) {
+  return [&estimates, &yard, gpus, service](Time rank) {
+    return estimates.left_at(yard, rank) * gpus > Duration{service};
+  };
+}
+
 class SrsfBlind final : public PreemptStage {
  public:
   bool use_estimates(const Estimator& estimates) override {
@@ -31,39 +39,62 @@ class SrsfBlind final : public PreemptStage {
 
   bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override {
-    const Duration own = estimates_->remaining(yard, waiter) * yard.job(waiter).gpus();
+    const Duration own = service_left(yard, waiter);
     Offers offers(yard, waiter, reach, finder, retry);
-    victims_.clear();
-    for (auto& [gpus, alike] : by_gpus_)
-      alike.walk(yard, [&, gpus = gpus](Time rank, JobId job) {
-        const Duration service = estimates_->left_at(yard, rank) * gpus;
-        if (service > own) victims_.push_back({service, job});
-        return service > own;
-      });
-    std::sort(victims_.begin(), victims_.end());
-    for (const Victim& victim : victims_)
-      if (offers.make(victim.job)) return true;
-    for (const auto& [gpus, alike] : by_gpus_)
-      alike.find_retry(yard, offers, [&, gpus = gpus](Time rank) {
-        return estimates_->left_at(yard, rank) * gpus > own;
-      });
+    heap_.clear();
+    for (auto& [gpus, alike] : by_gpus_) push({gpus, alike.descent(yard)}, yard, own);
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end());
+      Alike best = heap_.back();
+      heap_.pop_back();
+      if (offers.make((*best.next).job)) return true;
+      best.next.next();
+      push(best, yard, own);
+    }
     return false;
   }
 
- private:
-  struct Victim {
-    Duration service;
-    JobId job = kNoJob;
+  [[nodiscard]] std::int64_t claim(const Yard& yard, JobId waiter) const override {
+    return service_left(yard, waiter).us;
+  }
+  [[nodiscard]] bool could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) override {
+    return std::ranges::any_of(by_gpus_, [&](auto& alike) {
+      return alike.second.hold(yard, gpus, has_more(*estimates_, yard, alike.first, claim));
+    });
+  }
+  void find_retry(const Yard& yard, JobId waiter, std::int64_t claim, Time& retry) override {
+    for (const auto& [gpus, alike] : by_gpus_)
+      alike.find_retry(yard, waiter, retry, has_more(*estimates_, yard, gpus, claim));
+  }
 
-    /// Who leaves first.
-    friend bool operator<(const Victim& a, const Victim& b) {
-      return a.service != b.service ? a.service > b.service : a.job > b.job;
+ private:
+  /// Those with so many GPUs, and the service that the next of them has left.
+  struct Alike {
+    std::int32_t gpus = 0;
+    SortedList<Pausable<Time>::Entry>::Descent next;
+    Duration service = {};
+
+    /// Which leaves later.
+    friend bool operator<(const Alike& a, const Alike& b) {
+      return a.service != b.service ? a.service < b.service : (*a.next).job < (*b.next).job;
     }
   };
 
+  /// Unless none of them has more left than that.
+  void push(Alike alike, const Yard& yard, Duration own) {
+    if (alike.next.done()) return;
+    alike.service = estimates_->left_at(yard, (*alike.next).rank) * alike.gpus;
+    if (alike.service <= own) return;
+    heap_.push_back(alike);
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+
+  [[nodiscard]] Duration service_left(const Yard& yard, JobId job) const {
+    return estimates_->remaining(yard, job) * yard.job(job).gpus();
+  }
   const Estimator* estimates_ = &declared_estimates();
   std::map<std::int32_t, Pausable<Time>> by_gpus_;
-  std::vector<Victim> victims_;
+  std::vector<Alike> heap_;
 };
 
 }  // namespace

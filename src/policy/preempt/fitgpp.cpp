@@ -69,7 +69,7 @@ class FitGpp final : public PreemptStage {
 
   bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override {
-    if (!rights_->acts_as_trial(waiter) || index_ == nullptr) return false;
+    if (claim(yard, waiter) == kNoClaim || index_ == nullptr) return false;
     if (yard.rules().min_run == Duration::max()) return false;
     admit_newcomers(yard);
     const bool found = yard.shape(waiter).workers == 1 ? find_victim(yard, waiter, finder)
@@ -78,6 +78,10 @@ class FitGpp final : public PreemptStage {
     if (!newcomers_.empty())
       retry = std::min(retry, newcomers_.front().since + yard.rules().min_run);
     return false;
+  }
+
+  [[nodiscard]] std::int64_t claim(const Yard& /*yard*/, JobId waiter) const override {
+    return rights_->acts_as_trial(waiter) ? 0 : kNoClaim;
   }
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {

@@ -28,9 +28,25 @@ class Lease final : public PreemptStage {
     competing_.each_reverse([&](const Entry& entry) {
       return entry.rank > own && left-- > 0 && !offers.make(entry.job);
     });
-    if (offers.accepted()) return true;
+    return offers.accepted();
+  }
+
+  [[nodiscard]] std::int64_t claim(const Yard& yard, JobId waiter) const override {
+    return sensitivity_.of(yard, waiter);
+  }
+  [[nodiscard]] bool could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) override {
+    if (lease_ < yard.rules().min_run) return true;  // some that compete are protected
+    end_leases(yard);
+    competing_.each_reverse([&](const Entry& entry) {
+      if (entry.rank <= claim) return false;
+      gpus -= entry.gpus;
+      return gpus > 0;
+    });
+    return gpus <= 0;
+  }
+  void find_retry(const Yard& /*yard*/, JobId /*waiter*/, std::int64_t /*claim*/,
+                  Time& retry) override {
     if (!leases_.empty()) retry = std::min(retry, leases_.front().at);
-    return false;
   }
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
@@ -52,6 +68,7 @@ class Lease final : public PreemptStage {
   struct Entry {
     std::int64_t rank = 0;
     JobId job = kNoJob;
+    std::int32_t gpus = 0;
 
     friend bool operator<(const Entry& a, const Entry& b) {
       return a.rank != b.rank ? a.rank < b.rank : a.job < b.job;
@@ -83,7 +100,7 @@ class Lease final : public PreemptStage {
       leases_.erase({known.lease_end, job});
       if (known.rank >= 0) competing_.erase({known.rank, job});
       known.rank = sensitivity_.of(yard, job);
-      competing_.insert({known.rank, job});
+      competing_.insert({known.rank, job, yard.shape(job).gpus()});
       begin_lease(yard, job);
     }
   }

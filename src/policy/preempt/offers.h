@@ -17,8 +17,8 @@ class Offers {
 
   /// True: the waiter's gang fits with this one, and no more are needed.
   bool make(JobId victim) {
-    if (yard_.pausable_from(victim, waiter_) > yard_.now()) {
-      retry_with(victim);
+    if (const Time from = yard_.pausable_from(victim, waiter_); from > yard_.now()) {
+      retry_ = std::min(retry_, from);
       return false;
     }
     if (!begun_) finder_.begin(waiter_, reach_);
@@ -26,10 +26,6 @@ class Offers {
     return accepted_ = finder_.offer(victim);
   }
 
-  /// Notes when a job that is protected now could be offered.
-  void retry_with(JobId victim) { retry_ = std::min(retry_, yard_.pausable_from(victim, waiter_)); }
-
-  [[nodiscard]] Time retry() const { return retry_; }
   [[nodiscard]] bool accepted() const { return accepted_; }
   /// When it is accepted.
   [[nodiscard]] const Placement& room() const { return finder_.room(); }

@@ -25,25 +25,24 @@ class Pausable {
     ranks_[index(job)] = rank;
     admit_newcomers(yard);
     if (yard.state(job).pauses >= yard.rules().max_pauses) return;
-    protected_.insert({rank, job});
+    protected_.insert({rank, job, yard.shape(job).gpus()});
     newcomers_.push_back({yard.now(), job});
   }
 
   /// It runs no longer.
   void remove(JobId job) {
-    const Entry entry{ranks_[index(job)], job};
+    const Entry entry{ranks_[index(job)], job, 0};
     if (!ready_.erase(entry)) protected_.erase(entry);
   }
 
-  void rerank(JobId job, Rank rank) {
-    const Entry before{ranks_[index(job)], job}, after{rank, job};
+  void rerank(const Yard& yard, JobId job, Rank rank) {
+    const Entry before{ranks_[index(job)], job, 0}, after{rank, job, yard.shape(job).gpus()};
     ranks_[index(job)] = rank;
     if (ready_.erase(before)) ready_.insert(after);
     if (protected_.erase(before)) protected_.insert(after);
   }
 
-  /// Offers the jobs of more than this rank for which is_victim(job), until the waiter has room. If
-  /// they do not suffice, lowers `retry` to when the next of them may be paused.
+  /// Offers the jobs of more than this rank for which is_victim(job), until the waiter has room.
   template <class IsVictim>
   bool offer(const Yard& yard, Offers& offers, Rank above, IsVictim is_victim) {
     if (yard.rules().min_run == Duration::max()) return false;
@@ -51,10 +50,38 @@ class Pausable {
     ready_.each_reverse([&](const Entry& entry) {
       return above < entry.rank && (!is_victim(entry.job) || !offers.make(entry.job));
     });
-    if (offers.accepted()) return true;
-    find_retry(
-        yard, offers, [&](Rank rank) { return above < rank; }, is_victim);
-    return false;
+    return offers.accepted();
+  }
+
+  /// Whether those that may be paused by now and whose rank is_enough(rank), which holds for all
+  /// ranks above one for which it does, hold as many GPUs; lowers `gpus` by what they hold.
+  template <class IsEnough>
+  bool hold(const Yard& yard, std::int64_t& gpus, IsEnough is_enough) {
+    if (yard.rules().min_run == Duration::max()) return false;
+    admit_newcomers(yard);
+    ready_.each_reverse([&](const Entry& entry) {
+      if (!is_enough(entry.rank)) return false;
+      gpus -= entry.gpus;
+      return gpus > 0;
+    });
+    return gpus <= 0;
+  }
+
+  struct Entry {
+    Rank rank{};
+    JobId job = kNoJob;
+    std::int32_t gpus = 0;
+
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return a.rank != b.rank ? a.rank < b.rank : a.job < b.job;
+    }
+  };
+
+  /// Those that may be paused by now, the highest rank first.
+  [[nodiscard]] typename SortedList<Entry>::Descent descent(const Yard& yard) {
+    if (yard.rules().min_run == Duration::max()) return {};
+    admit_newcomers(yard);
+    return typename SortedList<Entry>::Descent(ready_);
   }
 
   /// Calls visit(rank, job) for those that may be paused by now, the highest rank first, until it
@@ -66,26 +93,32 @@ class Pausable {
     ready_.each_reverse([&](const Entry& entry) { return visit(entry.rank, entry.job); });
   }
 
-  /// Lowers the offers' retry to when the next may be paused for whose rank is_enough(rank), which
-  /// holds for all ranks above one for which it does.
-  template <class IsEnough>
-  void find_retry(const Yard& yard, Offers& offers, IsEnough is_enough) const {
+  /// Lowers `retry` to when the next may be paused for the waiter for which is_victim(job) and
+  /// whose rank is_enough(rank), which holds for all ranks above one for which it does.
+  template <class IsEnough, class IsVictim>
+  void find_retry(const Yard& yard, JobId waiter, Time& retry, IsEnough is_enough,
+                  IsVictim is_victim) const {
     if (yard.rules().min_run == Duration::max()) return;
-    find_retry(yard, offers, is_enough, [](JobId) { return true; });
+    if (protected_.empty() || !is_enough(protected_.back().rank)) return;
+    // By time, so that the first that would do is the one.
+    for (const Newcomer& newcomer : newcomers_) {
+      if (protected_until(yard, newcomer) >= retry) return;
+      if (is_enough(ranks_[index(newcomer.job)]) && !has_left(yard, newcomer) &&
+          is_victim(newcomer.job))
+        retry = std::min(retry, waiter == kNoJob ? protected_until(yard, newcomer)
+                                                 : yard.pausable_from(newcomer.job, waiter));
+    }
+  }
+
+  template <class IsEnough>
+  void find_retry(const Yard& yard, JobId waiter, Time& retry, IsEnough is_enough) const {
+    find_retry(yard, waiter, retry, is_enough, [](JobId) { return true; });
   }
 
   /// Of a job that runs.
   [[nodiscard]] Rank rank(JobId job) const { return ranks_[index(job)]; }
 
  private:
-  struct Entry {
-    Rank rank{};
-    JobId job = kNoJob;
-
-    friend bool operator<(const Entry& a, const Entry& b) {
-      return a.rank != b.rank ? a.rank < b.rank : a.job < b.job;
-    }
-  };
   struct Newcomer {
     Time since;
     JobId job = kNoJob;
@@ -101,20 +134,8 @@ class Pausable {
       const Newcomer& first = newcomers_.front();
       if (protected_until(yard, first) > yard.now()) return;
       if (has_left(yard, first)) continue;
-      const Entry entry{ranks_[index(first.job)], first.job};
+      const Entry entry{ranks_[index(first.job)], first.job, yard.shape(first.job).gpus()};
       if (protected_.erase(entry)) ready_.insert(entry);
-    }
-  }
-
-  /// By time, so that the first that would do is the one.
-  template <class IsEnough, class IsVictim>
-  void find_retry(const Yard& yard, Offers& offers, IsEnough is_enough, IsVictim is_victim) const {
-    if (protected_.empty() || !is_enough(protected_.back().rank)) return;
-    for (const Newcomer& newcomer : newcomers_) {
-      if (protected_until(yard, newcomer) >= offers.retry()) return;
-      if (is_enough(ranks_[index(newcomer.job)]) && !has_left(yard, newcomer) &&
-          is_victim(newcomer.job))
-        offers.retry_with(newcomer.job);
     }
   }
 

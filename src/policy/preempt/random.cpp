@@ -18,9 +18,13 @@ class RandomVictims final : public PreemptStage {
 
   bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override {
-    if (!rights_->acts_as_trial(waiter)) return false;
+    if (claim(yard, waiter) == kNoClaim) return false;
     Offers offers(yard, waiter, reach, finder, retry);
     return batch_.draw([&](JobId job) { return offers.make(job); });
+  }
+
+  [[nodiscard]] std::int64_t claim(const Yard& /*yard*/, JobId waiter) const override {
+    return rights_->acts_as_trial(waiter) ? 0 : kNoClaim;
   }
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
