@@ -8,16 +8,25 @@
 // when a machine went down or came up, and when someone ahead of the head took room. While none can
 // be had, because machines are down or being emptied for others, anyone may go.
 //
+// Of the jobs behind the head the first `depth` are looked at, of lanes that are not closed. A lane
+// is done with as soon as one of its jobs that would end in time finds no room, and once a job that
+// would not finds none beside the reservation, only those that would are looked for; that a job
+// does not end in time stays true as long as the reservation does, and is remembered.
+//
 // Who goes before the head finds room as it is: nobody is paused for it, because what a pause
 // brings about (the victim comes back and runs longer) is not in the estimates.
 #include <algorithm>
+#include <limits>
 
+#include "base/grow.h"
 #include "perf/checkpoint.h"
 #include "policy/members.h"
 #include "policy/running.h"
 
 namespace trainyard {
 namespace {
+
+const Queue::Entry kBeforeAll{std::numeric_limits<std::int64_t>::min(), JobId{0}};
 
 class Easy final : public BackfillStage {
  public:
@@ -50,20 +59,121 @@ class Easy final : public BackfillStage {
   }
 
  private:
+  static constexpr std::size_t kFewLanes = 64;
+
+  /// A lane that is looked at, and the next of its jobs that might go.
+  struct Lane {
+    Queue::Entry first, next;
+    std::size_t started = 0;
+    bool beside = true;  // there may be room for it beside the reservation
+  };
+
+  /// All jobs of a lane up to this one would end too late for the reservation of this number.
+  struct Late {
+    Queue::Entry last;
+    std::uint64_t reservation = 0;
+    std::uint32_t overtakings = 0;
+  };
+
   void start_others(Dispatcher& dispatcher) {
-    const Yard& yard = dispatcher.yard();
-    candidates_.clear();
-    no_room_.clear();
-    no_room_beside_.clear();
-    dispatcher.queue().collect(
-        depth_, [&](LaneId lane) { return dispatcher.is_closed(lane); }, candidates_);
-    for (const Queue::Entry& entry : candidates_) {
-      if (contains(no_room_, entry.lane)) continue;
-      const bool ends_before = yard.now() + longest_stay(yard, entry.job) <= start_;
-      if (!ends_before && contains(no_room_beside_, entry.lane)) continue;
-      if (dispatcher.try_place(entry.job, ends_before ? nullptr : &needed_)) continue;
-      (ends_before ? no_room_ : no_room_beside_).push_back(entry.lane);
+    open_lanes(dispatcher);
+    const auto comes_later = [&](std::size_t a, std::size_t b) {
+      return lanes_[b].next < lanes_[a].next;
+    };
+    std::make_heap(heap_.begin(), heap_.end(), comes_later);
+    while (!heap_.empty()) {
+      std::pop_heap(heap_.begin(), heap_.end(), comes_later);
+      Lane& lane = lanes_[heap_.back()];
+      if (!is_within_depth(dispatcher.queue(), lane.next)) return;  // and so are all others
+      const bool goes_on = try_next(dispatcher, lane) && find_next(dispatcher, lane, lane.next);
+      if (goes_on) {
+        std::push_heap(heap_.begin(), heap_.end(), comes_later);
+      } else {
+        heap_.pop_back();
+      }
     }
+  }
+
+  /// More lanes than the depth has jobs cannot matter: the first of each goes before the next.
+  void open_lanes(Dispatcher& dispatcher) {
+    const std::int64_t free = dispatcher.yard().free().of(kAnyKind).free_gpus;
+    lanes_.clear();
+    heap_.clear();
+    dispatcher.queue().each_head([&](const Queue::Entry& head) {
+      if (dispatcher.is_closed(head.lane)) return true;
+      Lane& lane = lanes_.emplace_back(Lane{head, head, 0, head.gpus <= free});
+      if (lane.beside || find_next(dispatcher, lane, kBeforeAll))
+        heap_.push_back(lanes_.size() - 1);
+      return lanes_.size() < depth_;
+    });
+    if (lanes_.size() > kFewLanes) find_those_within(dispatcher.queue());
+  }
+
+  /// Whether fewer than `depth` jobs of these lanes stood before this one when the round began.
+  [[nodiscard]] bool is_within_depth(const Queue& queue, const Queue::Entry& entry) const {
+    if (lanes_.size() > kFewLanes) return within_.size() < depth_ || !(within_.back() < entry);
+    std::size_t before = 0;
+    for (const Lane& lane : lanes_)
+      if (lane.first < entry) before += lane.started + queue.lane(lane.first.lane).rank(entry);
+    return before < depth_;
+  }
+
+  /// With many lanes, which are short, it pays to find the last that is within once.
+  void find_those_within(const Queue& queue) {
+    within_.clear();
+    const bool is_bound = lanes_.size() == depth_;  // by the first of the last lane
+    for (const Lane& lane : lanes_)
+      queue.lane(lane.first.lane).each([&](const Queue::Entry& entry) {
+        if (is_bound && lanes_.back().first < entry) return false;
+        within_.push_back(entry);
+        return true;
+      });
+    if (within_.size() < depth_) return;
+    const auto last = within_.begin() + static_cast<std::ptrdiff_t>(depth_) - 1;
+    std::nth_element(within_.begin(), last, within_.end());
+    within_.erase(last + 1, within_.end());
+  }
+
+  /// False: none of the lane can go.
+  bool try_next(Dispatcher& dispatcher, Lane& lane) {
+    const bool ends_before = is_in_time(dispatcher.yard(), lane.next.job);
+    if (dispatcher.try_place(lane.next.job, ends_before ? nullptr : &needed_)) {
+      ++lane.started;
+      return true;
+    }
+    lane.beside = false;
+    return !ends_before;
+  }
+
+  /// The next of the lane, behind this one, for which there may be room; false if there is none.
+  bool find_next(Dispatcher& dispatcher, Lane& lane, const Queue::Entry& behind) {
+    const Yard& yard = dispatcher.yard();
+    const Queue& queue = dispatcher.queue();
+    const SortedList<Queue::Entry>& jobs = queue.lane(lane.first.lane);
+    Late& late = late_of(queue, lane.first.lane);
+    const Queue::Entry from = !lane.beside && behind < late.last ? late.last : behind;
+    std::size_t place = lane.started + jobs.rank(from);
+    bool found = false;
+    jobs.each_from(from, [&](const Queue::Entry& entry) {
+      if (place++ >= depth_) return false;
+      if (!(from < entry)) return true;
+      found = lane.beside || is_in_time(yard, entry.job);
+      (found ? lane.next : late.last) = entry;
+      return !found;
+    });
+    return found;
+  }
+
+  Late& late_of(const Queue& queue, LaneId lane) {
+    grow_to(late_, index(lane), 0);
+    Late& late = late_[index(lane)];
+    if (late.reservation != reservation_ || late.overtakings != queue.overtakings(lane))
+      late = {kBeforeAll, reservation_, queue.overtakings(lane)};
+    return late;
+  }
+
+  [[nodiscard]] bool is_in_time(const Yard& yard, JobId job) const {
+    return yard.now() + longest_stay(yard, job) <= start_;
   }
 
   /// As far apart as it could be placed, where that slows it down.
@@ -74,13 +184,10 @@ class Easy final : public BackfillStage {
     return yard.load_time(id) + run_time(job, yard.expected_remaining(id), slowdown);
   }
 
-  static bool contains(const std::vector<LaneId>& lanes, LaneId lane) {
-    return std::find(lanes.begin(), lanes.end(), lane) != lanes.end();
-  }
-
   void reserve(Dispatcher& dispatcher, JobId head) {
     const Yard& yard = dispatcher.yard();
     RoomFinder& finder = dispatcher.finder();
+    ++reservation_;
     head_ = head;
     start_ = Time::never();
     needed_.assign(yard.cluster().machines.size(), false);
@@ -97,10 +204,13 @@ class Easy final : public BackfillStage {
   RunningByEnd running_;
   JobId head_ = kNoJob;
   Time start_ = Time::never();
-  Avoid needed_;              // the machines of the reservation
-  bool backfilling_ = false;  // those that start now respect it
-  std::vector<Queue::Entry> candidates_;
-  std::vector<LaneId> no_room_, no_room_beside_;  // found in this round; beside the reservation
+  Avoid needed_;                      // the machines of the reservation
+  bool backfilling_ = false;          // those that start now respect it
+  std::uint64_t reservation_ = 0;     // the number of the present one
+  std::vector<Late> late_;            // by lane
+  std::vector<Lane> lanes_;           // in this round, by their first
+  std::vector<std::size_t> heap_;     // of those whose next might go
+  std::vector<Queue::Entry> within_;  // the depth, in no order but for the last; of many lanes
 };
 
 }  // namespace

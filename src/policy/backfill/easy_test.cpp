@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <set>
+
+#include "base/random.h"
+#include "policy/members.h"
 #include "policy/testing.h"
 
 namespace trainyard {
@@ -136,6 +141,113 @@ TEST(GreedyBackfill, WhoeverFitsGoes) {
   h.submit(gang(6)), h.submit(gang(4)), h.submit(gang(1)), h.submit(gang(4)), h.submit(gang(1));
   h.decide();
   EXPECT_EQ(h.phases(), "running queued running queued running");
+}
+
+// --- Which jobs are looked at, against a list of all that wait
+// ------------------------------------
+
+/// A queue of made-up jobs. A job of a lane finds room while there is some left for its lane:
+/// beside the reservation, or at all.
+class MadeUp final : public Dispatcher {
+ public:
+  MadeUp(HandYard& h, Queue& queue, std::vector<std::array<int, 2>> room)
+      : h_(h), queue_(queue), room_(std::move(room)) {}
+
+  [[nodiscard]] const Yard& yard() const override { return h_.yard; }
+  [[nodiscard]] const Queue& queue() const override { return queue_; }
+  [[nodiscard]] RoomFinder& finder() override { return finder_; }
+  [[nodiscard]] PlaceStage& place() override { return *place_; }
+  [[nodiscard]] bool is_closed(LaneId lane) const override { return closed.contains(lane); }
+  [[nodiscard]] JobId next_to_try(JobId) override { return kNoJob; }
+  bool try_start(JobId) override { return false; }
+  bool try_place(JobId job, const Avoid* avoid) override {
+    const auto lane = LaneId{static_cast<std::uint32_t>(index(job) % room_.size())};
+    if (closed.contains(lane)) return false;
+    int& left = room_[index(lane)][avoid == nullptr ? 0 : 1];
+    if (left == 0) {
+      if (avoid == nullptr) closed.insert(lane);
+      return false;
+    }
+    --left;
+    started.push_back(job);
+    if (takes_) queue_.erase(job);
+    return true;
+  }
+  /// Nobody leaves the queue: for the twin, which goes through a list.
+  void only_note() { takes_ = false; }
+
+  std::set<LaneId> closed;
+  std::vector<JobId> started;
+
+ private:
+  HandYard& h_;
+  Queue& queue_;
+  std::vector<std::array<int, 2>> room_;  // by lane
+  bool takes_ = true;
+  RoomFinder finder_{h_.yard};
+  std::unique_ptr<PlaceStage> place_ = place_first_fit().make(Params{});
+};
+
+/// Every job in order, up to the depth.
+void look_at_all(MadeUp& dispatcher, std::size_t depth, Time start) {
+  std::vector<Queue::Entry> candidates;
+  dispatcher.queue().collect(
+      depth, [&](LaneId lane) { return dispatcher.is_closed(lane); }, candidates);
+  std::set<LaneId> no_room, no_room_beside;
+  const Avoid none;
+  for (const Queue::Entry& entry : candidates) {
+    const Yard& yard = dispatcher.yard();
+    const bool ends_before = yard.now() + yard.expected_remaining(entry.job) <= start;
+    if (no_room.contains(entry.lane)) continue;
+    if (!ends_before && no_room_beside.contains(entry.lane)) continue;
+    if (dispatcher.try_place(entry.job, ends_before ? nullptr : &none)) continue;
+    (ends_before ? no_room : no_room_beside).insert(entry.lane);
+  }
+}
+
+/// The head wants the machine that a job holds for ten hours; others are short or long, and the
+/// queue is asked several times while jobs come and time passes.
+void against_all(std::uint64_t seed, std::uint32_t lanes, std::size_t depth) {
+  SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << lanes << " lanes, depth " << depth);
+  Random random(seed);
+  HandYard h("2x8xV100");
+  Params params;
+  params.set("depth", std::to_string(depth));
+  const auto easy = backfill_easy().make(params);
+  const JobId runs = h.running(lasting(8, hours(10)), 0);
+  easy->on_phase(h.yard, runs, Phase::queued, Phase::starting);
+  easy->on_phase(h.yard, runs, Phase::starting, Phase::running);
+  const JobId head = h.submit(lasting(16, hours(1)));
+  Queue queue;
+  std::size_t started = 0;
+  for (int round = 1; round <= 12; ++round) {
+    h.at(minutes(30) * round);
+    for (int i = 0; i < 60; ++i) {
+      const JobId job = h.submit(lasting(1, minutes(1) * (1 + random.below(900))));
+      queue.insert({random.uniform() < 0.1 ? 0 : h.yard.now().us, job,
+                    LaneId{static_cast<std::uint32_t>(index(job) % lanes)}, 0, 1});
+    }
+    std::vector<std::array<int, 2>> room;
+    for (std::uint32_t lane = 0; lane < lanes; ++lane)
+      room.push_back({static_cast<int>(random.below(3)), static_cast<int>(random.below(2))});
+    MadeUp twin(h, queue, room), fast(h, queue, room);
+    for (std::uint32_t lane = 0; lane < lanes; ++lane)
+      if (random.uniform() < 0.2)
+        twin.closed.insert(LaneId{lane}), fast.closed.insert(LaneId{lane});
+    twin.only_note();
+    look_at_all(twin, depth, Time{} + hours(10));
+    easy->run(fast, head);
+    ASSERT_EQ(fast.started, twin.started) << "round " << round;
+    ASSERT_EQ(fast.closed, twin.closed) << "round " << round;
+    started += fast.started.size();
+  }
+  EXPECT_GT(started, 5U) << "or the scenes are too easy";
+}
+
+TEST(Easy, LooksAtTheSameJobsAsAWalkThroughTheWholeQueue) {
+  for (std::uint64_t seed = 1; seed <= 15; ++seed)
+    for (const std::uint32_t lanes : {1U, 7U, 100U})
+      for (const std::size_t depth : {15U, 90U, 1000U}) against_all(seed, lanes, depth);
 }
 
 }  // namespace
