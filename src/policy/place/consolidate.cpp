@@ -6,6 +6,8 @@
 // the rest, so that large holes stay whole. Of the racks that will do, the one with the fewest
 // free GPUs.
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "base/grow.h"
 #include "policy/members.h"
@@ -59,15 +61,25 @@ class Consolidate final : public PlaceStage {
   }
 
   static std::int32_t count_fewest(const Yard& yard, const Shape& shape) {
-    std::vector<std::int32_t> slots;
-    for (const Machine& machine : yard.cluster().machines)
-      if (shape.kind == kAnyKind || machine.kind == shape.kind)
-        slots.push_back(workers_that_fit(shape.per_worker, machine.capacity, shape.workers));
-    std::sort(slots.begin(), slots.end(), std::greater<>());
-    std::int32_t left = shape.workers, machines = 0;
-    while (left > 0 && machines < static_cast<std::int32_t>(slots.size()))
-      left -= slots[static_cast<std::size_t>(machines++)];
-    return machines;
+    std::map<std::int32_t, std::int32_t, std::greater<>> machines_with;  // by slots, most first
+    const Machine* last = nullptr;  // most machines are like the one before
+    std::int32_t* alike = nullptr;
+    for (const Machine& machine : yard.cluster().machines) {
+      if (shape.kind != kAnyKind && machine.kind != shape.kind) continue;
+      if (last == nullptr || !(last->capacity == machine.capacity))
+        alike = &machines_with[workers_that_fit(shape.per_worker, machine.capacity, shape.workers)];
+      last = &machine;
+      ++*alike;
+    }
+    std::int64_t left = shape.workers, machines = 0;
+    for (const auto& [slots, count] : machines_with) {
+      const std::int64_t taken =
+          slots == 0 ? count : std::min<std::int64_t>(count, (left + slots - 1) / slots);
+      machines += taken;
+      left -= taken * slots;
+      if (left <= 0) break;
+    }
+    return static_cast<std::int32_t>(machines);
   }
 
   void consider(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t m) {

@@ -10,18 +10,21 @@ namespace {
 /// Workers of this shape that the machines of each group of a tier could hold, empty; the most.
 std::int64_t most_in_a_group(const Yard& yard, const Shape& shape, std::size_t tier) {
   const Cluster& cluster = yard.cluster();
-  std::map<std::uint32_t, std::int64_t> slots;
+  std::vector<std::int64_t> slots(std::max(cluster.machines.size(), cluster.racks.size()));
   std::int64_t most = 0;
+  const Machine* last = nullptr;  // most machines are like the one before
+  std::int32_t fit = 0;
   for (std::size_t m = 0; m < cluster.machines.size(); ++m) {
     const Machine& machine = cluster.machines[m];
     if (shape.kind != kAnyKind && machine.kind != shape.kind) continue;
+    if (last == nullptr || !(last->capacity == machine.capacity))
+      fit = workers_that_fit(shape.per_worker, machine.capacity, shape.workers);
+    last = &machine;
     const auto rack = static_cast<std::uint32_t>(machine.rack);
     const std::uint32_t group = tier == kMachineTier ? static_cast<std::uint32_t>(m)
                                 : tier == kRackTier  ? rack
                                                      : group_of(cluster.tiers[tier], rack);
-    std::int64_t& here = slots[group];
-    here += workers_that_fit(shape.per_worker, machine.capacity, shape.workers);
-    most = std::max(most, here);
+    most = std::max(most, slots[group] += fit);
   }
   return most;
 }
