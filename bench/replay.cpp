@@ -1,12 +1,13 @@
 // Whole replays, for every preset: philly-like jobs at load 0.9 on 2,048 GPUs, from an empty yard
 // to the result. How many jobs a second, how much slower each gets when there are four times as
-// many, and how much memory.
+// many, and how much memory. And where jobs come faster than 512 GPUs can run them.
 //
 // The machine's limit of speed is a bare event loop: the same submissions and ends, at the times
 // they had in the replay, through a binary heap that does nothing else. That of memory is what a
 // job and its state are in themselves.
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <memory>
 #include <queue>
 
@@ -22,6 +23,7 @@ constexpr std::string_view kReplayCluster = "256x8xV100";
 constexpr std::size_t kMillion = 1'000'000;
 
 struct Cost {
+  double jobs = 0;
   double seconds = 0;       // of a replay
   double bare_seconds = 0;  // of its event loop alone
   double peak_bytes = 0;    // of the process
@@ -68,13 +70,12 @@ void bare_event_loop(const std::vector<Job>& jobs, const std::vector<Stay>& stay
   keep(next_stay);
 }
 
-/// In a process of its own.
-Cost replay(const std::string& preset, std::size_t jobs) {
-  const Cluster cluster = must(parse_cluster_shorthand(kReplayCluster));
+/// In a process of its own. An empty spec stands for no jobs.
+Cost replay(const std::string& preset, std::string_view machines, const std::string& spec) {
+  const Cluster cluster = must(parse_cluster_shorthand(machines));
   const PolicySpec policy = must(PolicySpec::parse(preset));
   Workload workload;
-  if (jobs > 0)
-    workload = must(generate(fmt::format("philly-like:jobs={},load=0.9", jobs), cluster, 1));
+  if (!spec.empty()) workload = must(generate(spec, cluster, 1));
   Cost cost;
   std::unique_ptr<Simulation> simulation;
   cost.seconds = median_of(3, [&] {
@@ -87,7 +88,8 @@ Cost replay(const std::string& preset, std::size_t jobs) {
     if (cost.peak_bytes == 0) cost.peak_bytes = peak_bytes();
     return taken;
   });
-  if (jobs == 0) return cost;
+  if (spec.empty()) return cost;
+  cost.jobs = static_cast<double>(workload.jobs.size());
   const std::vector<Stay> stays = stays_by_begin(simulation->yard());
   cost.bare_seconds =
       median_of(3, [&] { return seconds([&] { bare_event_loop(workload.jobs, stays); }); });
@@ -100,16 +102,32 @@ std::optional<Target> speed_target(const std::string& preset) {
   return {};
 }
 
+/// Where far more is asked for than there is, tens of thousands of jobs wait: the log of Philly on
+/// 512 GPUs if TRAINYARD_PHILLY names its file, else jobs like its.
+void measure_overload(Table& table, const std::string& preset) {
+  const char* log = std::getenv("TRAINYARD_PHILLY");
+  const std::string spec = log != nullptr ? fmt::format("trace:file={},pause=helios", log)
+                                          : "philly-like:jobs=100000,load=1.5,pause=helios";
+  const Cost cost = in_child([&] { return replay(preset, "64x8xV100", spec); });
+  table.add({preset + ": overload", cost.jobs / cost.seconds, "jobs/s",
+             Target{Target::Is::at_least, 200'000}, cost.jobs / cost.bare_seconds});
+}
+
 }  // namespace
 
 void measure_replays(Table& table) {
+  for (const Preset& preset : presets())
+    if (table.wants("overload/" + preset.name)) measure_overload(table, preset.name);
   constexpr double kBare = sizeof(Job) + sizeof(JobState);
   for (const Preset& preset : presets()) {
     const std::string& name = preset.name;
     if (!table.wants("replay/" + name)) continue;
-    const Cost none = in_child([&] { return replay(name, 0); });
-    const Cost one = in_child([&] { return replay(name, kMillion); });
-    const Cost four = in_child([&] { return replay(name, 4 * kMillion); });
+    const auto jobs = [](std::size_t count) {
+      return fmt::format("philly-like:jobs={},load=0.9", count);
+    };
+    const Cost none = in_child([&] { return replay(name, kReplayCluster, ""); });
+    const Cost one = in_child([&] { return replay(name, kReplayCluster, jobs(kMillion)); });
+    const Cost four = in_child([&] { return replay(name, kReplayCluster, jobs(4 * kMillion)); });
     table.add({name + ": 1M jobs", kMillion / one.seconds, "jobs/s", speed_target(name),
                kMillion / one.bare_seconds});
     table.add({name + ": time a job, 4M against 1M", four.seconds / 4 / one.seconds, "times",
