@@ -144,8 +144,10 @@ JobId StagedPolicy::next_to_try(JobId from) {
       from);
 }
 
-/// Whether what is free and what could be made so are fewer GPUs than it needs, wherever they are.
+/// Whether what is free and what could be made so are fewer GPUs than it needs, wherever they are,
+/// or nothing has changed since room was looked for in vain.
 bool StagedPolicy::is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus) {
+  if (is_as_it_was(memory(entry.lane), entry.claim, entry.was_paused)) return true;
   if (entry.gpus <= free_gpus) return false;
   if (!stages_.preempt || entry.claim == PreemptStage::kNoClaim) return true;
   if (entry.claim >= in_round_.vain_claim && entry.gpus >= in_round_.vain_gpus) return true;
@@ -155,6 +157,12 @@ bool StagedPolicy::is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus
     in_round_.vain_gpus = entry.gpus;
   }
   return true;
+}
+
+/// Whether room was looked for in vain for a claim as strong, and nothing has changed since.
+bool StagedPolicy::is_as_it_was(const LaneMemory& known, std::int64_t claim, bool was_paused) {
+  return known.vain_since_release == releases_ && known.vain_in_state != 0 && !was_paused &&
+         claim >= known.vain_claim && known.vain_in_state == stages_.preempt->state(yard_);
 }
 
 /// When it is worth while to try the job again. Jobs that never gave way wait the less long for the
@@ -171,7 +179,9 @@ void StagedPolicy::note_retry(JobId job, std::int64_t claim, bool was_paused) {
     }
     if (retry == soonest) in_round_.retried_claim = claim;
   }
-  if (was_paused) retry = std::min(retry, yard_.next_turn(job));
+  // Whoever it gave way to began to run after its own first start, and has a turn from then on.
+  if (was_paused && yard_.state(job).first_start + yard_.rules().turn < retry)
+    retry = std::min(retry, yard_.next_turn(job));
   plan_->wake_at(retry);
 }
 
@@ -191,7 +201,15 @@ bool StagedPolicy::try_start(JobId job) {
   LaneMemory& known = memory(lane);
   if (known.closed_in_round == round_) return false;
   if (try_place(job, nullptr)) return true;
-  if (stages_.preempt) {
+  if (stages_.preempt && try_make_room(job, known)) return true;
+  known.closed_in_round = round_;
+  return false;
+}
+
+bool StagedPolicy::try_make_room(JobId job, LaneMemory& known) {
+  const std::int64_t claim = stages_.preempt->claim(yard_, job);
+  const bool was_paused = yard_.state(job).pauses > 0;
+  if (!is_as_it_was(known, claim, was_paused)) {
     Time retry = plan_->wake();
     const Reach reach = stages_.place->reach(yard_, job);
     if (stages_.preempt->make_room(yard_, job, reach, finder_, retry) &&
@@ -200,9 +218,11 @@ bool StagedPolicy::try_start(JobId job) {
       return true;
     }
     plan_->wake_at(retry);
-    note_retry(job, stages_.preempt->claim(yard_, job), yard_.state(job).pauses > 0);
+    known.vain_since_release = releases_;
+    known.vain_claim = claim;
+    known.vain_in_state = was_paused ? 0 : stages_.preempt->state(yard_);
   }
-  known.closed_in_round = round_;
+  note_retry(job, claim, was_paused);
   return false;
 }
 

@@ -69,12 +69,18 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] WaitReason explain_reserved(JobId job) const;
   [[nodiscard]] std::optional<Forecast> forecast_of(JobId job, JobId head) const;
 
-  /// What is known of a lane: when it last found no room, counted in rounds and in releases.
+  /// What is known of a lane: when it last found no room, counted in rounds and in releases; and
+  /// since which release, in which state of the preempt stage, none could be made for this claim.
   struct LaneMemory {
     std::uint64_t closed_in_round = 0;
     std::uint64_t no_room_since_release = 0;
+    std::uint64_t vain_since_release = 0;
+    std::uint64_t vain_in_state = 0;
+    std::int64_t vain_claim = 0;
   };
   LaneMemory& memory(LaneId lane);
+  bool try_make_room(JobId job, LaneMemory& known);
+  [[nodiscard]] bool is_as_it_was(const LaneMemory& known, std::int64_t claim, bool was_paused);
 
   /// What is known in this round of those for whom nobody need be asked to leave. Nothing is freed
   /// while deciding, so it holds for the rest of the round.

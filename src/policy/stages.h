@@ -104,6 +104,9 @@ class PreemptStage {
                                         std::int64_t /*gpus*/) {
     return true;
   }
+  /// A number that stays as long as what failed for a job that never gave way fails for all of its
+  /// lane whose claim is no stronger, unless something is freed; 0: that cannot be told.
+  [[nodiscard]] virtual std::uint64_t state(const Yard& /*yard*/) { return 0; }
   /// Asked after make_room failed, or could only have failed: lowers `retry` to when jobs that are
   /// protected now may be paused, by a claim like that, for this job, or for one that never gave
   /// way (kNoJob).

@@ -44,6 +44,11 @@ class Lease final : public PreemptStage {
     });
     return gpus <= 0;
   }
+  [[nodiscard]] std::uint64_t state(const Yard& yard) override {
+    if (lease_ < yard.rules().min_run) return 0;
+    end_leases(yard);
+    return changes_;
+  }
   void find_retry(const Yard& /*yard*/, JobId /*waiter*/, std::int64_t /*claim*/,
                   Time& retry) override {
     if (!leases_.empty()) retry = std::min(retry, leases_.front().at);
@@ -55,7 +60,7 @@ class Lease final : public PreemptStage {
     if (from == Phase::running) {
       Known& known = jobs_[index(job)];
       leases_.erase({known.lease_end, job});
-      if (known.rank >= 0) competing_.erase({known.rank, job});
+      if (known.rank >= 0) competing_.erase({known.rank, job}), ++changes_;
       known.rank = -1;
     }
     if (to == Phase::running) {
@@ -98,9 +103,12 @@ class Lease final : public PreemptStage {
       const JobId job = leases_.front().job;
       Known& known = jobs_[index(job)];
       leases_.erase({known.lease_end, job});
-      if (known.rank >= 0) competing_.erase({known.rank, job});
-      known.rank = sensitivity_.of(yard, job);
-      competing_.insert({known.rank, job, yard.shape(job).gpus()});
+      if (const std::int64_t rank = sensitivity_.of(yard, job); rank != known.rank) {
+        if (known.rank >= 0) competing_.erase({known.rank, job});
+        known.rank = rank;
+        competing_.insert({known.rank, job, yard.shape(job).gpus()});
+        ++changes_;
+      }
       begin_lease(yard, job);
     }
   }
@@ -111,6 +119,7 @@ class Lease final : public PreemptStage {
   std::vector<Known> jobs_;
   SortedList<Entry> competing_;  // those whose first lease is over, the least sensitive last
   SortedList<LeaseEnd> leases_;  // of all that run, the next to end first
+  std::uint64_t changes_ = 1;    // of those that compete
 };
 
 }  // namespace
