@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
 
@@ -111,6 +112,31 @@ std::vector<Fault> random_faults(Random& random, const Cluster& cluster) {
   return faults;
 }
 
+/// On top of failures: machines that are slow, or faster, for a while or for good.
+void add_speeds(Random& random, const Cluster& cluster, std::vector<Fault>& faults) {
+  constexpr std::array kSpeeds{0.5, 0.7, 1.0, 1.0, 1.5};
+  for (std::uint64_t n = 1 + random.below(6); n > 0; --n) {
+    const MachineId machine{static_cast<std::uint32_t>(random.below(cluster.machines.size()))};
+    faults.push_back(
+        {Time{} + on_grid(random, 150), machine, false, kSpeeds[random.below(kSpeeds.size())]});
+  }
+  std::stable_sort(faults.begin(), faults.end(),
+                   [](const Fault& a, const Fault& b) { return a.at < b.at; });
+}
+
+std::vector<Event> random_revisions(Random& random, const Workload& workload,
+                                    std::uint64_t longest) {
+  std::vector<Event> revisions;
+  for (std::uint64_t n = 1 + random.below(10); n > 0; --n) {
+    const JobId job{static_cast<std::uint32_t>(random.below(workload.jobs.size()))};
+    revisions.push_back(Event::estimate_of(Time{} + on_grid(random, 150), job,
+                                           {.work = kGrid + on_grid(random, longest)}));
+  }
+  std::stable_sort(revisions.begin(), revisions.end(),
+                   [](const Event& a, const Event& b) { return a.at < b.at; });
+  return revisions;
+}
+
 template <class Items>
 const auto& one_of(Random& random, const Items& items) {
   return items[random.below(items.size())];
@@ -132,6 +158,9 @@ RandomCase random_case(Random& random, const CaseStyle& style) {
   std::stable_sort(made.workload.jobs.begin(), made.workload.jobs.end(),
                    [](const Job& a, const Job& b) { return a.submit < b.submit; });
   if (style.faults && chance(random, 0.5)) made.faults = random_faults(random, made.cluster);
+  if (style.changes && chance(random, 0.5)) add_speeds(random, made.cluster, made.faults);
+  if (style.changes && chance(random, 0.5))
+    made.revisions = random_revisions(random, made.workload, mix.longest);
   return made;
 }
 
@@ -201,7 +230,13 @@ std::string describe(const RandomCase& made) {
   }
   for (const Fault& fault : made.faults)
     text += fmt::format("  {} {} {}\n", fault.at.seconds(),
-                        made.cluster.machines[index(fault.machine)].name, fault.up ? "up" : "down");
+                        made.cluster.machines[index(fault.machine)].name,
+                        fault.speed ? fmt::format("speed {}", *fault.speed)
+                        : fault.up  ? "up"
+                                    : "down");
+  for (const Event& revision : made.revisions)
+    text += fmt::format("  {} job {}: estimate {}\n", revision.at.seconds(), revision.subject,
+                        revision.estimate.work.seconds());
   return text;
 }
 

@@ -10,13 +10,15 @@
 #include "model/cluster.h"
 #include "model/workload.h"
 #include "sim/faults.h"
+#include "yard/event.h"
 
 namespace trainyard {
 
 struct RandomCase {
   Cluster cluster;
   Workload workload;
-  std::vector<Fault> faults;  // every machine that fails comes back
+  std::vector<Fault> faults;     // every machine that fails comes back; some are slow for a while
+  std::vector<Event> revisions;  // estimates that change
 };
 
 /// How a case may look; each case draws its own mix of what is allowed.
@@ -25,6 +27,7 @@ struct CaseStyle {
   bool wrong_estimates = true;
   bool faults = true;
   bool pause_costs = true;
+  bool changes = true;  // of machines' speeds and of estimates
 };
 
 RandomCase random_case(Random& random, const CaseStyle& style = {});

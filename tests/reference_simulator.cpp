@@ -24,8 +24,12 @@ using Likeness = std::tuple<std::array<std::int32_t, 4>, KindId, JobClass, bool>
 class Simulator {
  public:
   Simulator(const Cluster& cluster, const Workload& workload, const std::vector<Fault>& faults,
-            const Settings& settings)
-      : workload_(workload), faults_(faults), set_(settings), state_(cluster, workload) {}
+            const std::vector<Event>& revisions, const Settings& settings)
+      : workload_(workload),
+        faults_(faults),
+        revisions_(revisions),
+        set_(settings),
+        state_(cluster, workload) {}
 
   std::vector<Outcome> run();
 
@@ -35,6 +39,9 @@ class Simulator {
   void happen();
   bool take_no_time();
   void note_leaving(std::size_t j);
+  void change_machine(const Fault& fault);
+  template <class Change>
+  void note_new_ends(Change change);
   void note_the_queued();
 
   // A round of deciding.
@@ -77,9 +84,10 @@ class Simulator {
 
   const Workload& workload_;
   const std::vector<Fault>& faults_;
+  const std::vector<Event>& revisions_;
   const Settings& set_;
   State state_;
-  std::size_t next_job_ = 0, next_fault_ = 0;
+  std::size_t next_job_ = 0, next_fault_ = 0, next_revision_ = 0;
   Time wake_ = Time::never();
   std::set<Likeness> closed_;  // in this round
 
@@ -110,6 +118,7 @@ Time Simulator::next_instant() const {
   Time next = wake_;
   if (next_job_ < workload_.jobs.size()) next = std::min(next, state_.job(next_job_).submit);
   if (next_fault_ < faults_.size()) next = std::min(next, faults_[next_fault_].at);
+  if (next_revision_ < revisions_.size()) next = std::min(next, revisions_[next_revision_].at);
   for (std::size_t j = 0; j < state_.trains.size(); ++j) next = std::min(next, state_.next_of(j));
   return next;
 }
@@ -119,16 +128,16 @@ void Simulator::happen() {
   for (; next_job_ < workload_.jobs.size() && state_.job(next_job_).submit == now; ++next_job_)
     state_.submit(next_job_);
   for (; next_fault_ < faults_.size() && faults_[next_fault_].at == now; ++next_fault_) {
-    const std::size_t machine = index(faults_[next_fault_].machine);
-    if (state_.up[machine] != faults_[next_fault_].up) head_.reset();
-    if (faults_[next_fault_].up) {
-      state_.repair_machine(machine);
-    } else {
-      for (std::size_t j = 0; state_.up[machine] && j < state_.trains.size(); ++j)
-        if (state_.holds(j) && state_.trains[j].spots[machine] > 0) note_leaving(j);
-      state_.fail_machine(machine);
-    }
+    change_machine(faults_[next_fault_]);
     take_no_time();
+  }
+  for (; next_revision_ < revisions_.size() && revisions_[next_revision_].at == now;
+       ++next_revision_) {
+    const Event& revision = revisions_[next_revision_];
+    if (revision.subject >= state_.trains.size()) continue;
+    Train& train = state_.trains[revision.subject];
+    if (train.stage != Stage::absent && train.stage != Stage::done)
+      note_new_ends([&] { train.estimate = revision.estimate.work; });
   }
   for (std::size_t j = 0; j < state_.trains.size(); ++j) {
     if (state_.next_of(j) > now) continue;
@@ -137,6 +146,33 @@ void Simulator::happen() {
     j = kRestart;  // someone before it may have started by that
   }
   note_the_queued();
+}
+
+void Simulator::change_machine(const Fault& fault) {
+  const std::size_t machine = index(fault.machine);
+  if (fault.speed) return note_new_ends([&] { state_.set_speed(machine, *fault.speed); });
+  if (state_.up[machine] != fault.up) head_.reset();
+  if (fault.up) return state_.repair_machine(machine);
+  for (std::size_t j = 0; state_.up[machine] && j < state_.trains.size(); ++j)
+    if (state_.holds(j) && state_.trains[j].spots[machine] > 0) note_leaving(j);
+  state_.fail_machine(machine);
+}
+
+/// The reservation of easy falls when somebody is now expected to end at another time.
+template <class Change>
+void Simulator::note_new_ends(Change change) {
+  const auto ends = [&] {
+    std::vector<Time> all;
+    for (std::size_t j = 0; j < state_.trains.size(); ++j) {
+      const Stage stage = state_.trains[j].stage;
+      const bool listed = stage == Stage::starting || stage == Stage::running;
+      all.push_back(listed ? state_.expected_end(j) : Time::never());
+    }
+    return all;
+  };
+  const std::vector<Time> before = ends();
+  change();
+  if (ends() != before) head_.reset();
 }
 
 /// Loading or leaving in zero seconds. True when there is something to decide again.
@@ -262,7 +298,7 @@ void Simulator::reserve_for(std::size_t head) {
 std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
   const Job& job = state_.job(j);
   const std::int64_t left = state_.expected_remaining(j).us;
-  if (set_.order == "sjf") return {job.estimate.us, 0};
+  if (set_.order == "sjf") return {state_.trains[j].estimate.us, 0};
   if (set_.order == "srtf") return {left, 0};
   if (set_.order == "srsf") return {left * job.gpus(), 0};
   if (set_.order == "las")
@@ -646,8 +682,9 @@ Settings settings_of(const PolicySpec& spec) {
 }
 
 std::vector<Outcome> simulate(const Cluster& cluster, const Workload& workload,
-                              const std::vector<Fault>& faults, const Settings& settings) {
-  return Simulator(cluster, workload, faults, settings).run();
+                              const std::vector<Fault>& faults, const std::vector<Event>& revisions,
+                              const Settings& settings) {
+  return Simulator(cluster, workload, faults, revisions, settings).run();
 }
 
 }  // namespace trainyard::reference

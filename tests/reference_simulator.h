@@ -17,6 +17,7 @@
 #include "model/workload.h"
 #include "policy/registry.h"
 #include "sim/faults.h"
+#include "yard/event.h"
 
 namespace trainyard::reference {
 
@@ -46,8 +47,9 @@ struct Outcome {
 };
 
 /// Of every job, in order of submission. The workload fits the cluster, and machines that fail
-/// come back.
+/// come back. The revisions are of the jobs' whole work.
 std::vector<Outcome> simulate(const Cluster& cluster, const Workload& workload,
-                              const std::vector<Fault>& faults, const Settings& settings);
+                              const std::vector<Fault>& faults, const std::vector<Event>& revisions,
+                              const Settings& settings);
 
 }  // namespace trainyard::reference

@@ -1,36 +1,74 @@
 #include "reference_state.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace trainyard::reference {
 namespace {
 
-/// Work and checkpoints of a run, second by second of its cycle: work for I, write for C.
+/// Work and checkpoints of a run.
 struct Progress {
   Duration work, saved;
+  Duration writing;  // time that the checkpoint which is being written has taken so far
 };
 
-Progress progress_after(const Job& job, Duration elapsed) {
-  if (job.checkpoint_interval.us == 0) return {elapsed, {}};
-  Progress so_far;
-  while (elapsed > Duration{}) {
-    const Duration worked = std::min(elapsed, job.checkpoint_interval);
-    so_far.work += worked;
-    elapsed -= worked;
-    if (worked < job.checkpoint_interval || elapsed < job.checkpoint_cost) break;
-    elapsed -= job.checkpoint_cost;
-    so_far.saved = so_far.work;
-  }
-  return so_far;
+Duration rounded_up(Duration work, double pace) {
+  return Duration{static_cast<std::int64_t>(std::ceil(static_cast<double>(work.us) * pace))};
+}
+Duration rounded_down(Duration time, double pace) {
+  return Duration{static_cast<std::int64_t>(std::floor(static_cast<double>(time.us) / pace))};
 }
 
-/// How long so much work takes; nothing is written when it is complete.
-Duration time_for(const Job& job, Duration work) {
-  Duration time = work;
-  if (job.checkpoint_interval.us == 0) return time;
-  for (Duration left = work; left > job.checkpoint_interval; left -= job.checkpoint_interval)
-    time += job.checkpoint_cost;
-  return time;
+/// Work for I, write for C, work for I, and so on.
+void go_on(Progress& p, const Job& job, Duration time, double pace) {
+  if (job.checkpoint_interval.us == 0) {
+    p.work += rounded_down(time, pace);
+    return;
+  }
+  while (true) {
+    const Duration due = job.checkpoint_interval - (p.work - p.saved);
+    const Duration working = rounded_up(due, pace);
+    if (time < working) {
+      p.work += std::min(due, rounded_down(time, pace));
+      return;
+    }
+    p.work += due;
+    time -= working;
+    const Duration writing = job.checkpoint_cost - p.writing;
+    if (time < writing) {
+      p.writing += time;
+      return;
+    }
+    time -= writing;
+    p.saved = p.work;
+    p.writing = {};
+  }
+}
+
+/// From the beginning of its run on, pace by pace.
+Progress progress_of(const Train& train, const Job& job, Time now) {
+  Progress p;
+  for (std::size_t i = 0; i < train.stretches.size(); ++i) {
+    const auto& [from, pace] = train.stretches[i];
+    const Time to = i + 1 < train.stretches.size() ? train.stretches[i + 1].first : now;
+    go_on(p, job, to - from, pace);
+  }
+  return p;
+}
+
+/// How long so much more work takes; nothing is written when it is complete.
+Duration time_for(Progress p, const Job& job, Duration work, double pace) {
+  if (job.checkpoint_interval.us == 0) return rounded_up(work, pace);
+  Duration time;
+  while (true) {
+    const Duration due = job.checkpoint_interval - (p.work - p.saved);
+    if (work <= due) return time + rounded_up(work, pace);
+    time += rounded_up(due, pace) + (job.checkpoint_cost - p.writing);
+    work -= due;
+    p.work += due;
+    p.saved = p.work;
+    p.writing = {};
+  }
 }
 
 Resources at_most(const Resources& wanted, const Resources& available) {
@@ -43,9 +81,11 @@ Resources at_most(const Resources& wanted, const Resources& available) {
 State::State(const Cluster& the_cluster, const Workload& workload)
     : trains(workload.jobs.size()),
       up(the_cluster.machines.size(), true),
+      speeds(the_cluster.machines.size(), 1),
       cluster(the_cluster),
       workload_(workload) {
   for (Train& train : trains) train.held.resize(up.size());
+  for (std::size_t j = 0; j < trains.size(); ++j) trains[j].estimate = job(j).estimate;
 }
 
 bool State::holds(std::size_t j) const {
@@ -83,15 +123,41 @@ Free State::free_for(std::size_t j) const {
 Duration State::expected_remaining(std::size_t j) const {
   const Train& train = trains[j];
   Duration done = train.done;
-  if (train.stage == Stage::running) done += progress_after(job(j), now - train.since).work;
-  return std::max(job(j).estimate - done, microseconds(1));
+  if (train.stage == Stage::running) done += progress_of(train, job(j), now).work;
+  return std::max(train.estimate - done, microseconds(1));
 }
 
 Time State::expected_end(std::size_t j) const {
+  return end_of(j, trains[j].estimate);
+}
+
+/// Reckoned from when its pace last changed.
+Time State::end_of(std::size_t j, Duration work) const {
   const Train& train = trains[j];
-  const Duration left = std::max(job(j).estimate - train.done, microseconds(1));
-  const Duration load = train.stage == Stage::starting ? job(j).load : Duration{};
-  return train.since + load + time_for(job(j), left);
+  const bool runs = train.stage == Stage::running;
+  const Time from = runs ? train.stretches.back().first : train.since + job(j).load;
+  const Progress so_far = runs ? progress_of(train, job(j), from) : Progress{};
+  const Duration left = std::max(work - train.done - so_far.work, microseconds(1));
+  return from + time_for(so_far, job(j), left, train.pace);
+}
+
+double State::pace_on(const Spots& spots) const {
+  std::vector<double> used;
+  for (std::size_t m = 0; m < spots.size(); ++m)
+    if (spots[m] > 0) used.push_back(speeds[m]);
+  return used.empty() ? 1 : 1 / *std::min_element(used.begin(), used.end());
+}
+
+void State::set_speed(std::size_t machine, double speed) {
+  speeds[machine] = speed;
+  for (std::size_t j = 0; j < trains.size(); ++j) {
+    Train& train = trains[j];
+    if (train.stage != Stage::starting && train.stage != Stage::running) continue;
+    const double pace = pace_on(train.spots);
+    if (pace == train.pace) continue;
+    train.pace = pace;
+    if (train.stage == Stage::running) train.stretches.emplace_back(now, pace);
+  }
 }
 
 std::int64_t State::service(std::size_t j) const {
@@ -106,7 +172,7 @@ Time State::next_of(std::size_t j) const {
   if (train.stage == Stage::starting) return train.since + job(j).load;
   if (train.stage == Stage::draining) return train.since + job(j).grace + job(j).save;
   if (train.stage != Stage::running) return Time::never();
-  return train.since + time_for(job(j), job(j).duration - train.done);
+  return end_of(j, job(j).duration);
 }
 
 void State::enter(std::size_t j, Stage stage) {
@@ -121,6 +187,7 @@ void State::queue(std::size_t j) {
 
 void State::begin_start(std::size_t j) {
   trains[j].first_start = std::min(trains[j].first_start, now);
+  trains[j].pace = pace_on(trains[j].spots);
   enter(j, Stage::starting);
 }
 
@@ -141,7 +208,7 @@ void State::reserve(std::size_t j, const Spots& spots, const std::vector<std::si
 
 void State::pause(std::size_t j, std::size_t heir) {
   Train& train = trains[j];
-  const Progress progress = progress_after(job(j), now - train.since);
+  const Progress progress = progress_of(train, job(j), now);
   train.done += progress.work;
   train.unsaved = progress.work - progress.saved;
   train.leaves_for = heir;
@@ -153,6 +220,7 @@ void State::pause(std::size_t j, std::size_t heir) {
 void State::progress(std::size_t j) {
   switch (trains[j].stage) {
     case Stage::starting:
+      trains[j].stretches = {{now, trains[j].pace}};
       return enter(j, Stage::running);
     case Stage::running:
       trains[j].done = job(j).duration;
@@ -191,7 +259,7 @@ void State::void_reservation(std::size_t j) {
 
 void State::fall_back(std::size_t j) {
   Train& train = trains[j];
-  if (train.stage == Stage::running) train.done += progress_after(job(j), now - train.since).saved;
+  if (train.stage == Stage::running) train.done += progress_of(train, job(j), now).saved;
   if (train.stage == Stage::draining) train.done -= train.unsaved;
   vacate(j);
   queue(j);

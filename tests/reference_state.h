@@ -19,8 +19,12 @@ struct Train {  // a job in the yard
   Stage stage = Stage::absent;
   Time since;  // of the stage
   Time first_start = Time::never();
-  Duration done;     // work that counts, up to `since`
+  Duration done;     // work that counts; while running, of earlier runs
   Duration unsaved;  // while draining: work that a failure loses
+  Duration estimate;
+  double pace = 1;  // time for a unit of work; while starting or running
+  /// While running: at which pace since when, all through the run.
+  std::vector<std::pair<Time, double>> stretches;
   std::int64_t pauses = 0;
   Spots spots;                  // while reserved or later: where its workers are or will be
   std::vector<Resources> held;  // of each machine
@@ -60,10 +64,13 @@ class State {
   void progress(std::size_t j);
   void fail_machine(std::size_t machine);
   void repair_machine(std::size_t machine) { up[machine] = true; }
+  /// What is on the machine goes so many times as fast as usual.
+  void set_speed(std::size_t machine, double speed);
 
   Time now;
   std::vector<Train> trains;
   std::vector<bool> up;
+  std::vector<double> speeds;  // of machines
   std::vector<std::size_t> queued_now;  // entered the queue since the policy last looked
   const Cluster& cluster;
 
@@ -75,6 +82,8 @@ class State {
   void vacate(std::size_t j);
   void void_reservation(std::size_t j);
   void fall_back(std::size_t j);
+  [[nodiscard]] double pace_on(const Spots& spots) const;
+  [[nodiscard]] Time end_of(std::size_t j, Duration work) const;
 
   const Workload& workload_;
 };

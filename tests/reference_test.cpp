@@ -11,8 +11,9 @@ namespace trainyard {
 namespace {
 
 std::vector<reference::Outcome> simulated(const RandomCase& made, const PolicySpec& spec) {
-  Simulation simulation(made.cluster, made.workload, spec,
-                        {.seed = 1, .faults = made.faults, .models = nullptr});
+  Simulation simulation(
+      made.cluster, made.workload, spec,
+      {.seed = 1, .faults = made.faults, .models = nullptr, .revisions = made.revisions});
   simulation.run();
   std::vector<reference::Outcome> outcomes;
   for (std::size_t j = 0; j < made.workload.jobs.size(); ++j) {
@@ -23,7 +24,7 @@ std::vector<reference::Outcome> simulated(const RandomCase& made, const PolicySp
 }
 
 std::vector<reference::Outcome> expected(const RandomCase& made, const PolicySpec& spec) {
-  return reference::simulate(made.cluster, made.workload, made.faults,
+  return reference::simulate(made.cluster, made.workload, made.faults, made.revisions,
                              reference::settings_of(spec));
 }
 
@@ -33,14 +34,20 @@ bool agree(const RandomCase& made, const PolicySpec& spec) {
 
 /// Without whatever job or fault it can do without and still fail.
 RandomCase smallest_failing(RandomCase made, const PolicySpec& spec) {
-  const auto drop_from = [&](auto part) {
+  const auto drop_from = [&](auto part, auto may_go) {
     for (std::size_t i = part(made).size(); i-- > 0;) {
+      if (!may_go(part(made)[i])) continue;
       RandomCase less = made;
       part(less).erase(part(less).begin() + static_cast<std::ptrdiff_t>(i));
       if (!agree(less, spec)) made = less;
     }
   };
-  drop_from([](RandomCase& c) -> std::vector<Job>& { return c.workload.jobs; });
+  const auto any = [](const auto&) { return true; };
+  drop_from([](RandomCase& c) -> std::vector<Event>& { return c.revisions; }, any);
+  // Of a machine that fails and comes back, both or none.
+  drop_from([](RandomCase& c) -> std::vector<Fault>& { return c.faults; },
+            [](const Fault& fault) { return fault.speed.has_value(); });
+  drop_from([](RandomCase& c) -> std::vector<Job>& { return c.workload.jobs; }, any);
   RandomCase without_faults = made;
   without_faults.faults.clear();
   if (!agree(without_faults, spec)) made = without_faults;

@@ -42,6 +42,7 @@ struct Scenario {
   Cluster cluster;
   Workload workload;
   std::vector<Fault> faults;
+  std::vector<Event> revisions;
   std::vector<Expectation> expected;  // by job
 };
 
@@ -133,13 +134,28 @@ void read_fault(const toml::table& table, Scenario& scenario) {
   const Time at = Time{} + fields.seconds("at");
   const auto name = fields.get<std::string>("machine", "");
   const bool up = fields.get<bool>("up", false);
+  const double speed = fields.get<double>("speed", 0);
   fields.finish();
   const auto& machines = scenario.cluster.machines;
   const auto found = std::find_if(machines.begin(), machines.end(),
                                   [&](const Machine& machine) { return machine.name == name; });
   if (found == machines.end()) refuse("there is no machine " + trainyard::quoted(name));
-  scenario.faults.push_back(
-      {at, MachineId{static_cast<std::uint32_t>(found - machines.begin())}, up});
+  Fault fault{at, MachineId{static_cast<std::uint32_t>(found - machines.begin())}, up};
+  if (speed > 0) fault.speed = speed;
+  scenario.faults.push_back(fault);
+}
+
+void read_revision(const toml::table& table, Scenario& scenario) {
+  Fields fields(table);
+  const Time at = Time{} + fields.seconds("at");
+  const auto name = fields.get<std::string>("job", "");
+  const Duration estimate = fields.seconds("estimate");
+  fields.finish();
+  const auto& names = scenario.workload.names;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) refuse("there is no job " + trainyard::quoted(name));
+  const JobId job{static_cast<std::uint32_t>(found - names.begin())};
+  scenario.revisions.push_back(Event::estimate_of(at, job, {.work = estimate}));
 }
 
 Scenario read_scenario(const std::string& file) {
@@ -159,6 +175,7 @@ Scenario read_scenario(const std::string& file) {
   };
   each_table("job", read_job);
   each_table("fault", read_fault);
+  each_table("revision", read_revision);
   fields.finish();
   if (auto ok = check_fits(scenario.workload, scenario.cluster); !ok) refuse(ok.error().message);
   return scenario;
@@ -211,8 +228,9 @@ class Scenarios : public testing::TestWithParam<std::string> {};
 TEST_P(Scenarios, RunsAsComputedByHand) {
   const Scenario scenario = read_scenario((kFolder / (GetParam() + ".toml")).string());
   const PolicySpec spec = unwrap(PolicySpec::parse(scenario.policy));
-  Simulation simulation(scenario.cluster, scenario.workload, spec,
-                        {.seed = 1, .faults = scenario.faults, .models = nullptr});
+  Simulation simulation(
+      scenario.cluster, scenario.workload, spec,
+      {.seed = 1, .faults = scenario.faults, .models = nullptr, .revisions = scenario.revisions});
   FirstPlaces places(simulation.yard());
   simulation.listen(places);
   simulation.run();
@@ -236,7 +254,7 @@ TEST_P(Scenarios, RunsAsComputedByHandInTheReference) {
     GTEST_SKIP() << "the reference looks at all jobs";
   expect_timeline(scenario,
                   reference::simulate(scenario.cluster, scenario.workload, scenario.faults,
-                                      reference::settings_of(spec)),
+                                      scenario.revisions, reference::settings_of(spec)),
                   nullptr);
 }
 

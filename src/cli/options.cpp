@@ -101,7 +101,8 @@ void add_set_option(Command& command, std::vector<std::string>& settings) {
 
 void add_faults_option(Command& command, std::string& faults) {
   command.option("--faults", &faults,
-                 "machines that fail: a file of time,machine,down|up, or mtbf=30d,repair=4h",
+                 "machines that fail or are slow: a file of time,machine,down|up|SPEED, or "
+                 "mtbf=30d,repair=4h",
                  {.type = "FILE|RATES"});
 }
 

@@ -1,7 +1,6 @@
 #include "perf/network_speed.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "perf/speed.h"
 
@@ -13,8 +12,8 @@ constexpr MachineId kFirst{0};
 }  // namespace
 
 NetworkSpeed::NetworkSpeed(const Cluster& cluster, const Workload& workload,
-                           const Catalogue& catalogue)
-    : cluster_(cluster), catalogue_(catalogue) {
+                           const Catalogue& catalogue, DurationIs duration)
+    : cluster_(cluster), workload_(workload), catalogue_(catalogue), duration_(duration) {
   away_.fill(kFirst);
   for (std::size_t m = cluster.machines.size(); m-- > 1;) {
     const MachineId machine{static_cast<std::uint32_t>(m)};
@@ -22,18 +21,28 @@ NetworkSpeed::NetworkSpeed(const Cluster& cluster, const Workload& workload,
     std::fill(away_.begin() + kRackTier, away_.begin() + static_cast<std::ptrdiff_t>(tier) + 1,
               machine);
   }
-  std::size_t i = 0;
-  std::generate_n(std::back_inserter(profiles_), workload.models.size(),
-                  [&] { return catalogue.find(workload.models[i++]); });
+  look_up_models();
+}
+
+void NetworkSpeed::look_up_models() {
+  while (profiles_.size() < workload_.models.size())
+    profiles_.push_back(catalogue_.find(workload_.models[profiles_.size()]));
 }
 
 const ModelProfile* NetworkSpeed::profile(const Job& job) const {
   return index(job.model) < profiles_.size() ? profiles_[index(job.model)] : nullptr;
 }
 
-double NetworkSpeed::slowdown(const Job& job, const Placement& placement) const {
+Rate NetworkSpeed::rate(const Job& job, const Placement& placement) const {
+  if (profile(job) == nullptr || job.gpus() <= 1) return {};
+  const double here = time_per_work(job, placement);
+  if (duration_ == DurationIs::computing) return Rate::taking(here);
+  return Rate::taking(std::max(1.0, here / time_per_work(job, {{kFirst, job.workers}})));
+}
+
+/// At least 1: an iteration with its communication, over computing alone.
+double NetworkSpeed::time_per_work(const Job& job, const Placement& placement) const {
   const ModelProfile* model = profile(job);
-  if (model == nullptr || job.gpus() <= 1) return 1;
   const double compute_s = job.iterations > 0
                                ? job.duration.seconds() / static_cast<double>(job.iterations)
                                : compute_time(catalogue_, *model, cluster_, placement,
@@ -51,8 +60,8 @@ Placement NetworkSpeed::typical_placement(const Job& job, std::size_t tier) cons
   return {{kFirst, half}, {away_[tier], job.workers - half}};
 }
 
-double NetworkSpeed::slowdown_at(const Job& job, std::size_t tier) const {
-  return profile(job) == nullptr ? 1 : slowdown(job, typical_placement(job, tier));
+Rate NetworkSpeed::rate_at(const Job& job, std::size_t tier) const {
+  return profile(job) == nullptr ? Rate{} : rate(job, typical_placement(job, tier));
 }
 
 }  // namespace trainyard

@@ -33,35 +33,36 @@ class NetworkSpeedTest : public testing::Test {
 
 TEST_F(NetworkSpeedTest, FurtherApartIsSlower) {
   const NetworkSpeed speed(cluster_, workload_, Catalogue::builtin());
-  const double machine = speed.slowdown(job(8, 0), {{MachineId{0}, 8}});
-  const double rack = speed.slowdown(job(8, 0), {{MachineId{0}, 4}, {MachineId{1}, 4}});
-  const double across = speed.slowdown(job(8, 0), {{MachineId{0}, 4}, {MachineId{4}, 4}});
+  const double machine = speed.rate(job(8, 0), {{MachineId{0}, 8}}).time_per_work();
+  const Placement halves{{MachineId{0}, 4}, {MachineId{1}, 4}};
+  const double rack = speed.rate(job(8, 0), halves).time_per_work();
+  const double across =
+      speed.rate(job(8, 0), {{MachineId{0}, 4}, {MachineId{4}, 4}}).time_per_work();
   EXPECT_GE(machine, 1);
   EXPECT_LT(machine, rack);
   EXPECT_LT(rack, across);
   const ModelProfile& vgg = *Catalogue::builtin().find("VGG-16");
-  const Placement halves{{MachineId{0}, 4}, {MachineId{1}, 4}};
   EXPECT_DOUBLE_EQ(rack, iteration_time(vgg, 0.1, spread_of(cluster_, halves, 1)).total_s() / 0.1);
-  EXPECT_DOUBLE_EQ(speed.slowdown_at(job(8, 0), kMachineTier), machine);
-  EXPECT_DOUBLE_EQ(speed.slowdown_at(job(8, 0), kRackTier), rack);
-  EXPECT_DOUBLE_EQ(speed.slowdown_at(job(8, 0), 2), across);
+  EXPECT_DOUBLE_EQ(speed.rate_at(job(8, 0), kMachineTier).time_per_work(), machine);
+  EXPECT_DOUBLE_EQ(speed.rate_at(job(8, 0), kRackTier).time_per_work(), rack);
+  EXPECT_DOUBLE_EQ(speed.rate_at(job(8, 0), 2).time_per_work(), across);
 }
 
 TEST_F(NetworkSpeedTest, OneGpuOrAnUnknownModelRunsAsItsDurationSays) {
   const NetworkSpeed speed(cluster_, workload_, Catalogue::builtin());
   const Placement apart{{MachineId{0}, 4}, {MachineId{4}, 4}};
-  EXPECT_EQ(speed.slowdown(job(1, 0), {{MachineId{0}, 1}}), 1);
-  EXPECT_EQ(speed.slowdown(job(8, 1), apart), 1);
+  EXPECT_EQ(speed.rate(job(1, 0), {{MachineId{0}, 1}}), Rate{});
+  EXPECT_EQ(speed.rate(job(8, 1), apart), Rate{});
   Job none = job(8, 0);
   none.model = kNoModel;
-  EXPECT_EQ(speed.slowdown(none, apart), 1);
+  EXPECT_EQ(speed.rate(none, apart), Rate{});
 }
 
 TEST_F(NetworkSpeedTest, WithoutIterationsTheCatalogueSaysHowLongOneTakes) {
   const NetworkSpeed speed(cluster_, workload_, Catalogue::builtin());
   Job unknown = job(8, 0);
   unknown.iterations = 0;
-  EXPECT_GT(speed.slowdown(unknown, {{MachineId{0}, 4}, {MachineId{4}, 4}}), 1);
+  EXPECT_GT(speed.rate(unknown, {{MachineId{0}, 4}, {MachineId{4}, 4}}).time_per_work(), 1);
 }
 
 }  // namespace

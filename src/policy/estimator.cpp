@@ -35,10 +35,13 @@ class AtSubmission : public Estimator {
     if (to == Phase::done) finished(yard, job);
     if (from != Phase::absent) return;
     grow_to(estimates_, index(job), yard.workload().jobs.size());
-    estimates_[index(job)] = std::max(estimate(yard, job), microseconds(1));
+    set(job, estimate(yard, job));
   }
 
  protected:
+  void set(JobId job, Duration estimate) {
+    estimates_[index(job)] = std::max(estimate, microseconds(1));
+  }
   [[nodiscard]] virtual Duration estimate(const Yard& yard, JobId job) = 0;
   virtual void finished(const Yard& /*yard*/, JobId /*job*/) {}
 
@@ -50,18 +53,25 @@ class WithError final : public AtSubmission {
  public:
   WithError(double error, std::uint64_t seed) : error_(error), random_(seed, kStream) {}
   [[nodiscard]] bool is_declared() const override { return true; }
+  void on_estimate(const Yard& yard, JobId job) override { set(job, wrong(yard, job)); }
 
  private:
   static constexpr std::uint64_t kStream = 102;
 
   Duration estimate(const Yard& yard, JobId job) override {
-    const double factor = random_.uniform(1 - error_, 1 + error_);
-    const double us = static_cast<double>(yard.job(job).estimate.us) * std::max(factor, 0.0);
+    grow_to(factors_, index(job), yard.workload().jobs.size());
+    factors_[index(job)] = std::max(random_.uniform(1 - error_, 1 + error_), 0.0);
+    return wrong(yard, job);
+  }
+
+  [[nodiscard]] Duration wrong(const Yard& yard, JobId job) const {
+    const double us = static_cast<double>(yard.estimate(job).us) * factors_[index(job)];
     return Duration{std::llround(std::min(us, static_cast<double>(kLongestDuration.us)))};
   }
 
   double error_;
-  Random random_;  // jobs are submitted in the order of their numbers
+  Random random_;                // jobs are submitted in the order of their numbers
+  std::vector<double> factors_;  // by job
 };
 
 class History final : public AtSubmission {
@@ -99,13 +109,10 @@ class History final : public AtSubmission {
 class Attained final : public Estimator {
  public:
   [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const override {
-    const JobState& state = yard.state(job);
-    Duration done = state.done;
-    if (state.phase == Phase::running) done += yard.now() - state.since;
-    return std::max(done, microseconds(1));
+    return std::max(yard.attained(job), microseconds(1));
   }
   [[nodiscard]] Time rank(const Yard& yard, JobId job) const override {
-    return Time{yard.state(job).done.us - yard.state(job).since.us};
+    return rank_of(yard, yard.attained(job));
   }
   [[nodiscard]] Time rank_of(const Yard& yard, Duration left) const override {
     return Time{left.us - yard.now().us};

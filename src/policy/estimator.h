@@ -28,7 +28,7 @@ class Estimator {
   /// Work that a job has left; at least 1 us.
   [[nodiscard]] virtual Duration remaining(const Yard& yard, JobId job) const = 0;
 
-  /// Of a job that begins to run; fixed while it does.
+  /// Of a job that runs; fixed while neither its rate nor its estimate changes.
   [[nodiscard]] virtual Time rank(const Yard& yard, JobId job) const = 0;
   /// The rank that goes with so much time left now, and the other way round.
   [[nodiscard]] virtual Time rank_of(const Yard& yard, Duration left) const {
@@ -47,6 +47,8 @@ class Estimator {
 
   /// Called before the stages take note of the change.
   virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
+  /// The same: something else is believed of the job's whole work.
+  virtual void on_estimate(const Yard& /*yard*/, JobId /*job*/) {}
 };
 
 /// What jobs declare, as it is.

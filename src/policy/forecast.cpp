@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "perf/checkpoint.h"
+#include "perf/run_progress.h"
 
 namespace trainyard {
 namespace {
@@ -38,7 +38,7 @@ class Timetable {
     const Resources& each = yard_.shape(job).per_worker;
     for (const Share& share : room) free_[index(share.machine)] -= each * share.workers;
     const Duration left = yard_.expected_remaining(job);
-    ends_.push({now_ + yard_.job(job).load + run_time(yard_.job(job), left, 1), job, room});
+    ends_.push({now_ + yard_.reload_time(job) + run_time(yard_.job(job), left), job, room});
     return true;
   }
 

@@ -31,6 +31,18 @@ class RunningByEnd {
     if (is) ends_.insert({end, job});
   }
 
+  /// Its rate or its estimate has changed. True: it is listed, and its end is another by that.
+  bool on_outlook(const Yard& yard, JobId job) {
+    if (!is_listed(yard.state(job).phase)) return false;
+    Time& end = ends_of_[index(job)];
+    const Time new_end = yard.expected_end(job);
+    if (new_end == end) return false;
+    ends_.erase({end, job});
+    end = new_end;
+    ends_.insert({end, job});
+    return true;
+  }
+
   /// Of a job that is listed, or was until now.
   [[nodiscard]] Time end_of(JobId job) const { return ends_of_[index(job)]; }
   [[nodiscard]] const SortedList<Entry>& ends() const { return ends_; }

@@ -28,13 +28,10 @@ class NetworkSensitivity {
     if (yard.job(job).gpus() <= 1) return kScale;
     if (index(job) >= runs_.size()) return 0;
     const JobState& state = yard.state(job);
-    Duration ran = runs_[index(job)].ran, done = state.done;
-    if (state.phase == Phase::running) {
-      ran += yard.now() - state.since;
-      done = yard.job(job).estimate - yard.expected_remaining(job);
-    }
+    Duration ran = runs_[index(job)].ran;
+    if (state.phase == Phase::running) ran += yard.now() - state.since;
     if (ran.us <= 0) return 0;
-    const double share = static_cast<double>(done.us) / static_cast<double>(ran.us);
+    const double share = static_cast<double>(yard.work_done(job).us) / static_cast<double>(ran.us);
     return static_cast<std::int64_t>(std::min(std::max(share, 0.0), 1.0) * kScale);
   }
 

@@ -70,6 +70,18 @@ void StagedPolicy::on_machine(MachineId machine, bool up) {
   if (up) ++releases_;
 }
 
+void StagedPolicy::on_estimate(JobId job) {
+  if (stages_.estimator) stages_.estimator->on_estimate(yard_, job);
+  on_outlook(job);
+}
+
+void StagedPolicy::on_outlook(JobId job) {
+  stages_.backfill->on_outlook(yard_, job);
+  if (bounded_ && stages_.guard) stages_.guard->on_outlook(yard_, job);
+  if (stages_.preempt) stages_.preempt->on_outlook(yard_, job);
+  if (yard_.state(job).phase == Phase::queued) queue_.move(entry_of(job));
+}
+
 StagedPolicy::LaneMemory& StagedPolicy::memory(LaneId lane) {
   grow_to(lanes_, index(lane), 0);
   return lanes_[index(lane)];

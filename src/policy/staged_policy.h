@@ -46,6 +46,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
 
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_machine(MachineId machine, bool up) override;
+  void on_rate(JobId job) override { on_outlook(job); }
+  void on_estimate(JobId job) override;
 
  private:
   [[nodiscard]] const Yard& yard() const override { return yard_; }
@@ -60,6 +62,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] Queue::Entry entry_of(JobId job) const;
   [[nodiscard]] bool is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus);
   void note_retry(JobId job, std::int64_t claim, bool was_paused);
+  void on_outlook(JobId job);
   void begin_wait(JobId job);
   void refresh_order(Plan& plan);
   void requeue_changed();

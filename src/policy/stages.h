@@ -124,6 +124,8 @@ class PreemptStage {
   [[nodiscard]] virtual std::optional<PauseReckoning> reckoning(JobId /*waiter*/) const {
     return {};
   }
+  /// What a job has left, how fast it goes, or what it costs to pause it, has changed.
+  virtual void on_outlook(const Yard& /*yard*/, JobId /*job*/) {}
   /// The order stage moved a running job to another level.
   virtual void on_level(const Yard& /*yard*/, JobId /*job*/) {}
   /// A machine went down, was closed, or came up.
@@ -157,6 +159,8 @@ class BackfillStage {
   virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
   /// A machine went down or came up.
   virtual void on_machine() {}
+  /// What a job has left, or how fast it goes, has changed.
+  virtual void on_outlook(const Yard& /*yard*/, JobId /*job*/) {}
   /// Whether what jobs declare of their time matters to it.
   [[nodiscard]] virtual bool uses_estimates() const { return false; }
   /// Whether ever new jobs can keep the first in the queue from starting.

@@ -1,6 +1,7 @@
 #include "sim/faults.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <unordered_map>
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kStream = 201;
 constexpr double kMostFailures = 1e6;
+constexpr double kLeastSpeed = 0.001;
 
 Time instant(double us) {
   return us < 9e18 ? Time{static_cast<std::int64_t>(us)} : Time::never();
@@ -27,6 +29,14 @@ std::string_view cut_at(std::string_view& rest, char separator) {
   const std::string_view part = rest.substr(0, cut);
   rest.remove_prefix(std::min(cut + 1, rest.size()));
   return part;
+}
+
+std::optional<double> parse_speed(std::string_view text) {
+  double speed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), speed);
+  const bool is_sensible = error == std::errc{} && end == text.data() + text.size() &&
+                           speed >= kLeastSpeed && speed <= 1 / kLeastSpeed;
+  return is_sensible ? std::optional(speed) : std::nullopt;
 }
 
 Expected<std::vector<Fault>> parse_rates(std::string_view spec, const Cluster& cluster,
@@ -87,9 +97,14 @@ Expected<std::vector<Fault>> parse_faults(std::string_view text, std::string_vie
     if (found == machines.end())
       return fail("{}:{}: machine: there is no {}; the first is {}", origin, line, quoted(machine),
                   cluster.machines.front().name);
-    if (rest != "down" && rest != "up")
-      return fail("{}:{}: {} must be down or up", origin, line, quoted(rest));
-    faults.push_back({Time{at->us}, MachineId{found->second}, rest == "up"});
+    Fault fault{Time{at->us}, MachineId{found->second}, rest == "up"};
+    if (rest != "down" && rest != "up") {
+      fault.speed = parse_speed(rest);
+      if (!fault.speed)
+        return fail("{}:{}: {} must be down, up, or a speed from 0.001 to 1000, as in 0.5", origin,
+                    line, quoted(rest));
+    }
+    faults.push_back(fault);
   }
   sort_by_time(faults);
   return faults;

@@ -33,6 +33,15 @@ TEST(Faults, AreReadOneALineAndSortedByTime) {
   EXPECT_TRUE((*faults)[2].up);
 }
 
+TEST(Faults, AMachineCanGoOnAtAnotherSpeed) {
+  const auto faults = parse_faults("1h,r0m1,0.5\n2h,r0m1,1\n", "faults.csv", kCluster);
+  ASSERT_TRUE(faults) << faults.error().message;
+  EXPECT_EQ((*faults)[0].speed, 0.5);
+  EXPECT_EQ((*faults)[1].speed, 1);
+  for (const char* speed : {"0", "-1", "1e9", "nan", "inf", "0.5x", " 0.5"})
+    EXPECT_NE(error_of(std::string("1h,r0m1,") + speed), "") << speed;
+}
+
 TEST(Faults, ErrorsNameLineFieldAndValue) {
   EXPECT_EQ(error_of(""), "");
   EXPECT_EQ(error_of("1h,r0m0,down\nsoon,r0m0,up\n"),
@@ -41,8 +50,10 @@ TEST(Faults, ErrorsNameLineFieldAndValue) {
   EXPECT_EQ(error_of("1h,r0m2,down"),
             "faults.csv:1: machine: there is no 'r0m2'; the first is r0m0");
   EXPECT_EQ(error_of("1h"), "faults.csv:1: machine: there is no ''; the first is r0m0");
-  EXPECT_EQ(error_of("1h,r0m0"), "faults.csv:1: '' must be down or up");
-  EXPECT_EQ(error_of("1h,r0m0,down,up"), "faults.csv:1: 'down,up' must be down or up");
+  EXPECT_EQ(error_of("1h,r0m0"),
+            "faults.csv:1: '' must be down, up, or a speed from 0.001 to 1000, as in 0.5");
+  EXPECT_EQ(error_of("1h,r0m0,down,up"),
+            "faults.csv:1: 'down,up' must be down, up, or a speed from 0.001 to 1000, as in 0.5");
 }
 
 TEST(Faults, RatesSayWhatIsWrong) {

@@ -5,17 +5,12 @@
 #include <stdexcept>
 
 #include "base/cycle_clock.h"
-#include "perf/checkpoint.h"
-#include "perf/network_speed.h"
 
 namespace trainyard {
 namespace {
 
-/// None where no job's model is known: then every placement is as good as another.
-std::unique_ptr<PlacementSpeed> speed_of(const Cluster& cluster, const Workload& workload,
-                                         const Catalogue* models) {
-  if (models == nullptr || workload.models.size() == 0) return nullptr;
-  return std::make_unique<NetworkSpeed>(cluster, workload, *models);
+bool machines_change(const std::vector<Fault>& faults) {
+  return std::ranges::any_of(faults, [](const Fault& fault) { return fault.speed.has_value(); });
 }
 
 }  // namespace
@@ -25,10 +20,9 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
     : workload_(workload),
       options_(std::move(options)),
       policy_name_(policy.name()),
-      speed_(speed_of(cluster, workload, options_.models)),
-      yard_(cluster, workload, policy.rules(), speed_.get()),
+      engine_(cluster, workload, options_.models, machines_change(options_.faults)),
+      yard_(cluster, workload, policy.rules(), engine_.speed()),
       policy_(policy.build(yard_, options_.seed)),
-      pending_(workload.jobs.size()),
       pauses_(yard_),
       gains_(yard_, *policy_),
       tiers_(yard_) {
@@ -40,9 +34,11 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
 Time Simulation::next() const {
   // With every job over, faults and timers no longer matter.
   if (next_job_ == workload_.jobs.size() && yard_.unfinished() == 0) return Time::never();
-  Time at = std::min(pending_.next(), wake_);
+  Time at = std::min(engine_.next(), wake_);
   if (next_job_ < workload_.jobs.size()) at = std::min(at, workload_.jobs[next_job_].submit);
   if (next_fault_ < options_.faults.size()) at = std::min(at, options_.faults[next_fault_].at);
+  if (next_revision_ < options_.revisions.size())
+    at = std::min(at, options_.revisions[next_revision_].at);
   return at;
 }
 
@@ -82,35 +78,48 @@ bool Simulation::step() {
   return true;
 }
 
-/// Submissions were known before the run began and come first, then machines, then what jobs do.
+/// Submissions were known before the run began and come first; what jobs do comes last.
 void Simulation::happen(Time at) {
   (void)yard_.apply({at, EventKind::clock});  // perhaps all that happens: a policy's timer
   while (next_job_ < workload_.jobs.size() && workload_.jobs[next_job_].submit == at)
-    tell(EventKind::submitted, JobId{static_cast<std::uint32_t>(next_job_++)});
+    tell(Event::of(at, EventKind::submitted, JobId{static_cast<std::uint32_t>(next_job_++)}));
   for (; next_fault_ < options_.faults.size() && options_.faults[next_fault_].at == at;
        ++next_fault_) {
-    const Fault& fault = options_.faults[next_fault_];
-    // A machine that is told to fail twice stays down: what the yard refuses has no effect.
-    (void)yard_.apply(
-        Event::of(at, fault.up ? EventKind::machine_up : EventKind::machine_down, fault.machine));
-    ++events_;
+    happen_to_machine(options_.faults[next_fault_]);
     carry_out();
   }
-  while (pending_.next() == at) {
-    const PendingEvents::Entry event = pending_.top();
-    pending_.pop();
-    tell(event.kind, event.job);
-    if (event.kind == EventKind::loaded) begin_running(event.job);
+  // What is said of a job that is over, or not there yet, has no effect either.
+  for (; next_revision_ < options_.revisions.size() && options_.revisions[next_revision_].at == at;
+       ++next_revision_, ++events_)
+    (void)yard_.apply(options_.revisions[next_revision_]);
+  while (engine_.next() == at) {
+    const PendingEvents::Entry event = engine_.take();
+    tell(Event::of(at, event.kind, event.job));
+    if (event.kind == EventKind::loaded) engine_.runs(yard_, event.job);
     if (event.kind == EventKind::drained) carry_out();
   }
 }
 
-void Simulation::tell(EventKind kind, JobId job) {
+void Simulation::happen_to_machine(const Fault& fault) {
+  if (!fault.speed) {
+    // A machine that is told to fail twice stays down: what the yard refuses has no effect.
+    (void)yard_.apply(
+        Event::of(now_, fault.up ? EventKind::machine_up : EventKind::machine_down, fault.machine));
+    ++events_;
+    return;
+  }
+  for (const auto& [job, rate] : engine_.set_speed(yard_, fault.machine, *fault.speed)) {
+    tell(Event::rate_of(now_, job, rate));
+    if (yard_.state(job).phase == Phase::running) engine_.runs(yard_, job);
+  }
+}
+
+void Simulation::tell(const Event& event) {
   ++events_;
-  const Verdict verdict = yard_.apply(Event::of(now_, kind, job));
+  const Verdict verdict = yard_.apply(event);
   if (verdict != Verdict::ok)
     throw std::logic_error(fmt::format("the simulated engine and the yard disagree on job {}: {}",
-                                       index(job), describe(verdict)));
+                                       event.subject, describe(verdict)));
 }
 
 void Simulation::decide() {
@@ -130,30 +139,14 @@ bool Simulation::carry_out() {
     carrying_.assign(yard_.orders().begin(), yard_.orders().end());
     yard_.clear_orders();
     for (const Order& order : carrying_) {
-      const Job& job = yard_.job(order.job);
-      pending_.cancel(order.job);
-      const Duration load = yard_.load_time(order.job);
-      if (order.kind == Order::Kind::start && load.us == 0) {
-        tell(EventKind::loaded, order.job);
-        begin_running(order.job);
-        again = again || policy_->preempts();
-      } else if (order.kind == Order::Kind::start) {
-        pending_.push(now_ + load, EventKind::loaded, order.job);
-      } else if (order.kind == Order::Kind::pause && (job.grace + job.save).us == 0) {
-        tell(EventKind::drained, order.job);
-        again = true;
-      } else if (order.kind == Order::Kind::pause) {
-        pending_.push(now_ + job.grace + job.save, EventKind::drained, order.job);
-      }
+      const std::optional<EventKind> at_once = engine_.carry_out(yard_, order);
+      if (!at_once) continue;
+      tell(Event::of(now_, *at_once, order.job));
+      if (order.kind == Order::Kind::start) engine_.runs(yard_, order.job);
+      again = again || order.kind == Order::Kind::pause || policy_->preempts();
     }
   }
   return again;
-}
-
-void Simulation::begin_running(JobId id) {
-  const Job& job = yard_.job(id);
-  const Duration left = job.duration - yard_.state(id).done;
-  pending_.push(now_ + run_time(job, left, yard_.slowdown(id)), EventKind::finished, id);
 }
 
 }  // namespace trainyard

@@ -1,11 +1,11 @@
 // Virtual time: replays a workload on a cluster under a policy. The yard and the policy are the
-// ones that run live; this engine only pretends to run the jobs.
+// ones that run live; the engine (engine.h) only pretends to run the jobs.
 //
 // Time jumps from one instant at which something happens to the next. At an instant everything
-// that happens is told to the yard first: submissions, then machines, then what jobs do, by
-// (time, sequence). Then the policy decides once; what takes no time (loading, or saving in zero
-// seconds) happens at once, and if a job left its GPUs by that, or began to run under a policy that
-// may pause it, the policy decides again.
+// that happens is told to the yard first: submissions, then machines, then estimates, then what
+// jobs do, by (time, sequence). Then the policy decides once; what takes no time (loading, or
+// saving in zero seconds) happens at once, and if a job left its GPUs by that, or began to run
+// under a policy that may pause it, the policy decides again.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,12 @@
 #include "model/cluster.h"
 #include "model/workload.h"
 #include "perf/catalogue.h"
-#include "perf/placement_speed.h"
 #include "policy/policy.h"
 #include "policy/registry.h"
+#include "sim/engine.h"
 #include "sim/faults.h"
 #include "sim/pause_gains.h"
 #include "sim/pauses.h"
-#include "sim/pending.h"
 #include "sim/result.h"
 #include "sim/tiers.h"
 #include "sim/utilization.h"
@@ -36,6 +35,9 @@ struct SimOptions {
   std::vector<Fault> faults = {};
   /// What is known of the jobs' models; null: how far a job is spread out does not matter.
   const Catalogue* models = &Catalogue::builtin();
+  /// Estimates that change while jobs wait or run, as jobs that report their progress change them:
+  /// events `estimate_changed`, by time.
+  std::vector<Event> revisions = {};
 };
 
 class Simulation {
@@ -72,20 +74,19 @@ class Simulation {
   void add_placements_and_pauses(Result& result) const;
   void account(Time next);
   void happen(Time at);
-  void tell(EventKind kind, JobId job);
+  void tell(const Event& event);
   void decide();
   bool carry_out();
-  void begin_running(JobId job);
+  void happen_to_machine(const Fault& fault);
 
   const Workload& workload_;
   SimOptions options_;
   std::string policy_name_;
-  std::unique_ptr<PlacementSpeed> speed_;
+  SimulatedEngine engine_;
   Yard yard_;
   std::unique_ptr<Policy> policy_;
 
-  PendingEvents pending_;
-  std::size_t next_job_ = 0, next_fault_ = 0;
+  std::size_t next_job_ = 0, next_fault_ = 0, next_revision_ = 0;
   Time wake_ = Time::never();
   Time now_;
   std::vector<Order> carrying_;

@@ -42,6 +42,8 @@ std::string_view describe(Verdict verdict) {
       return "a machine has not that much free";
     case Verdict::wrong_kind:
       return "the machine, or the whole cluster, has GPUs of other kinds than the job wants";
+    case Verdict::wrong_value:
+      return "the rate or the estimate is none that can be";
     case Verdict::machine_is_down:
       return "a machine is down";
     case Verdict::machine_is_up:

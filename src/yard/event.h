@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "perf/rate.h"
 
 namespace trainyard {
 
@@ -38,30 +39,54 @@ constexpr bool has_ended(Phase p) {
 std::string_view name(Phase phase);
 
 enum class EventKind : std::uint8_t {
-  clock,         // time has come this far; nobody in particular
-  submitted,     // a job: absent -> queued
-  loaded,        // starting -> running
-  finished,      // running -> done
-  drained,       // draining -> queued
-  crashed,       // starting, running or draining -> failed: its own fault, it is not run again
-  returned,      // left by itself, saved, and wants to go on later: it queues again
-  lost,          // gone without a trace: it queues again, from its last checkpoint
-  cancelled,     // by its user, from any phase before its end
-  machine_down,  // its jobs go back to the queue and to their last checkpoint
+  clock,             // time has come this far; nobody in particular
+  submitted,         // a job: absent -> queued
+  loaded,            // starting -> running
+  finished,          // running -> done
+  drained,           // draining -> queued
+  crashed,           // starting, running or draining -> failed: its own fault, it is not run again
+  returned,          // left by itself, saved, and wants to go on later: it queues again
+  lost,              // gone without a trace: it queues again, from its last checkpoint
+  cancelled,         // by its user, from any phase before its end
+  rate_changed,      // of a job that holds GPUs: it goes on at event.rate
+  estimate_changed,  // of a job that has not ended: event.estimate is what is believed of it now
+  machine_down,      // its jobs go back to the queue and to their last checkpoint
   machine_up,
   machine_closed,  // takes no more jobs; who is there stays
+};
+
+/// What is believed of a job; < 0: as it was believed before.
+struct Estimate {
+  Duration work{-1};   // all of it
+  Duration pause{-1};  // from being told to leave until it has left
+  Duration load{-1};   // from being placed to running
+
+  bool operator==(const Estimate&) const = default;
 };
 
 struct Event {
   Time at;
   EventKind kind{};
   std::uint32_t subject = 0;  // the number of a job or machine
+  Rate rate{};                // of rate_changed
+  /// Of estimate_changed; and of `finished`, where `work` is how much it was in the end. (Not
+  /// given: the job's duration.)
+  Estimate estimate{};
 
   static Event of(Time at, EventKind kind, JobId job) {
     return {at, kind, static_cast<std::uint32_t>(job)};
   }
   static Event of(Time at, EventKind kind, MachineId machine) {
     return {at, kind, static_cast<std::uint32_t>(machine)};
+  }
+  static Event rate_of(Time at, JobId job, Rate rate) {
+    return {at, EventKind::rate_changed, static_cast<std::uint32_t>(job), rate};
+  }
+  static Event estimate_of(Time at, JobId job, const Estimate& estimate) {
+    return {at, EventKind::estimate_changed, static_cast<std::uint32_t>(job), {}, estimate};
+  }
+  static Event finished_after(Time at, JobId job, Duration work) {
+    return {at, EventKind::finished, static_cast<std::uint32_t>(job), {}, {.work = work}};
   }
 };
 
@@ -82,9 +107,10 @@ enum class Verdict : std::uint8_t {
   time_went_back,
   no_such_subject,
   wrong_phase,
-  wrong_gang,  // not exactly the job's workers, or a machine named twice
-  no_room,     // a machine has not that much free
-  wrong_kind,  // of GPU
+  wrong_gang,   // not exactly the job's workers, or a machine named twice
+  no_room,      // a machine has not that much free
+  wrong_kind,   // of GPU
+  wrong_value,  // a rate or an estimate that cannot be
   machine_is_down,
   machine_is_up,     // already
   victim_protected,  // it runs too short a time, was paused too often, or would take turns

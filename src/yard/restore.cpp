@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/grow.h"
 #include "yard/share_order.h"
 #include "yard/yard.h"
 
@@ -55,8 +56,10 @@ SavedJob Yard::save(JobId job) const {
     for (std::size_t i = 0; i < run.shares.size(); ++i) saved.gpus.push_back(gpus(job, i));
     saved.missing = run.missing;
     saved.room_for = making_room_for(job);
-    saved.unsaved = run.unsaved;
+    saved.progress = booked(job);
+    saved.brought = run.brought;
   }
+  saved.estimate = revised(job);
   turns_.each(job, [&](JobId other, std::uint32_t times) {
     saved.yielded_to.insert(saved.yielded_to.end(), times, other);
   });
@@ -76,6 +79,8 @@ Verdict Yard::check_saved(std::span<const SavedJob> jobs) const {
     if (kind != kAnyKind && index(cluster_kind(workload_, kind, cluster_)) >= cluster_.kinds.size())
       return Verdict::wrong_kind;
     if (!has_place(saved.state.phase)) continue;
+    if (!(saved.progress.rate.time_per_work() > 0) || saved.progress.saved > saved.state.done)
+      return Verdict::wrong_value;
     const Shape& shape = shapes[shapes.of(workload_.jobs[j], workload_, cluster_)];
     if (const Verdict verdict = check_place(saved, shape, cluster_); verdict != Verdict::ok)
       return verdict;
@@ -102,6 +107,10 @@ Verdict Yard::restore(std::span<const SavedJob> jobs) {
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     JobState& state = states_.emplace_back();
     state.shape = shapes_.of(workload_.jobs[j], workload_, cluster_);
+    if (jobs[j].estimate != Estimate{}) {
+      grow_to(revised_, j, workload_.jobs.size());
+      revised_[j] = jobs[j].estimate;
+    }
     for (const JobId other : jobs[j].yielded_to)
       turns_.note(JobId{static_cast<std::uint32_t>(j)}, other);
   }
@@ -152,7 +161,10 @@ void Yard::occupy(JobId job, const SavedJob& saved) {
   Run& run = open_run(job, saved.placement);
   run.missing = saved.missing;
   if (!run.missing.empty()) run.by_machine = share_order(run.shares);
-  run.unsaved = saved.unsaved;
+  run.at = saved.progress.at;
+  run.saved = saved.progress.saved, run.writing = saved.progress.writing;
+  run.rate = saved.progress.rate;
+  run.brought = saved.brought;
   for (std::size_t i = 0; i < saved.placement.size(); ++i) {
     const MachineId machine = saved.placement[i].machine;
     take_bits(std::span(free_gpus_).subspan(index(machine) * gpu_words_, gpu_words_),

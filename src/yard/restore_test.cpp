@@ -77,11 +77,36 @@ TEST(Restore, RefusesWhatDoesNotFitTogether) {
             Verdict::no_such_subject);
   EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].state.phase = Phase::absent; }),
             Verdict::wrong_phase);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].progress.rate = Rate::taking(-1); }),
+            Verdict::wrong_value);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].progress.saved = hours(9); }),
+            Verdict::wrong_value);
   EXPECT_EQ(verdict_of([](auto& jobs) {
               jobs[1].state.phase = Phase::draining;
               jobs[1].room_for = JobId{0};
             }),
             Verdict::no_such_subject);
+}
+
+TEST(Restore, TheRateAndTheEstimateAreThoseOfTheMoment) {
+  HandYard first("1x8xV100");
+  Job saving = gang(1, 8, hours(2));
+  saving.checkpoint_interval = minutes(30);
+  const JobId job = first.running(saving, 0);
+  first.at(minutes(40));
+  HandYard::must(first.yard.apply(Event::rate_of(first.yard.now(), job, Rate::taking(2))));
+  HandYard::must(first.yard.apply(Event::estimate_of(first.yard.now(), job, {.work = hours(3)})));
+  first.at(minutes(50));
+  Yard second(first.cluster, first.workload, first.yard.rules());
+  ASSERT_EQ(second.restore(save_all(first.yard)), Verdict::ok);
+  ASSERT_EQ(second.apply({first.yard.now(), EventKind::clock}), Verdict::ok);
+  for (const Yard* yard : std::initializer_list<const Yard*>{&first.yard, &second}) {
+    EXPECT_EQ(yard->work_done(job), minutes(45));
+    EXPECT_EQ(yard->attained(job), minutes(50));
+    EXPECT_EQ(yard->expected_end(job), Time{} + minutes(40 + 2 * 140));
+  }
+  ASSERT_EQ(second.apply(Event::of(second.now(), EventKind::lost, job)), Verdict::ok);
+  EXPECT_EQ(second.state(job).done, minutes(30)) << "the last checkpoint";
 }
 
 TEST(Closing, WhoIsThereStaysAndNobodyComes) {

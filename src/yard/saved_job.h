@@ -9,6 +9,7 @@
 #include "base/resources.h"
 #include "base/time.h"
 #include "model/placement.h"
+#include "perf/run_progress.h"
 #include "yard/event.h"
 #include "yard/job_state.h"
 
@@ -21,7 +22,9 @@ struct SavedJob {
   std::vector<std::vector<std::int32_t>> gpus;  // of each share: which of the machine's
   std::vector<Resources> missing;               // of each share, while its room is being made
   JobId room_for = kNoJob;                      // while draining: who gets the room
-  Duration unsaved;                             // while draining: work that a failure would lose
+  RunProgress progress;                         // of the run; `done` is the state's
+  Duration brought;                             // work that was done before the run
+  Estimate estimate;                            // where it is another than when it was submitted
   // For whom it was paused so far, once for each pause: those it may not soon pause in turn.
   std::vector<JobId> yielded_to;
 };

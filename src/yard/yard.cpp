@@ -4,7 +4,8 @@
 #include <bit>
 #include <utility>
 
-#include "perf/checkpoint.h"
+#include "base/grow.h"
+#include "perf/run_progress.h"
 #include "yard/share_order.h"
 
 namespace trainyard {
@@ -87,22 +88,26 @@ Verdict Yard::happen(const Event& event) {
       if (event.subject >= workload_.jobs.size()) return Verdict::no_such_subject;
       return event.subject == states_.size() ? submit(job) : Verdict::wrong_phase;
     default:
-      return event.subject < states_.size() ? happen_to(job, event.kind) : Verdict::no_such_subject;
+      return event.subject < states_.size() ? happen_to(job, event) : Verdict::no_such_subject;
   }
 }
 
-Verdict Yard::happen_to(JobId job, EventKind kind) {
-  switch (kind) {
+Verdict Yard::happen_to(JobId job, const Event& event) {
+  switch (event.kind) {
     case EventKind::loaded:
       return load(job);
     case EventKind::finished:
-      return finish(job);
+      return finish(job, event.estimate.work);
     case EventKind::drained:
       return drain(job);
     case EventKind::crashed:
       return holds_gpus(state(job).phase) ? end_early(job, Phase::failed) : Verdict::wrong_phase;
     case EventKind::returned:
       return return_to_queue(job);
+    case EventKind::rate_changed:
+      return change_rate(job, event.rate);
+    case EventKind::estimate_changed:
+      return change_estimate(job, event.estimate);
     case EventKind::lost:
       if (!holds_gpus(state(job).phase)) return Verdict::wrong_phase;
       fall_back(job);
@@ -116,6 +121,7 @@ Verdict Yard::load(JobId job) {
   JobState& state = states_[index(job)];
   if (state.phase != Phase::starting) return Verdict::wrong_phase;
   state.lost += now_ - state.since;
+  runs_[state.run].at = now_;
   enter(job, Phase::running);
   return Verdict::ok;
 }
@@ -131,11 +137,12 @@ Verdict Yard::submit(JobId job) {
   return Verdict::ok;
 }
 
-Verdict Yard::finish(JobId job) {
-  JobState& state = states_[index(job)];
-  if (state.phase != Phase::running) return Verdict::wrong_phase;
-  const Duration left = this->job(job).duration - state.done;
-  book_run(job, left, left);
+/// Its duration says how much work that was, unless the engine knows better.
+Verdict Yard::finish(JobId job, Duration work) {
+  if (state(job).phase != Phase::running) return Verdict::wrong_phase;
+  RunProgress now = progress(job);
+  now.done = work.us < 0 ? this->job(job).duration : std::max(work, state(job).done);
+  book(job, now);
   release(job);
   --unfinished_;
   enter(job, Phase::done);
@@ -153,9 +160,35 @@ Verdict Yard::drain(JobId job) {
 
 Verdict Yard::return_to_queue(JobId job) {
   if (!holds_gpus(state(job).phase)) return Verdict::wrong_phase;
-  book_work_so_far(job);
+  book_so_far(job);
   release(job);
   enter(job, Phase::queued);
+  return Verdict::ok;
+}
+
+Verdict Yard::change_rate(JobId job, Rate rate) {
+  if (!holds_gpus(state(job).phase)) return Verdict::wrong_phase;
+  if (!(rate.time_per_work() > 0)) return Verdict::wrong_value;
+  Run& run = runs_[state(job).run];
+  if (run.rate == rate) return Verdict::ok;
+  if (state(job).phase == Phase::running) book(job, progress(job));
+  run.rate = rate;
+  for (YardListener* listener : listeners_) listener->on_rate(job);
+  return Verdict::ok;
+}
+
+Verdict Yard::change_estimate(JobId job, const Estimate& estimate) {
+  if (has_ended(state(job).phase)) return Verdict::wrong_phase;
+  const Duration most = std::max({estimate.work, estimate.pause, estimate.load});
+  if (estimate.work.us == 0 || most > kLongestDuration) return Verdict::wrong_value;
+  Estimate now = revised(job);
+  if (estimate.work.us > 0) now.work = estimate.work;
+  if (estimate.pause.us >= 0) now.pause = estimate.pause;
+  if (estimate.load.us >= 0) now.load = estimate.load;
+  if (now == revised(job)) return Verdict::ok;
+  grow_to(revised_, index(job), workload_.jobs.size());
+  revised_[index(job)] = now;
+  for (YardListener* listener : listeners_) listener->on_estimate(job);
   return Verdict::ok;
 }
 
@@ -165,7 +198,7 @@ Verdict Yard::end_early(JobId job, Phase end) {
   if (state.phase == Phase::reserved) void_reservation(job);
   if (holds_gpus(state.phase)) {
     orders_.push_back({Order::Kind::stop, job});
-    book_work_so_far(job);
+    book_so_far(job);
     release(job);
   }
   --unfinished_;
@@ -207,13 +240,10 @@ Verdict Yard::bring_up(MachineId machine) {
 /// again.
 void Yard::fall_back(JobId job) {
   JobState& state = states_[index(job)];
-  if (state.phase == Phase::running) {
-    book_run(job, work_now(job), saved_now(job));
-  } else {
-    const Duration unsaved = state.phase == Phase::draining ? runs_[state.run].unsaved : Duration{};
-    state.done -= unsaved;
-    state.lost += now_ - state.since + unsaved;
-  }
+  book_so_far(job);
+  const Duration saved = runs_[state.run].saved;
+  state.lost += state.done - saved;
+  state.done = saved;
   release(job);
   enter(job, Phase::queued);
 }
@@ -319,17 +349,16 @@ Verdict Yard::pause_without_room(JobId waiter, std::span<const JobId> victims) {
 void Yard::begin_start(JobId job) {
   JobState& state = states_[index(job)];
   if (state.first_start == Time::never()) state.first_start = now_;
+  if (Run& run = runs_[state.run]; speed_ != nullptr)
+    run.rate = speed_->rate(this->job(job), run.shares);
   orders_.push_back({Order::Kind::start, job});
   enter(job, Phase::starting);
 }
 
 void Yard::begin_pause(JobId job, JobId room_for) {
   JobState& state = states_[index(job)];
-  Run& run = runs_[state.run];
-  const Duration done = work_now(job);
-  run.unsaved = done - saved_now(job);
-  run.room_for = room_for;
-  book_run(job, done, done);
+  runs_[state.run].room_for = room_for;
+  book(job, progress(job));
   ++state.pauses;
   turns_.forget(job, [this](JobId other) { return has_ended(this->state(other).phase); });
   turns_.note(job, room_for);
@@ -339,33 +368,28 @@ void Yard::begin_pause(JobId job, JobId room_for) {
 
 // --- Work ----------------------------------------------------------------------------------------
 
-Duration Yard::work_now(JobId job) const {
-  return work_done(this->job(job), now_ - state(job).since, slowdown(job));
+RunProgress Yard::booked(JobId job) const {
+  const Run& run = runs_[state(job).run];
+  return {run.at, state(job).done, run.saved, run.writing, run.rate};
 }
 
-Duration Yard::saved_now(JobId job) const {
-  return work_saved(this->job(job), now_ - state(job).since, slowdown(job));
-}
-
-/// A run is over in which so much work was done, of which so much is kept.
-void Yard::book_run(JobId job, Duration done, Duration kept) {
+/// Brings the books of a job that runs up to now, with what it has done by now.
+void Yard::book(JobId job, const RunProgress& now) {
   JobState& state = states_[index(job)];
-  const Duration elapsed = now_ - state.since;
-  const Duration slowed = std::min(stretched(done, slowdown(job)), elapsed) - done;
-  state.done += kept;
+  Run& run = runs_[state.run];
+  const Duration elapsed = now_ - run.at, work = now.done - state.done;
+  const Duration slowed = std::min(run.rate.time_for(work), elapsed) - work;
   state.slowed += slowed;
-  state.lost += elapsed - kept - slowed;
+  state.lost += elapsed - work - slowed;
+  state.done = now.done;
+  run.at = now_, run.saved = now.saved, run.writing = now.writing;
 }
 
-/// It leaves now: what it did counts, loading or saving was in vain.
-void Yard::book_work_so_far(JobId job) {
+/// The same of any job that holds GPUs: loading or saving was in vain.
+void Yard::book_so_far(JobId job) {
   JobState& state = states_[index(job)];
-  if (state.phase != Phase::running) {
-    state.lost += now_ - state.since;
-    return;
-  }
-  const Duration done = work_now(job);
-  book_run(job, done, done);
+  if (state.phase == Phase::running) return book(job, progress(job));
+  state.lost += now_ - state.since;
 }
 
 // --- Rooms -------------------------------------------------------------------------------------
@@ -386,8 +410,10 @@ Yard::Run& Yard::open_run(JobId job, const Placement& placement) {
   run.by_machine.clear();
   run.leaving = 0;
   run.room_for = kNoJob;
-  run.unsaved = {};
-  run.slowdown = speed_ == nullptr ? 1 : speed_->slowdown(this->job(job), placement);
+  run.at = now_;
+  run.saved = run.brought = state(job).done;
+  run.writing = {};
+  run.rate = {};
   for (const Share& share : placement) jobs_on_[index(share.machine)].push_back(job);
   return run;
 }
@@ -480,26 +506,29 @@ std::vector<std::int32_t> Yard::gpus(JobId id, std::size_t i) const {
 // --- What policies may know ----------------------------------------------------------------------
 
 Duration Yard::expected_remaining(JobId id, Duration estimate) const {
-  const JobState& state = this->state(id);
-  Duration done = state.done;
-  if (state.phase == Phase::running) done += work_now(id);
-  return std::max(estimate - done, microseconds(1));
+  return std::max(estimate - work_done(id), microseconds(1));
 }
 
 Time Yard::expected_end(JobId id, Duration estimate) const {
   const JobState& state = this->state(id);
-  const Job& job = this->job(id);
-  if (state.phase == Phase::draining) return state.since + job.grace + job.save;
-  const Duration left = std::max(estimate - state.done, microseconds(1));
-  const Duration load = state.phase == Phase::starting ? load_time(id) : Duration{};
-  return state.since + load + run_time(job, left, slowdown(id));
+  if (state.phase != Phase::draining) return end_of(id, estimate);
+  const Duration leaving = revised(id).pause;
+  return state.since + (leaving.us < 0 ? job(id).grace + job(id).save : leaving);
 }
 
-std::int64_t Yard::attained_service(JobId id) const {
+Time Yard::end_of(JobId id, Duration work) const {
   const JobState& state = this->state(id);
-  Duration time = state.done;
-  if (state.phase == Phase::running) time += now_ - state.since;
-  return (time * job(id).gpus()).us;
+  const Duration left = std::max(work - state.done, microseconds(1));
+  if (state.phase == Phase::starting)
+    return state.since + load_time(id) + run_time(job(id), left, rate(id));
+  const RunProgress progress = booked(id);
+  return progress.at + time_for(progress, job(id), left);
+}
+
+Duration Yard::attained(JobId id) const {
+  const JobState& state = this->state(id);
+  if (state.phase != Phase::running) return state.done;
+  return runs_[state.run].brought + (now_ - state.since);
 }
 
 Time Yard::pausable_from(JobId victim, JobId waiter) const {

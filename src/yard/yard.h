@@ -13,7 +13,8 @@
 //     that made room for another gets room by pausing that other only when the other has run for
 //     rules.turn since it last loaded; for twice as long if it made room for it twice, and so on.
 //     So two jobs take turns ever more rarely, yet neither has to wait for all of the other's work.
-//  5. Books balance: for every job, time held = work done + time lost + time slowed down.
+//  5. Books balance: for every job, time held = work done + time lost + time slowed down. Work is
+//     done at a rate that may change while a job runs; what was done before stays done.
 // A job's demand with its class and kind is its Shape; jobs of one shape are alike to every
 // placement, so what failed for one fails for all of them until something is freed.
 #pragma once
@@ -51,14 +52,18 @@ class YardListener {
   /// Where a job was that has just left its machines can still be asked for during this call.
   virtual void on_phase(JobId job, Phase from, Phase to) = 0;
   virtual void on_machine(MachineId /*machine*/, bool /*up*/) {}
+  /// A job that holds GPUs goes on at another rate.
+  virtual void on_rate(JobId /*job*/) {}
+  /// Something else is believed of a job that has not ended: its work, or what a pause costs.
+  virtual void on_estimate(JobId /*job*/) {}
 };
 
 class Yard {
  public:
   /// The jobs may grow while the yard lives (a live scheduler appends); each is known from its
   /// `submitted` event on. Cluster and workload must outlive the yard.
-  /// `speed`, if given, says how fast a job runs where; without it, everywhere as its duration
-  /// says.
+  /// `speed`, if given, is the engine's: how fast a job begins to run where; without it, everywhere
+  /// as its duration says.
   Yard(const Cluster& cluster, const Workload& workload, YardRules rules = {},
        const PlacementSpeed* speed = nullptr);
 
@@ -99,8 +104,18 @@ class Yard {
   [[nodiscard]] const Shapes& shapes() const { return shapes_; }
   /// Where it is, or where its room is being made.
   [[nodiscard]] const Placement& placement(JobId id) const { return runs_[state(id).run].shares; }
-  /// How much longer its work takes there than its duration says; 1 unless the yard has a speed.
-  [[nodiscard]] double slowdown(JobId id) const { return runs_[state(id).run].slowdown; }
+  /// How fast a job that holds GPUs does its work, or will when it has loaded.
+  [[nodiscard]] Rate rate(JobId id) const { return runs_[state(id).run].rate; }
+  /// The work that it has done by now, of what counts; or by an earlier instant of its run, since
+  /// its rate last changed.
+  [[nodiscard]] Duration work_done(JobId id) const { return work_done(id, now_); }
+  [[nodiscard]] Duration work_done(JobId id, Time at) const {
+    if (state(id).phase != Phase::running) return state(id).done;
+    const RunProgress run = booked(id);
+    return progress_at(run, job(id), std::max(at, run.at)).done;
+  }
+  /// When a job that starts or runs will have done so much work in all, if nothing changes.
+  [[nodiscard]] Time end_of(JobId id, Duration work) const;
   /// Which of the machine's GPUs it holds for share i of its placement, in order.
   [[nodiscard]] std::vector<std::int32_t> gpus(JobId id, std::size_t i) const;
   /// For whom a draining job leaves; kNoJob for all others.
@@ -113,27 +128,46 @@ class Yard {
   }
 
   // --- What policies may know of the future ----------------------------------------------------
+  /// Of its whole work, as it is believed now.
+  [[nodiscard]] Duration estimate(JobId id) const {
+    const Duration revised = this->revised(id).work;
+    return revised.us < 0 ? job(id).estimate : revised;
+  }
+  /// From being told to leave until it has left.
+  [[nodiscard]] Duration expected_pause(JobId id) const {
+    const Duration revised = this->revised(id).pause;
+    return revised.us < 0 ? job(id).expected_pause() : revised;
+  }
   /// Work left by the job's estimate; at least 1 us, also when it has outlived its estimate.
   [[nodiscard]] Duration expected_remaining(JobId id) const {
-    return expected_remaining(id, job(id).estimate);
+    return expected_remaining(id, estimate(id));
   }
-  /// When a job that holds GPUs would leave if nothing happened to it, by its estimate. Does not
-  /// change while it runs.
-  [[nodiscard]] Time expected_end(JobId id) const { return expected_end(id, job(id).estimate); }
+  /// When a job that holds GPUs would leave if nothing happened to it, by its estimate. While it
+  /// runs this changes only with its rate and its estimate.
+  [[nodiscard]] Time expected_end(JobId id) const { return expected_end(id, estimate(id)); }
   /// The same by another estimate of the whole job.
   [[nodiscard]] Duration expected_remaining(JobId id, Duration estimate) const;
   [[nodiscard]] Time expected_end(JobId id, Duration estimate) const;
-  /// GPU time, in GPU-microseconds, of the work that counts; in the present run of all the time
-  /// since it loaded, checkpoints included.
-  [[nodiscard]] std::int64_t attained_service(JobId id) const;
+  /// Time of work that counts; of the present run all the time since it loaded, checkpoints
+  /// included.
+  [[nodiscard]] Duration attained(JobId id) const;
+  /// The same as GPU time, in GPU-microseconds.
+  [[nodiscard]] std::int64_t attained_service(JobId id) const {
+    return (attained(id) * job(id).gpus()).us;
+  }
 
+  /// How long it takes to load again after a pause.
+  [[nodiscard]] Duration reload_time(JobId id) const {
+    const Duration revised = this->revised(id).load;
+    return revised.us < 0 ? job(id).load : revised;
+  }
   /// How long it takes to load at its next start, or at the present one while it is starting.
   [[nodiscard]] Duration load_time(JobId id) const {
-    if (job(id).first_start_loads) return job(id).load;
+    if (job(id).first_start_loads) return reload_time(id);
     const JobState& state = this->state(id);
     const bool is_first = state.first_start == Time::never() ||
                           (state.phase == Phase::starting && state.since == state.first_start);
-    return is_first ? Duration{} : job(id).load;
+    return is_first ? Duration{} : reload_time(id);
   }
 
   /// How fast jobs run where; null: as their durations say.
@@ -154,8 +188,11 @@ class Yard {
     std::vector<std::uint32_t> by_machine;  // order of the shares for that time (share_order.h)
     std::uint32_t leaving = 0;              // jobs that still have to leave this room
     JobId room_for = kNoJob;                // while draining: who gets the room
-    Duration unsaved;                       // while draining: work that a failure would lose
-    double slowdown = 1;
+    // With the state's `done`, the run's progress (perf/run_progress.h).
+    Time at;
+    Duration saved, writing;
+    Rate rate;
+    Duration brought;  // work that was done before this run
   };
 
   // A plan's actions, checked.
@@ -169,13 +206,15 @@ class Yard {
                                    std::span<const JobId> victims) const;
 
   Verdict happen(const Event& event);
-  Verdict happen_to(JobId job, EventKind kind);
+  Verdict happen_to(JobId job, const Event& event);
   Verdict submit(JobId job);
   Verdict load(JobId job);
-  Verdict finish(JobId job);
+  Verdict finish(JobId job, Duration work);
   Verdict drain(JobId job);
   Verdict end_early(JobId job, Phase end);
   Verdict return_to_queue(JobId job);
+  Verdict change_rate(JobId job, Rate rate);
+  Verdict change_estimate(JobId job, const Estimate& estimate);
   Verdict take_down(MachineId machine);
   Verdict bring_up(MachineId machine);
   Verdict close(MachineId machine);
@@ -192,10 +231,16 @@ class Yard {
   void void_reservation(JobId job);
 
   [[nodiscard]] Time pausable_from(JobId victim, std::uint32_t turns_taken) const;
-  [[nodiscard]] Duration work_now(JobId job) const;
-  [[nodiscard]] Duration saved_now(JobId job) const;
-  void book_run(JobId job, Duration done, Duration kept);
-  void book_work_so_far(JobId job);
+  [[nodiscard]] RunProgress booked(JobId job) const;
+  /// Of a job that runs, by now.
+  [[nodiscard]] RunProgress progress(JobId job) const {
+    return progress_at(booked(job), this->job(job), now_);
+  }
+  [[nodiscard]] Estimate revised(JobId job) const {
+    return index(job) < revised_.size() ? revised_[index(job)] : Estimate{};
+  }
+  void book(JobId job, const RunProgress& now);
+  void book_so_far(JobId job);
   Run& open_run(JobId job, const Placement& placement);
   void close_run(JobId job);
   void take(Run& run, std::size_t share, const Resources& amount);
@@ -209,14 +254,15 @@ class Yard {
   Time now_{std::numeric_limits<std::int64_t>::min()};
 
   std::vector<JobState> states_;
+  std::vector<Estimate> revised_;  // by job, as far as any was
   Shapes shapes_;
   std::vector<Run> runs_;
   std::vector<std::uint32_t> spare_runs_;
 
   FreeIndex free_;
   std::size_t gpu_words_;  // of a machine's GPUs, a bit each: 1, unless some machine has over 64
-  std::vector<std::uint64_t> free_gpus_;                      // of each machine, gpu_words_ words
-  std::vector<std::vector<JobId>> jobs_on_;                   // of each machine
+  std::vector<std::uint64_t> free_gpus_;     // of each machine, gpu_words_ words
+  std::vector<std::vector<JobId>> jobs_on_;  // of each machine
   Turns turns_;
   std::int64_t held_gpus_ = 0;
   std::size_t unfinished_ = 0;

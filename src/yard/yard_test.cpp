@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "yard/testing.h"
@@ -316,6 +317,97 @@ TEST(YardListeners, HearEveryChangeAfterItWasMade) {
   EXPECT_EQ(listener.heard,
             "0 absent>queued, 0 queued>starting, 0 starting>running, 0 running>queued, m0 down, "
             "m0 up, ");
+}
+
+// --- Rates and estimates that change -------------------------------------------------------------
+
+TEST(YardRates, WhatWasDoneStaysDoneAndTheRestTakesLonger) {
+  HandYard h("1x8xV100");
+  const JobId job = h.running(gang(8, 1, hours(1)), 0);
+  h.at(minutes(20));
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate::taking(2))));
+  EXPECT_EQ(h.yard.work_done(job), minutes(20));
+  EXPECT_EQ(h.yard.expected_end(job), Time{} + minutes(20 + 80));
+  h.at(minutes(60));
+  EXPECT_EQ(h.yard.work_done(job), minutes(40));
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate::taking(0.5))));
+  EXPECT_EQ(h.yard.expected_end(job), Time{} + minutes(70));
+  EXPECT_EQ(h.yard.attained_service(job), (minutes(60) * 8).us) << "service is time";
+  h.at(minutes(70));
+  h.tell(EventKind::finished, job);
+  EXPECT_EQ(h.yard.state(job).done, hours(1));
+  EXPECT_EQ(h.yard.state(job).slowed, minutes(20 - 10));
+  EXPECT_EQ(h.yard.state(job).lost, Duration{});
+}
+
+TEST(YardRates, AJobThatStandsStillEndsWhenItGoesOn) {
+  HandYard h("1x8xV100");
+  const JobId job = h.running(gang(8, 1, hours(1)), 0);
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate::stopped())));
+  EXPECT_EQ(h.yard.expected_end(job), Time::never());
+  h.at(hours(1));
+  EXPECT_EQ(h.yard.work_done(job), Duration{});
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate{})));
+  EXPECT_EQ(h.yard.expected_end(job), Time{} + hours(2));
+}
+
+TEST(YardRates, AFailureLeavesTheLastCheckpointWhateverTheRatesWere) {
+  HandYard h("1x8xV100");
+  Job saving = gang(8, 1, hours(1));
+  saving.checkpoint_interval = minutes(10);
+  const JobId job = h.running(saving, 0);
+  h.at(minutes(15));
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate::taking(2))));
+  h.at(minutes(21));  // 18 minutes of work, 10 of them saved
+  h.tell(EventKind::machine_down, MachineId{0});
+  EXPECT_EQ(h.yard.state(job).done, minutes(10));
+  EXPECT_EQ(h.yard.state(job).slowed, minutes(3));
+  EXPECT_EQ(h.yard.state(job).lost, minutes(8));
+}
+
+TEST(YardRates, TheEngineMayKnowBetterHowMuchWorkItWas) {
+  HandYard h("1x8xV100");
+  const JobId job = h.running(gang(8, 1, hours(5)), 0);
+  h.at(hours(1));
+  HandYard::must(h.yard.apply(Event::finished_after(h.yard.now(), job, minutes(50))));
+  EXPECT_EQ(h.yard.state(job).done, minutes(50));
+  EXPECT_EQ(h.yard.state(job).lost, minutes(10)) << "it had ended before that was known";
+}
+
+TEST(YardRates, ListenersHearOfChangesAndOfNothingElse) {
+  struct Listener : YardListener {
+    void on_phase(JobId, Phase, Phase) override {}
+    void on_rate(JobId job) override { heard += fmt::format("rate {}, ", index(job)); }
+    void on_estimate(JobId job) override { heard += fmt::format("estimate {}, ", index(job)); }
+    std::string heard;
+  };
+  HandYard h("1x8xV100");
+  Listener listener;
+  h.yard.listen(listener);
+  const JobId job = h.running(gang(4), 0);
+  const JobId waits = h.submit(gang(8));
+  const auto rate = [&](JobId of, double pace) {
+    return h.yard.apply(Event::rate_of(h.yard.now(), of, Rate::taking(pace)));
+  };
+  const auto estimate = [&](JobId of, const Estimate& value) {
+    return h.yard.apply(Event::estimate_of(h.yard.now(), of, value));
+  };
+  EXPECT_EQ(rate(job, 1), Verdict::ok);
+  EXPECT_EQ(rate(job, 3), Verdict::ok);
+  EXPECT_EQ(rate(waits, 3), Verdict::wrong_phase);
+  EXPECT_EQ(rate(job, 0), Verdict::wrong_value);
+  EXPECT_EQ(rate(job, std::nan("")), Verdict::wrong_value);
+  EXPECT_EQ(estimate(waits, {.work = minutes(7)}), Verdict::ok);
+  EXPECT_EQ(estimate(waits, {.work = minutes(7)}), Verdict::ok);
+  EXPECT_EQ(estimate(waits, {.work = Duration{}}), Verdict::wrong_value);
+  EXPECT_EQ(estimate(waits, {.load = Duration::max()}), Verdict::wrong_value);
+  EXPECT_EQ(estimate(job, {.pause = minutes(2), .load = minutes(3)}), Verdict::ok);
+  h.tell(EventKind::finished, job);
+  EXPECT_EQ(estimate(job, {.work = minutes(7)}), Verdict::wrong_phase);
+  EXPECT_EQ(listener.heard, "rate 0, estimate 1, estimate 0, ");
+  EXPECT_EQ(h.yard.expected_remaining(waits), minutes(7));
+  EXPECT_EQ(h.yard.expected_pause(job), minutes(2));
+  EXPECT_EQ(h.yard.reload_time(job), minutes(3));
 }
 
 // --- What policies may know --------------------------------------------------------------------

@@ -119,12 +119,39 @@ OldRun old_run_from_json(const json& j) {
   return j.value("was_leaving", false) ? OldRun::leaving : OldRun::running;
 }
 
+json run_to_json(const JobLife& life) {
+  const RunProgress& p = life.progress;
+  return {{"at", p.at.us},
+          {"saved", p.saved.us},
+          {"writing", p.writing.us},
+          {"time_per_work", p.rate.time_per_work()},
+          {"brought", life.brought.us}};
+}
+
+/// Records that were written before rates could change have only the work that was not saved.
+void read_run(const json& j, JobLife& life) {
+  const JobState& state = life.state;
+  life.progress = begin_progress(state.since, state.done, {});
+  life.progress.saved -= Duration{j.value("unsaved", std::int64_t{0})};
+  life.brought = state.done;
+  if (const auto run = j.find("run"); run != j.end()) {
+    const json& pace = run->at("time_per_work");  // null: infinite, which JSON cannot say
+    life.progress = {Time{run->at("at")}, state.done, Duration{run->at("saved")},
+                     Duration{run->at("writing")},
+                     pace.is_null() ? Rate::stopped() : Rate::taking(pace)};
+    life.brought = Duration{run->at("brought")};
+  }
+  if (const auto believed = j.find("estimate"); believed != j.end())
+    life.estimate = {Duration{believed->at(0)}, Duration{believed->at(1)},
+                     Duration{believed->at(2)}};
+}
+
 void read_life(const json& j, JobRecord& job) {
   if (j.contains("task")) job.task = array_task_from_json(j.at("task"));
   job.life.state = state_from_json(j.at("state"));
   place_from_json(j.at("place"), job.life);
   job.life.room_for = j.value("room_for", JobNumber{0});
-  job.life.unsaved = Duration{j.value("unsaved", std::int64_t{0})};
+  read_run(j, job.life);
   job.life.yielded_to = j.at("yielded_to").get<std::vector<JobNumber>>();
   job.eligible = Time{j.at("eligible")};
   job.runs = j.at("runs"), job.restarts = j.at("restarts");
@@ -191,7 +218,9 @@ std::string life_to_json(const JobRecord& job) {
   if (job.ending != Ending::none) j["ending"] = name(job.ending);
   if (job.old_run != OldRun::none) j["old_run"] = name(job.old_run);
   if (job.life.room_for != 0) j["room_for"] = job.life.room_for;
-  if (job.life.unsaved.us != 0) j["unsaved"] = job.life.unsaved.us;
+  if (!job.life.placement.empty()) j["run"] = run_to_json(job.life);
+  if (const Estimate& e = job.life.estimate; e != Estimate{})
+    j["estimate"] = {e.work.us, e.pause.us, e.load.us};
   if (job.task.array != 0) j["task"] = to_json(job.task);
   if (job.done_when_returned.us != 0) j["done_when_returned"] = job.done_when_returned.us;
   if (job.exit_status) j["exit_status"] = *job.exit_status;

@@ -30,7 +30,9 @@ struct JobLife {
   std::vector<std::vector<std::int32_t>> gpus;
   std::vector<Resources> missing;
   JobNumber room_for = 0;  // 0: for none
-  Duration unsaved;
+  RunProgress progress;
+  Duration brought;
+  Estimate estimate;
   std::vector<JobNumber> yielded_to;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "live/job/constraint.h"
-#include "perf/checkpoint.h"
 #include "yard/plan.h"
 
 namespace trainyard {
@@ -12,6 +11,10 @@ namespace {
 /// Of a job whose user says nothing.
 constexpr Duration kUsualTime = hours(1);
 constexpr std::uint64_t kSeed = 1;
+/// Speed is measured over a minute at least, so that an evaluation or a checkpoint in between is
+/// not taken for another speed; a tenth more or less is none.
+constexpr Duration kMeasuredOver = minutes(1);
+constexpr double kNoticed = 1.1;
 
 /// `--time` is the limit of one run, and what a job is expected to take in all. One that asks to be
 /// run again, as scripts do that save before the limit, is expected to need as much once more.
@@ -30,9 +33,11 @@ Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const
                                const std::set<MachineId>& closed, Time now) {
   workload_ = {};
   numbers_.clear(), ids_.clear(), estimated_.clear();
-  leaves_for_.clear();
+  leaves_for_.clear(), marks_.clear(), all_work_.clear();
   policy_.reset();
-  yard_ = std::make_unique<Yard>(cluster_, workload_, policy.rules());
+  speed_ = std::make_unique<NetworkSpeed>(cluster_, workload_, Catalogue::builtin(),
+                                          NetworkSpeed::DurationIs::in_one_machine);
+  yard_ = std::make_unique<Yard>(cluster_, workload_, policy.rules(), speed_.get());
   policy_ = policy.build(*yard_, kSeed);
   std::vector<const JobRecord*> known;
   for (const JobRecord* job : jobs)
@@ -96,6 +101,7 @@ Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   job.job_class = spec.job_class;
   if (!spec.model.empty() && workload_.models.size() < index(kNoModel)) {
     job.model = ModelId{static_cast<std::uint16_t>(workload_.models.add(spec.model))};
+    speed_->look_up_models();
     if (const auto known = measured_.find({record.owner.user, spec.model});
         known != measured_.end())
       job.save = known->second.save, job.load = known->second.load;
@@ -119,45 +125,69 @@ Verdict LiveYard::submit(const JobRecord& record, Time now) {
 }
 
 Verdict LiveYard::apply(EventKind kind, JobNumber number, Time now) {
-  return yard_->apply(Event::of(now, kind, id(number)));
+  const JobId job = id(number);
+  if (kind != EventKind::finished) return yard_->apply(Event::of(now, kind, job));
+  const auto noted = all_work_.extract(job);
+  return yard_->apply(
+      Event::finished_after(now, job, noted ? noted.mapped() : yard_->work_done(job, now)));
 }
 
 Verdict LiveYard::apply(EventKind kind, MachineId machine, Time now) {
   return yard_->apply(Event::of(now, kind, machine));
 }
 
-void LiveYard::set_work(JobNumber number, Time ended) {
-  workload_.jobs[index(id(number))].duration = std::max(ran(number, ended), microseconds(1));
+void LiveYard::note_end(JobNumber number, Time ended) {
+  all_work_[id(number)] = std::max(ran(number, ended), microseconds(1));
 }
 
 Duration LiveYard::ran(JobNumber number, Time now) const {
-  const JobState& state = yard_->state(id(number));
-  if (state.phase != Phase::running) return state.done;
-  return state.done +
-         work_done(yard_->job(id(number)), now - state.since, yard_->slowdown(id(number)));
+  return yard_->work_done(id(number), now);
 }
 
 void LiveYard::learn(const JobRecord& record, Time now) {
   const auto found = ids_.find(record.number);
   if (found == ids_.end()) return;
-  Job& job = workload_.jobs[index(found->second)];
-  if (record.pause_took) job.declared_pause = *record.pause_took;
-  job.estimate = expected_work(record);
-  if (!record.progress) return;
-  const JobProgress& progress = *record.progress;
-  if (progress.save_s) job.save = in_seconds(*progress.save_s);
-  if (progress.load_s) job.load = in_seconds(*progress.load_s);
-  if (!record.spec.model.empty() && (progress.save_s || progress.load_s))
-    measured_[{record.owner.user, record.spec.model}] = {job.save, job.load};
-  if (progress.total > 0 && progress.step > 0 && progress.step <= progress.total) {
+  const JobId job = found->second;
+  Estimate estimate{.work = expected_work(record)};
+  if (record.progress) {
+    const JobProgress& progress = *record.progress;
+    const MeasuredPause took{in_seconds(progress.save_s.value_or(0)),
+                             in_seconds(progress.load_s.value_or(0))};
+    if (progress.save_s) estimate.pause = record.spec.grace + took.save;
+    if (progress.load_s) estimate.load = took.load;
+    if (!record.spec.model.empty() && (progress.save_s || progress.load_s))
+      measured_[{record.owner.user, record.spec.model}] = took;
     const Duration so_far = ran(record.number, now);
-    const double whole =
-        so_far.seconds() * static_cast<double>(progress.total) / static_cast<double>(progress.step);
-    if (so_far.us > 0) {
-      job.estimate = std::max(in_seconds(whole), microseconds(1));
-      estimated_.insert(found->second);
+    if (progress.total > 0 && progress.step > 0 && progress.step <= progress.total &&
+        so_far.us > 0) {
+      const double whole = so_far.seconds() * static_cast<double>(progress.total) /
+                           static_cast<double>(progress.step);
+      estimate.work = std::max(in_seconds(whole), microseconds(1));
+      estimated_.insert(job);
     }
+    measure(job, progress, now);
   }
+  if (record.pause_took) estimate.pause = *record.pause_took;
+  (void)yard_->apply(Event::estimate_of(std::max(now, yard_->now()), job, estimate));
+}
+
+/// How fast the job runs now: the steps that it did of late, each of which is as much work as its
+/// steps were so far.
+void LiveYard::measure(JobId job, const JobProgress& progress, Time now) {
+  if (yard_->state(job).phase != Phase::running) return;
+  const auto [mark, is_new] = marks_.try_emplace(job, Mark{now, progress.step});
+  const Duration since = now - mark->second.at;
+  const std::int64_t steps = progress.step - mark->second.step;
+  if (is_new || (steps >= 0 && since < kMeasuredOver)) return;
+  mark->second = {now, progress.step};
+  const double done_s = yard_->work_done(job, now).seconds();
+  if (steps <= 0 || done_s <= 0) return;
+  const double work_s = done_s * static_cast<double>(steps) / static_cast<double>(progress.step);
+  const double time_per_work = since.seconds() / work_s;
+  const double was = yard_->rate(job).time_per_work();
+  if (time_per_work > was * kNoticed || time_per_work < was / kNoticed)
+    (void)yard_->apply(
+        Event::rate_of(std::max(now, yard_->now()), job, Rate::taking(time_per_work)));
 }
 
 WaitReason LiveYard::explain(JobNumber job) const {
@@ -193,6 +223,7 @@ void LiveYard::take_changed(const std::function<void(JobNumber, JobLife)>& visit
 
 void LiveYard::on_phase(JobId job, Phase from, Phase to) {
   changed_.insert(number(job));
+  if (from == Phase::running) marks_.erase(job);
   if (to == Phase::draining && yard_->making_room_for(job) != kNoJob)
     leaves_for_[job] = yard_->making_room_for(job);
   if (from == Phase::draining)
@@ -228,8 +259,9 @@ SavedJob LiveYard::to_ids(const JobLife& life) const {
     const auto found = ids_.find(number);
     return found == ids_.end() ? kNoJob : found->second;
   };
-  SavedJob saved{life.state,           life.placement, life.gpus, life.missing,
-                 id_of(life.room_for), life.unsaved,   {}};
+  SavedJob saved{life.state,   life.placement,       life.gpus,
+                 life.missing, id_of(life.room_for), life.progress,
+                 life.brought, life.estimate,        {}};
   for (const JobNumber number : life.yielded_to)
     if (const JobId other = id_of(number); other != kNoJob) saved.yielded_to.push_back(other);
   return saved;
@@ -241,7 +273,9 @@ JobLife LiveYard::to_numbers(SavedJob saved) const {
                std::move(saved.gpus),
                std::move(saved.missing),
                saved.room_for == kNoJob ? 0 : number(saved.room_for),
-               saved.unsaved,
+               saved.progress,
+               saved.brought,
+               saved.estimate,
                {}};
   for (const JobId other : saved.yielded_to) life.yielded_to.push_back(number(other));
   return life;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "live/book/job_record.h"
 #include "model/workload.h"
+#include "perf/network_speed.h"
 #include "policy/registry.h"
 #include "yard/yard.h"
 
@@ -48,9 +49,11 @@ class LiveYard : private YardListener {
   [[nodiscard]] Resources demand(const JobSpec& spec) const { return demand_of(spec, cluster_); }
   [[nodiscard]] Verdict apply(EventKind kind, JobNumber job, Time now);
   [[nodiscard]] Verdict apply(EventKind kind, MachineId machine, Time now);
-  /// How much work it had is known: what it did until then, which may be earlier than now.
-  void set_work(JobNumber job, Time ended);
-  /// What is known better now of a job that runs.
+  /// The job ended by itself then, which may be earlier than when that is applied: what it did
+  /// until then is all its work.
+  void note_end(JobNumber job, Time ended);
+  /// What its reports and its pauses tell of a job: what it takes, what a pause costs, and how fast
+  /// it runs.
   void learn(const JobRecord& job, Time now);
 
   /// One decision of the policy. Returns when it wants to decide again.
@@ -72,6 +75,9 @@ class LiveYard : private YardListener {
 
  private:
   void on_phase(JobId job, Phase from, Phase to) override;
+  void on_rate(JobId job) override { changed_.insert(number(job)); }
+  void on_estimate(JobId job) override { changed_.insert(number(job)); }
+  void measure(JobId job, const JobProgress& progress, Time now);
   [[nodiscard]] JobId id(JobNumber job) const { return ids_.at(job); }
   [[nodiscard]] Job make_job(const JobRecord& record, Time eligible);
   void add(const JobRecord& record, Time eligible);
@@ -83,6 +89,13 @@ class LiveYard : private YardListener {
   std::vector<JobNumber> numbers_;  // by id
   std::unordered_map<JobNumber, JobId> ids_;
   std::set<JobId> estimated_;  // those that have said how long they take
+  struct Mark {
+    Time at;
+    std::int64_t step = 0;
+  };
+  std::unordered_map<JobId, Mark> marks_;         // of those that run: from where speed is measured
+  std::unordered_map<JobId, Duration> all_work_;  // of those that have ended
+  std::unique_ptr<NetworkSpeed> speed_;
   std::unique_ptr<Yard> yard_;
   std::unique_ptr<Policy> policy_;
   std::set<JobNumber> changed_;

@@ -178,7 +178,7 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   // It may have ended while nobody was there to see it.
   const bool unseen = state_.now() - kHeardWithin > report.at;
   const Time ended = unseen ? std::max(report.at, job.life.state.since) : state_.now();
-  state_.yard.set_work(number, ended);
+  state_.yard.note_end(number, ended);
   end_by_itself(number, report);
   job.life.state.since = ended;
 }

@@ -19,7 +19,7 @@
 #include <limits>
 
 #include "base/grow.h"
-#include "perf/checkpoint.h"
+#include "perf/run_progress.h"
 #include "policy/members.h"
 #include "policy/running.h"
 
@@ -41,6 +41,11 @@ class Easy final : public BackfillStage {
   }
 
   void on_machine() override { head_ = kNoJob; }
+
+  void on_outlook(const Yard& yard, JobId job) override {
+    if (running_.on_outlook(yard, job)) head_ = kNoJob;
+    if (yard.state(job).phase == Phase::queued) ++reservation_;  // who ends in time is asked anew
+  }
 
   void run(Dispatcher& dispatcher, JobId blocked) override {
     const Yard& yard = dispatcher.yard();
@@ -180,8 +185,8 @@ class Easy final : public BackfillStage {
   static Duration longest_stay(const Yard& yard, JobId id) {
     const Job& job = yard.job(id);
     const std::size_t last = yard.cluster().tiers.size() - 1;
-    const double slowdown = yard.speed() == nullptr ? 1 : yard.speed()->slowdown_at(job, last);
-    return yard.load_time(id) + run_time(job, yard.expected_remaining(id), slowdown);
+    const Rate slowest = yard.speed() == nullptr ? Rate{} : yard.speed()->rate_at(job, last);
+    return yard.load_time(id) + run_time(job, yard.expected_remaining(id), slowest);
   }
 
   void reserve(Dispatcher& dispatcher, JobId head) {

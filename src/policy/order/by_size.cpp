@@ -11,7 +11,7 @@ class ShortestJob final : public OrderStage {
  public:
   bool use_estimates(const Estimator& /*estimates*/) override { return true; }
   [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    return yard.job(job).estimate.us;
+    return yard.estimate(job).us;
   }
 };
 

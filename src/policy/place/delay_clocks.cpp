@@ -146,8 +146,8 @@ Duration DelayClocks::tuned_wait(const Yard& yard, JobId job, std::size_t tier) 
 Duration DelayClocks::learnt_wait(const Yard& yard, JobId job, std::size_t tier) {
   if (yard.speed() == nullptr) return {};
   const Job& of = yard.job(job);
-  const double better = yard.speed()->slowdown_at(of, tier - 1);
-  const double worse = yard.speed()->slowdown_at(of, tier);
+  const double better = yard.speed()->rate_at(of, tier - 1).time_per_work();
+  const double worse = yard.speed()->rate_at(of, tier).time_per_work();
   const double gain_s = (worse - better) * yard.expected_remaining(job).seconds();
   const LifeTable& table = demand_of(yard, job).tables[tier - 1];
   for (std::size_t bin = 0; bin < LifeTable::kBins; ++bin)

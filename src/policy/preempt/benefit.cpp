@@ -47,6 +47,12 @@ class Benefit final : public PreemptStage {
       running_.insert({by_left_.rank(job), job});
     }
   }
+  void on_outlook(const Yard& yard, JobId job) override {
+    if (yard.state(job).phase != Phase::running) return;
+    running_.erase({by_left_.rank(job), job});
+    by_left_.rerank(yard, job, estimates_->rank(yard, job));
+    running_.insert({by_left_.rank(job), job});
+  }
 
   bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override;
@@ -130,7 +136,8 @@ GainWaiter Benefit::waiter_terms(const Yard& yard, JobId waiter) const {
 GainVictim Benefit::victim_terms(const Yard& yard, JobId victim, Time rank) const {
   const Job& job = yard.job(victim);
   return {static_cast<double>(estimates_->left_at(yard, rank).us),
-          static_cast<double>(job.expected_pause().us), static_cast<double>(job.load.us),
+          static_cast<double>(yard.expected_pause(victim).us),
+          static_cast<double>(yard.reload_time(victim).us),
           std::max(static_cast<double>(job.gpus()), 1.0), price_of(victim)};
 }
 

@@ -42,6 +42,10 @@ class ByRemaining : public PreemptStage {
     if (from == Phase::running) by_end_.remove(job);
     if (to == Phase::running) by_end_.add(yard, job, estimates_->rank(yard, job));
   }
+  void on_outlook(const Yard& yard, JobId job) override {
+    if (yard.state(job).phase == Phase::running)
+      by_end_.rerank(yard, job, estimates_->rank(yard, job));
+  }
 
  protected:
   [[nodiscard]] virtual bool may_preempt(const Yard& yard, JobId waiter) const = 0;

@@ -36,6 +36,10 @@ class SrsfBlind final : public PreemptStage {
     if (from == Phase::running) alike.remove(job);
     if (to == Phase::running) alike.add(yard, job, estimates_->rank(yard, job));
   }
+  void on_outlook(const Yard& yard, JobId job) override {
+    if (yard.state(job).phase == Phase::running)
+      by_gpus_[yard.job(job).gpus()].rerank(yard, job, estimates_->rank(yard, job));
+  }
 
   bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
                  Time& retry) override {

@@ -94,6 +94,10 @@ class FitGpp final : public PreemptStage {
     if (took != takes) index_->refresh(yard.placement(job));
   }
 
+  void on_outlook(const Yard& yard, JobId job) override {
+    if (batch_.contains(job)) index_->reprice(job, pause_of(yard, job));
+  }
+
   void on_machine(const Yard&, MachineId machine) override {
     if (index_ != nullptr) index_->refresh({{machine, 0}});
   }
@@ -106,9 +110,12 @@ class FitGpp final : public PreemptStage {
 
   void join(const Yard& yard, JobId job) {
     batch_.add(yard, job);
-    const Duration pause = learns_ ? learnt_.expected(yard, job) : yard.job(job).expected_pause();
-    index_->add(job, size_of(yard, job), pause.seconds(), false);
+    index_->add(job, size_of(yard, job), pause_of(yard, job), false);
     newcomers_.push_back({yard.now(), job});
+  }
+
+  [[nodiscard]] double pause_of(const Yard& yard, JobId job) const {
+    return (learns_ ? learnt_.expected(yard, job) : yard.expected_pause(job)).seconds();
   }
 
   void leave(JobId job) {

@@ -47,7 +47,7 @@ inline Duration LearntPause::expected(const Yard& yard, JobId job) const {
   if (const auto own = own_.find(job); own != own_.end()) return own->second.mean();
   if (const auto like = likes_.find(likes_of(yard.job(job))); like != likes_.end())
     return like->second.mean();
-  return yard.job(job).expected_pause();
+  return yard.expected_pause(job);
 }
 
 }  // namespace trainyard

@@ -9,11 +9,11 @@ namespace {
 
 /// Halves the speed of every gang on more than one machine.
 struct HalfSpeed final : PlacementSpeed {
-  [[nodiscard]] double slowdown(const Job&, const Placement& placement) const override {
-    return placement.size() > 1 ? 2 : 1;
+  [[nodiscard]] Rate rate(const Job&, const Placement& placement) const override {
+    return Rate::taking(placement.size() > 1 ? 2 : 1);
   }
-  [[nodiscard]] double slowdown_at(const Job&, std::size_t tier) const override {
-    return tier == kMachineTier ? 1 : 2;
+  [[nodiscard]] Rate rate_at(const Job&, std::size_t tier) const override {
+    return Rate::taking(tier == kMachineTier ? 1 : 2);
   }
 };
 
@@ -55,7 +55,7 @@ class Slow : public testing::Test, public YardListener {
 
 TEST_F(Slow, WorkTakesTwiceAsLongAndTheBooksSaySo) {
   const JobId job = running(gang(4, 1, hours(1)), {{MachineId{0}, 2}, {MachineId{1}, 2}});
-  EXPECT_EQ(yard_.slowdown(job), 2);
+  EXPECT_EQ(yard_.rate(job), Rate::taking(2));
   EXPECT_EQ(yard_.expected_end(job), Time{} + hours(2));
   at(hours(1));
   EXPECT_EQ(yard_.expected_remaining(job), minutes(30));

@@ -93,6 +93,14 @@ void VictimIndex::allow(JobId job) {
   }
 }
 
+void VictimIndex::reprice(JobId job, double pause) {
+  for (const Share& share : yard_.placement(job)) {
+    for (Victim& victim : victims_[index(share.machine)])
+      if (victim.job == job) victim.pause = pause;
+    update(share.machine);
+  }
+}
+
 void VictimIndex::remove(JobId job) {
   for (const Share& share : yard_.placement(job)) {
     std::erase_if(victims_[index(share.machine)], [&](const Victim& v) { return v.job == job; });

@@ -69,6 +69,8 @@ class VictimIndex {
   void add(JobId job, double size, double pause, bool pausable);
   /// It may be paused from now on.
   void allow(JobId job);
+  /// Its pause costs something else than was thought.
+  void reprice(JobId job, double pause);
   /// It runs no longer.
   void remove(JobId job);
   /// What is free on these machines has changed.
