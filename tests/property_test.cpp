@@ -6,16 +6,14 @@
 #include <algorithm>
 #include <charconv>
 
-#include "random_case.h"
 #include "sim/simulation.h"
+#include "testing.h"
 #include "yard_audit.h"
 
 namespace trainyard {
 namespace {
 
-JobId job_id(std::size_t j) {
-  return JobId{static_cast<std::uint32_t>(j)};
-}
+constexpr std::uint64_t kStream = 3;  // of random numbers
 
 /// Every member in at least one composition where it has something to do.
 std::vector<std::string> all_policies() {
@@ -33,12 +31,6 @@ std::vector<std::string> all_policies() {
   return lines;
 }
 
-PolicySpec parse(const std::string& line, const std::vector<std::string>& settings = {}) {
-  auto spec = PolicySpec::parse(line, settings);
-  if (!spec) throw std::logic_error(spec.error().message);
-  return *spec;
-}
-
 /// Rules that bite on cases that last some minutes.
 std::vector<std::string> random_rules(Random& random) {
   const std::vector<std::string> patience{"7d", "5m", "0"}, min_run{"1m", "0", "30s"},
@@ -49,26 +41,14 @@ std::vector<std::string> random_rules(Random& random) {
           "yard.turn=" + turn[random.below(turn.size())]};
 }
 
-/// Calls body(random, seed) for every seed, until one of them fails.
-template <class Body>
-void for_seeds(std::uint64_t count, Body body) {
-  const Seeds all = seeds(count);
-  for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
-    SCOPED_TRACE(fmt::format("TRAINYARD_TEST_SEED={}", seed));
-    Random random(seed, 3);
-    body(random, seed);
-    if (testing::Test::HasFailure()) return;
-  }
-}
-
 class EveryPolicy : public testing::TestWithParam<std::string> {};
 
 // --- The yard's promises, jobs and books ---------------------------------------------------------
 
 TEST_P(EveryPolicy, KeepsTheYardsPromisesAndFinishesEveryJob) {
-  for_seeds(25, [&](Random& random, std::uint64_t seed) {
+  for_seeds(25, kStream, [&](Random& random, std::uint64_t seed) {
     const RandomCase made = random_case(random);
-    const PolicySpec spec = parse(GetParam(), random_rules(random));
+    const PolicySpec spec = parse_policy(GetParam(), random_rules(random));
     Simulation simulation(made.cluster, made.workload, spec,
                           {.seed = seed, .faults = made.faults, .revisions = made.revisions});
     YardAudit audit(simulation.yard());
@@ -112,9 +92,9 @@ void expect_same(const Result& a, const Result& b) {
 }
 
 TEST_P(EveryPolicy, Repeats) {
-  for_seeds(5, [&](Random& random, std::uint64_t seed) {
+  for_seeds(5, kStream, [&](Random& random, std::uint64_t seed) {
     const RandomCase made = random_case(random);
-    const PolicySpec spec = parse(GetParam(), random_rules(random));
+    const PolicySpec spec = parse_policy(GetParam(), random_rules(random));
     Simulation first(made.cluster, made.workload, spec, {seed, made.faults});
     Simulation second(made.cluster, made.workload, spec, {seed, made.faults});
     first.run();
@@ -127,13 +107,13 @@ TEST_P(EveryPolicy, Repeats) {
 /// Machines that fail or come back at the same instant do so in any order. (Lots that are drawn
 /// fall on others when jobs come back to the queue in another order.)
 TEST_P(EveryPolicy, DoesNotDependOnTheOrderOfWhatIsSimultaneous) {
-  if (parse(GetParam()).member("preempt") == "random") GTEST_SKIP() << "draws lots";
-  for_seeds(10, [&](Random& random, std::uint64_t seed) {
+  if (parse_policy(GetParam()).member("preempt") == "random") GTEST_SKIP() << "draws lots";
+  for_seeds(10, kStream, [&](Random& random, std::uint64_t seed) {
     const RandomCase made = random_case(random);
     std::vector<std::string> settings = random_rules(random);
-    if (parse(GetParam()).member("preempt") == "fitgpp")
+    if (parse_policy(GetParam()).member("preempt") == "fitgpp")
       settings.emplace_back("preempt.fallback=none");
-    const PolicySpec spec = parse(GetParam(), settings);
+    const PolicySpec spec = parse_policy(GetParam(), settings);
     std::vector<Fault> other = made.faults;
     std::stable_sort(other.begin(), other.end(), [](const Fault& a, const Fault& b) {
       return a.at != b.at ? a.at < b.at : a.machine > b.machine;
@@ -214,9 +194,9 @@ void expect_reasons(const Simulation& simulation) {
 }
 
 TEST_P(EveryPolicy, GivesEveryWaitingJobAReason) {
-  for_seeds(12, [&](Random& random, std::uint64_t seed) {
+  for_seeds(12, kStream, [&](Random& random, std::uint64_t seed) {
     const RandomCase made = random_case(random);
-    const PolicySpec spec = parse(GetParam(), random_rules(random));
+    const PolicySpec spec = parse_policy(GetParam(), random_rules(random));
     Simulation simulation(made.cluster, made.workload, spec, {seed, made.faults});
     while (!testing::Test::HasFailure() && simulation.step()) expect_reasons(simulation);
     if (testing::Test::HasFailure())
@@ -265,7 +245,7 @@ TEST_P(EveryPolicy, DoesNotStarveAGangBeyondPatience) {
   const Cluster cluster = *parse_cluster_shorthand("4x4xV100");
   Random random(7);
   const Workload workload = gang_in_a_stream(random, cluster);
-  const PolicySpec spec = parse(GetParam(), {"queue.patience=10m"});
+  const PolicySpec spec = parse_policy(GetParam(), {"queue.patience=10m"});
   // Nobody passes it after its patience; those that run then are done, or room was being made.
   EXPECT_LE(wait_of_the_gang(cluster, workload, spec), minutes(10) + kSmall * 2);
 }
@@ -276,28 +256,23 @@ TEST(StrictOrder, NeedsNoPatience) {
   const Workload workload = gang_in_a_stream(random, cluster);
   for (const std::string line : {"order=fifo", "order=fifo backfill=easy"})
     for (const MemberInfo& place : stage_infos()[2].members) {
-      const PolicySpec spec = parse(line + " place=" + place.name, {"queue.patience=never"});
+      const PolicySpec spec = parse_policy(line + " place=" + place.name, {"queue.patience=never"});
       EXPECT_LE(wait_of_the_gang(cluster, workload, spec), kSmall * 2) << spec.name();
     }
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& line) {
-  std::string name = fmt::format("{}_{}", line.index, line.param);
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(all_policies()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, EveryPolicy, testing::ValuesIn(all_policies()), [](const auto& line) {
+  return as_test_name(fmt::format("{}_{}", line.index, line.param));
+});
 
 // --- EASY ----------------------------------------------------------------------------------------
 
 TEST(Easy, StartsTheHeadByTheTimeReservedForIt) {
-  for_seeds(300, [](Random& random, std::uint64_t seed) {
+  for_seeds(300, kStream, [](Random& random, std::uint64_t seed) {
     const RandomCase made = random_case(random, {.wrong_estimates = false, .faults = false});
     const auto& places = stage_infos()[2].members;
     const PolicySpec spec =
-        parse("order=fifo backfill=easy place=" + places[random.below(places.size())].name);
+        parse_policy("order=fifo backfill=easy place=" + places[random.below(places.size())].name);
     // How far apart a job will be placed, and so when it ends, nobody knows before: without that.
     Simulation simulation(made.cluster, made.workload, spec, {seed, {}, nullptr});
     std::vector<Time> promised(made.workload.jobs.size(), Time::never());

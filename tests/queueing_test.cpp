@@ -16,6 +16,7 @@
 #include <queue>
 
 #include "sim/simulation.h"
+#include "testing.h"
 #include "workload/generate.h"
 
 namespace trainyard {
@@ -23,12 +24,6 @@ namespace {
 
 constexpr double kTolerance = 0.02;
 constexpr std::array<std::uint64_t, 3> kSeeds{1, 2, 3};
-
-template <class T>
-T unwrap(Expected<T> value) {
-  if (!value) throw std::runtime_error(value.error().message);
-  return *std::move(value);
-}
 
 Cluster gpus(std::int32_t count) {
   return unwrap(parse_cluster_shorthand(fmt::format("1x{}xV100", count)));
@@ -226,13 +221,7 @@ std::vector<std::string> preset_names() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Queueing, LittlesLaw, testing::ValuesIn(preset_names()),
-                         [](const auto& preset) {
-                           std::string name = preset.param;
-                           std::replace_if(
-                               name.begin(), name.end(),
-                               [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-                           return name;
-                         });
+                         [](const auto& preset) { return as_test_name(preset.param); });
 
 }  // namespace
 }  // namespace trainyard

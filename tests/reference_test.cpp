@@ -3,9 +3,9 @@
 // printed with the seed that repeats it (TRAINYARD_TEST_SEED=n).
 #include <gtest/gtest.h>
 
-#include "random_case.h"
 #include "reference_simulator.h"
 #include "sim/simulation.h"
+#include "testing.h"
 
 namespace trainyard {
 namespace {
@@ -105,7 +105,7 @@ TEST_P(ReferenceOfPreset, AgreesWithTheSimulator) {
 const std::vector<std::string> kUnknown{"random", "network-sensitivity", "delay", "lease",
                                         "attained"};
 
-std::vector<std::string> preset_names() {
+std::vector<std::string> known_presets() {
   std::vector<std::string> names;
   for (const Preset& preset : presets())
     if (std::none_of(kUnknown.begin(), kUnknown.end(), [&](const std::string& member) {
@@ -115,14 +115,8 @@ std::vector<std::string> preset_names() {
   return names;
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& preset) {
-  std::string name = preset.param;
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Presets, ReferenceOfPreset, testing::ValuesIn(preset_names()), test_name);
+INSTANTIATE_TEST_SUITE_P(Presets, ReferenceOfPreset, testing::ValuesIn(known_presets()),
+                         [](const auto& preset) { return as_test_name(preset.param); });
 
 TEST(Reference, AgreesWithTheSimulatorUnderPoliciesOfRandomStages) {
   const auto [first, count] = seeds(4000);

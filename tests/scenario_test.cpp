@@ -26,6 +26,7 @@
 #include "base/toml.h"
 #include "reference_simulator.h"
 #include "sim/simulation.h"
+#include "testing.h"
 
 namespace trainyard {
 namespace {
@@ -48,12 +49,6 @@ struct Scenario {
 
 [[noreturn]] void refuse(const std::string& what) {
   throw std::runtime_error(what);
-}
-
-template <class T>
-T unwrap(Expected<T> value) {
-  if (!value) refuse(value.error().message);
-  return *std::move(value);
 }
 
 /// The fields of a table, each of which must be taken.

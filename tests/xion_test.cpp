@@ -6,17 +6,11 @@
 #include <set>
 
 #include "best_schedule.h"
-#include "random_case.h"
 #include "sim/simulation.h"
+#include "testing.h"
 
 namespace trainyard {
 namespace {
-
-PolicySpec parse(const std::string& line, const std::vector<std::string>& settings = {}) {
-  auto spec = PolicySpec::parse(line, settings);
-  if (!spec) throw std::logic_error(spec.error().message);
-  return *spec;
-}
 
 /// Start, end and pauses of every job.
 std::vector<std::tuple<Time, Time, std::uint32_t>> schedule(const RandomCase& made,
@@ -31,15 +25,10 @@ std::vector<std::tuple<Time, Time, std::uint32_t>> schedule(const RandomCase& ma
   return all;
 }
 
+/// Calls body(random) for random numbers from every seed.
 template <class Body>
-void for_seeds(std::uint64_t count, Body body) {
-  const Seeds all = seeds(count);
-  for (std::uint64_t seed = all.first; seed < all.first + all.count; ++seed) {
-    SCOPED_TRACE(fmt::format("TRAINYARD_TEST_SEED={}", seed));
-    Random random(seed, 5);
-    body(random);
-    if (testing::Test::HasFailure()) return;
-  }
+void for_cases(std::uint64_t count, Body body) {
+  for_seeds(count, 5, [&](Random& random, std::uint64_t /*seed*/) { body(random); });
 }
 
 /// The same stages with another preemption.
@@ -53,30 +42,31 @@ std::string companions(Random& random) {
 }
 
 TEST(Xion, IsSrtfWhenPausesAreFree) {
-  for_seeds(1000, [](Random& random) {
+  for_cases(1000, [](Random& random) {
     const RandomCase made = random_case(random, {.pause_costs = false});
     const std::string others = companions(random);
-    EXPECT_EQ(schedule(made, parse(others + "preempt=benefit")),
-              schedule(made, parse(others + "preempt=srtf-blind")))
+    EXPECT_EQ(schedule(made, parse_policy(others + "preempt=benefit")),
+              schedule(made, parse_policy(others + "preempt=srtf-blind")))
         << others << "\n"
         << describe(made);
   });
 }
 
 TEST(Xion, ThePresetIsThatOfSrtfWhenPausesAreFree) {
-  for_seeds(500, [](Random& random) {
+  for_cases(500, [](Random& random) {
     const RandomCase made = random_case(random, {.pause_costs = false});
-    EXPECT_EQ(schedule(made, parse("xion")), schedule(made, parse("srtf"))) << describe(made);
+    EXPECT_EQ(schedule(made, parse_policy("xion")), schedule(made, parse_policy("srtf")))
+        << describe(made);
   });
 }
 
 TEST(Xion, NeverPausesWhatCostsMoreThanAnythingCouldGain) {
-  for_seeds(500, [](Random& random) {
+  for_cases(500, [](Random& random) {
     RandomCase made = random_case(random, {.faults = false});
     for (Job& job : made.workload.jobs) job.save = kLongestDuration;
     const std::string others = companions(random);
-    EXPECT_EQ(schedule(made, parse(others + "preempt=benefit")),
-              schedule(made, parse(others + "preempt=none")))
+    EXPECT_EQ(schedule(made, parse_policy(others + "preempt=benefit")),
+              schedule(made, parse_policy(others + "preempt=none")))
         << others << "\n"
         << describe(made);
   });
@@ -102,10 +92,10 @@ class Turns final : public YardListener {
 
 TEST(Xion, NoTwoJobsTakeTurnsPausingEachOther) {
   std::size_t pairs = 0;
-  for_seeds(1000, [&](Random& random) {
+  for_cases(1000, [&](Random& random) {
     const RandomCase made = random_case(random);
     // With wrong estimates a job can believe itself shorter than one that paused it.
-    const PolicySpec spec = parse(
+    const PolicySpec spec = parse_policy(
         "xion", {"yard.min_run=0", "yard.max_pauses=64", "yard.turn=never", "queue.error=0.9"});
     Simulation simulation(made.cluster, made.workload, spec, {.seed = 1, .faults = made.faults});
     Turns turns(simulation.yard());
@@ -144,7 +134,7 @@ Workload few_jobs(Random& random) {
 
 Duration sum_of_jct(const Workload& workload, const std::string& policy) {
   const Cluster cluster = *parse_cluster_shorthand(fmt::format("1x{}xV100", kGpus));
-  Simulation simulation(cluster, workload, parse(policy, {"yard.min_run=0"}), {});
+  Simulation simulation(cluster, workload, parse_policy(policy, {"yard.min_run=0"}), {});
   simulation.run();
   Duration sum;
   for (std::uint32_t j = 0; j < workload.jobs.size(); ++j)
@@ -155,7 +145,7 @@ Duration sum_of_jct(const Workload& workload, const std::string& policy) {
 TEST(Xion, IsNearTheBestScheduleOfFewJobs) {
   std::map<std::string, double> gap{{"xion", 0}, {"srtf", 0}, {"fifo", 0}, {"sjf", 0}};
   double cases = 0;
-  for_seeds(100, [&](Random& random) {
+  for_cases(100, [&](Random& random) {
     const Workload workload = few_jobs(random);
     std::map<std::string, Duration> sums;
     for (const auto& [policy, sum] : gap) sums[policy] = sum_of_jct(workload, policy);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "testing.h"
+
 namespace trainyard {
 namespace {
 
@@ -31,9 +33,6 @@ bool waits(Phase phase) {
   return phase == Phase::queued || phase == Phase::reserved;
 }
 
-JobId job_id(std::size_t j) {
-  return JobId{static_cast<std::uint32_t>(j)};
-}
 MachineId machine_id(std::size_t m) {
   return MachineId{static_cast<std::uint32_t>(m)};
 }

@@ -1,5 +1,4 @@
 #include "workload/generate.h"
-#include "sim/simulation.h"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +14,7 @@
 #include "sim/simulation.h"
 #include "workload/info.h"
 #include "workload/read.h"
+#include "workload/testing.h"
 
 namespace trainyard {
 namespace {
@@ -23,14 +23,8 @@ Cluster cluster(const char* text) {
   return parse_cluster_shorthand(text).value();
 }
 
-Workload make(std::string_view spec, const char* where = "16x8xV100", std::uint64_t seed = 1) {
-  auto workload = generate(spec, cluster(where), seed);
-  EXPECT_TRUE(workload) << workload.error().message;
-  return workload ? *std::move(workload) : Workload{};
-}
-
-std::string error_of(std::string_view spec, const char* where = "16x8xV100") {
-  const auto workload = generate(spec, cluster(where), 1);
+std::string generate_error(std::string_view spec, const char* where = "16x8xV100") {
+  const auto workload = try_generate(spec, where);
   return workload ? "no error" : workload.error().message;
 }
 
@@ -78,7 +72,7 @@ bool sorted(const Workload& workload) {
 }
 
 TEST(Poisson, IsAnMMcQueue) {
-  const Workload workload = make("poisson:jobs=200000,load=0.8,mean=1h", "1x8xV100");
+  const Workload workload = generated("poisson:jobs=200000,load=0.8,mean=1h", "1x8xV100");
   ASSERT_EQ(workload.jobs.size(), 200'000U);
   EXPECT_TRUE(sorted(workload));
   const auto durations = durations_s(workload), gaps = gaps_s(workload);
@@ -115,12 +109,13 @@ double erlang_wait_s(std::size_t servers, double load, double mean_s) {
 }
 
 TEST(Poisson, WaitsAsErlangSays) {
-  const Workload workload = make("poisson:jobs=500000,load=0.8,mean=1h", "1x8xV100");
+  const Workload workload = generated("poisson:jobs=500000,load=0.8,mean=1h", "1x8xV100");
   EXPECT_NEAR(fifo_wait_s(workload, 8) / erlang_wait_s(8, 0.8, 3600), 1, 0.05);
 }
 
 TEST(Poisson, MixesDemandsByWeight) {
-  const Workload workload = make("poisson:jobs=100000,gpus=1:7/2:1/4:1/8:1,duration=fixed,mean=90");
+  const Workload workload =
+      generated("poisson:jobs=100000,gpus=1:7/2:1/4:1/8:1,duration=fixed,mean=90");
   const WorkloadInfo info = inspect(workload, nullptr);
   ASSERT_EQ(info.demands.size(), 4U);
   EXPECT_NEAR(static_cast<double>(info.demands[0].jobs), 70'000, 700);
@@ -130,14 +125,15 @@ TEST(Poisson, MixesDemandsByWeight) {
 }
 
 TEST(Poisson, LognormalKeepsTheMean) {
-  const auto values = durations_s(make("poisson:jobs=300000,duration=lognormal,mean=600,sigma=1"));
+  const auto values =
+      durations_s(generated("poisson:jobs=300000,duration=lognormal,mean=600,sigma=1"));
   EXPECT_NEAR(moments(values).mean / 600, 1, 0.02);
   EXPECT_NEAR(moments(values).variation, std::sqrt(std::exp(1.0) - 1), 0.1);
 }
 
 TEST(Poisson, MeetsTheLoadInExpectation) {
   const Cluster place = cluster("16x8xV100");
-  const Workload workload = make("poisson:jobs=200000,load=1.2,gpus=1:1/8:1");
+  const Workload workload = generated("poisson:jobs=200000,load=1.2,gpus=1:1/8:1");
   EXPECT_NEAR(inspect(workload, &place).fit->offered_load.value(), 1.2, 0.02);
 }
 
@@ -150,7 +146,7 @@ TEST(PhillyLike, MeetsTheLoadExactly) {
   for (const auto& [spec, load] :
        {Case{"philly-like:jobs=2,load=0.5", 0.5}, Case{"philly-like:jobs=1000,load=0.9", 0.9},
         Case{"philly-like:jobs=50000,load=1.5,daily=1", 1.5}}) {
-    const Workload workload = make(spec);
+    const Workload workload = generated(spec);
     EXPECT_TRUE(sorted(workload)) << spec;
     EXPECT_NEAR(inspect(workload, &place).fit->offered_load.value(), load, 1e-6) << spec;
   }
@@ -160,13 +156,13 @@ TEST(PhillyLike, LeavesOutWhatTheClusterCannotHold) {
   const auto largest = [](const Workload& workload) {
     return inspect(workload, nullptr).demands.back().gpus;
   };
-  EXPECT_EQ(largest(make("philly-like:jobs=50000", "2x8xV100")), 16);
-  EXPECT_EQ(largest(make("philly-like:jobs=50000,max_gpus=4")), 4);
-  EXPECT_EQ(largest(make("philly-like:jobs=100", "1x1xV100")), 1);
+  EXPECT_EQ(largest(generated("philly-like:jobs=50000", "2x8xV100")), 16);
+  EXPECT_EQ(largest(generated("philly-like:jobs=50000,max_gpus=4")), 4);
+  EXPECT_EQ(largest(generated("philly-like:jobs=100", "1x1xV100")), 1);
 }
 
 TEST(PhillyLike, TrialsAreTheSmallestAndShortest) {
-  const Workload workload = make("philly-like:jobs=1000,trial=0.3");
+  const Workload workload = generated("philly-like:jobs=1000,trial=0.3");
   Duration longest_trial{0}, shortest_batch = Duration::max();
   std::size_t trials = 0;
   for (const Job& job : workload.jobs) {
@@ -191,14 +187,16 @@ TEST(PhillyLike, RhythmOfTheDayMovesArrivalsToNoon) {
     }
     return counts[1] / double(counts[0] + counts[1]);
   };
-  EXPECT_NEAR(by_half(make("philly-like:jobs=100000")), 0.5, 0.02);
+  EXPECT_NEAR(by_half(generated("philly-like:jobs=100000")), 0.5, 0.02);
   // The integral of 1 - cos over the day's middle half is 1/2 + 1/pi of the whole.
-  EXPECT_NEAR(by_half(make("philly-like:jobs=100000,daily=1")), 0.5 + 1 / std::numbers::pi, 0.02);
+  EXPECT_NEAR(by_half(generated("philly-like:jobs=100000,daily=1")), 0.5 + 1 / std::numbers::pi,
+              0.02);
 }
 
 TEST(Generate, SameSeedSameJobs) {
   for (const char* spec : {"poisson:jobs=500,trial=0.5,users=9", "philly-like:jobs=500,users=9"}) {
-    const Workload a = make(spec), b = make(spec), other = make(spec, "16x8xV100", 2);
+    const Workload a = generated(spec), b = generated(spec),
+                   other = generated(spec, "16x8xV100", 2);
     ASSERT_EQ(a.jobs.size(), b.jobs.size());
     const auto same = [](const Job& x, const Job& y) {
       return x.submit == y.submit && x.duration == y.duration && x.gpus() == y.gpus() &&
@@ -210,13 +208,14 @@ TEST(Generate, SameSeedSameJobs) {
 }
 
 TEST(Generate, OneKindOfDrawLeavesTheOthersAlone) {
-  const Workload a = make("poisson:jobs=100"), b = make("poisson:jobs=100,gpus=1:1/2:1,load=1.35");
+  const Workload a = generated("poisson:jobs=100"),
+                 b = generated("poisson:jobs=100,gpus=1:1/2:1,load=1.35");
   for (std::size_t i = 0; i < a.jobs.size(); ++i)
     EXPECT_EQ(a.jobs[i].duration, b.jobs[i].duration) << i;
 }
 
 TEST(Generate, SetsCostsOfPausesAndUsers) {
-  const Workload workload = make(
+  const Workload workload = generated(
       "poisson:jobs=10000,grace=3,save=1m,load_time=30,checkpoint_interval=1h,checkpoint_cost=5,"
       "trial=0.25,users=3");
   const Job& job = workload.jobs.front();
@@ -233,8 +232,8 @@ TEST(Generate, SetsCostsOfPausesAndUsers) {
 
 TEST(Generate, DeclaresTheTruthOrLimitsOrNothing) {
   const std::string spec = "poisson:jobs=5000,mean=3h";
-  const Workload truth = make(spec), limits = make(spec + ",estimates=limits"),
-                 none = make(spec + ",estimates=none");
+  const Workload truth = generated(spec), limits = generated(spec + ",estimates=limits"),
+                 none = generated(spec + ",estimates=none");
   double shortest = 0, longest = 0;
   for (std::size_t i = 0; i < truth.jobs.size(); ++i) {
     const Job& job = limits.jobs[i];
@@ -255,19 +254,20 @@ TEST(Generate, SaysWhatIsWrong) {
   const auto has = [](const std::string& message, std::string_view part) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
   };
-  has(error_of("poison:jobs=3"), "unknown generator 'poison', did you mean 'poisson'?");
-  has(error_of("poison:jobs=3"), "(known: poisson, philly-like, trace, trial-batch, dally-like)");
-  has(error_of("poisson:lod=3"), "unknown parameter 'lod', did you mean 'load'?");
-  has(error_of("poisson:jobs"), "'jobs' has no value");
-  has(error_of("poisson:jobs=3,jobs=4"), "jobs is given twice");
-  has(error_of("poisson:jobs=0"), "jobs='0'; it must be a whole number from 1 to");
-  has(error_of("poisson:load=nan"), "load='nan'; it must be a number from");
-  has(error_of("poisson:mean=1x"), "mean='1x'; it must be a duration");
-  has(error_of("poisson:gpus=256"), "gpus='256'; it must be a number of GPUs from 1 to 128");
-  has(error_of("poisson:gpus=1:0"), "gpus='1:0'");
-  has(error_of("poisson:duration=gamma"), "one of exponential, lognormal, fixed");
-  has(error_of("poisson:load=0.000001,mean=520000w"), "10,000 are the most");
-  has(error_of("philly-like:daily=2"), "daily='2'; it must be a number from 0 to 1");
+  has(generate_error("poison:jobs=3"), "unknown generator 'poison', did you mean 'poisson'?");
+  has(generate_error("poison:jobs=3"),
+      "(known: poisson, philly-like, trace, trial-batch, dally-like)");
+  has(generate_error("poisson:lod=3"), "unknown parameter 'lod', did you mean 'load'?");
+  has(generate_error("poisson:jobs"), "'jobs' has no value");
+  has(generate_error("poisson:jobs=3,jobs=4"), "jobs is given twice");
+  has(generate_error("poisson:jobs=0"), "jobs='0'; it must be a whole number from 1 to");
+  has(generate_error("poisson:load=nan"), "load='nan'; it must be a number from");
+  has(generate_error("poisson:mean=1x"), "mean='1x'; it must be a duration");
+  has(generate_error("poisson:gpus=256"), "gpus='256'; it must be a number of GPUs from 1 to 128");
+  has(generate_error("poisson:gpus=1:0"), "gpus='1:0'");
+  has(generate_error("poisson:duration=gamma"), "one of exponential, lognormal, fixed");
+  has(generate_error("poisson:load=0.000001,mean=520000w"), "10,000 are the most");
+  has(generate_error("philly-like:daily=2"), "daily='2'; it must be a number from 0 to 1");
 }
 
 TEST(Generate, NoParameterTakesNonsense) {
@@ -284,8 +284,9 @@ TEST(Generate, NoParameterTakesNonsense) {
       };
       for (const char* value :
            {"-1", "nan", "inf", "-inf", "1e999", "99999999999999999999", "", "x", "0x10"})
-        EXPECT_NE(error_of(spec(value)).find(fmt::format("{}=", parameter.name)), std::string::npos)
-            << spec(value) << ": " << error_of(spec(value));
+        EXPECT_NE(generate_error(spec(value)).find(fmt::format("{}=", parameter.name)),
+                  std::string::npos)
+            << spec(value) << ": " << generate_error(spec(value));
       const auto of_zero = generate(spec("0"), *parse_cluster_shorthand("16x8xV100"), 1);
       if (!of_zero) {
         EXPECT_NE(of_zero.error().message.find(fmt::format("{}=", parameter.name)),
@@ -297,7 +298,7 @@ TEST(Generate, NoParameterTakesNonsense) {
         EXPECT_TRUE(job.duration.us > 1 && job.gpus() > 0) << spec("0");
     }
   }
-  EXPECT_EQ(error_of("poisson:mean=0"),
+  EXPECT_EQ(generate_error("poisson:mean=0"),
             "poisson: mean='0'; it must be a duration longer than 0, as in 90, 1.5h, 2d12h, 250ms");
 }
 
@@ -308,7 +309,7 @@ TEST(PhillyLike, IsCloseToTheLog) {
   ASSERT_EQ(log.jobs.size(), 82'247U);
   // Many more jobs than the log has, to see the fit and not the draw. Even so only some 3,500 have
   // more than 8 GPUs, and a sample of n lies about 1 / sqrt(n) = 0.017 from what it is drawn from.
-  for (const Distance& d : distances(make("philly-like:jobs=1000000"), log)) {
+  for (const Distance& d : distances(generated("philly-like:jobs=1000000"), log)) {
     if (d.what == "time between submissions") continue;
     const bool one_class = d.what.starts_with("duration,");
     EXPECT_LE(d.ks, one_class ? 0.03 : 0.01) << d.what;
@@ -341,7 +342,7 @@ TEST(Generate, TrialBatchHoldsItsLoadUnderFifo) {
 }
 
 TEST(Generate, TrialBatchKeepsItsBounds) {
-  const Workload workload = make(
+  const Workload workload = generated(
       "trial-batch:jobs=5000,trial=0.5,trial_longest=20m,batch_longest=2h,shortest=30s,"
       "longest_grace=5m,grace_scale=2,users=3");
   std::size_t trials = 0;
@@ -360,7 +361,7 @@ TEST(Generate, TrialBatchKeepsItsBounds) {
 
 TEST(Generate, TrialBatchEndsAlsoWhereBoundsAreClose) {
   const Workload workload =
-      make("trial-batch:jobs=50,run_spread=10,trial_longest=5m,shortest=299.999999");
+      generated("trial-batch:jobs=50,run_spread=10,trial_longest=5m,shortest=299.999999");
   for (const Job& job : workload.jobs) EXPECT_GE(job.duration, Duration{299'999'999});
 }
 

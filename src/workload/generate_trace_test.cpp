@@ -5,27 +5,16 @@
 #include <cmath>
 #include <set>
 
-#include "workload/generate.h"
 #include "workload/read.h"
+#include "workload/testing.h"
 
 namespace trainyard {
 namespace {
 
 constexpr const char* kPhilly = "examples/workloads/philly.csv";
 
-Expected<Workload> attempt(const std::string& spec, const char* where = "16x8xV100",
-                           std::uint64_t seed = 1) {
-  return generate(spec, *parse_cluster_shorthand(where), seed);
-}
-
-Workload make(const std::string& spec, const char* where = "16x8xV100", std::uint64_t seed = 1) {
-  auto workload = attempt(spec, where, seed);
-  EXPECT_TRUE(workload) << workload.error().message;
-  return workload ? *std::move(workload) : Workload{};
-}
-
 Workload philly(const std::string& keys = "", std::uint64_t seed = 1) {
-  return make(fmt::format("trace:file={}{}", kPhilly, keys), "16x8xV100", seed);
+  return generated(fmt::format("trace:file={}{}", kPhilly, keys), "16x8xV100", seed);
 }
 
 TEST(Trace, IsTheFileFromItsFirstJobOn) {
@@ -69,17 +58,17 @@ TEST(Trace, MeetsTheLoadThatIsAskedFor) {
 }
 
 TEST(Trace, SaysWhatIsWrong) {
-  EXPECT_EQ(attempt("trace").error().message,
+  EXPECT_EQ(try_generate("trace").error().message,
             "trace: file=... is missing; it names the trace to take jobs from");
-  EXPECT_NE(attempt("trace:file=nowhere.csv").error().message.find("nowhere.csv"),
+  EXPECT_NE(try_generate("trace:file=nowhere.csv").error().message.find("nowhere.csv"),
             std::string::npos);
-  EXPECT_NE(attempt("trace:file=nowhere.csv,pause=cheap")
+  EXPECT_NE(try_generate("trace:file=nowhere.csv,pause=cheap")
                 .error()
                 .message.find("pause='cheap'; it must be one of given, free, model, helios"),
             std::string::npos);
-  EXPECT_EQ(attempt("trace:file=-").error().message,
+  EXPECT_EQ(try_generate("trace:file=-").error().message,
             "trace: file='-'; standard input can be read only as a workload");
-  EXPECT_NE(attempt(fmt::format("trace:file={},pause_scale=2", kPhilly))
+  EXPECT_NE(try_generate(fmt::format("trace:file={},pause_scale=2", kPhilly))
                 .error()
                 .message.find("pause_scale=2 scales nothing"),
             std::string::npos);
@@ -125,7 +114,7 @@ TEST(Pauses, ArePublishedOnesBySize) {
 }
 
 TEST(Pauses, OfAModelFollowFromItsCheckpoint) {
-  const Workload trace = make("trace:file=examples/workloads/dally.json,pause=model");
+  const Workload trace = generated("trace:file=examples/workloads/dally.json,pause=model");
   int seen = 0;
   for (const Job& job : trace.jobs) {
     if (job.model == kNoModel || trace.models[index(job.model)] != "bert-base") continue;
@@ -137,16 +126,17 @@ TEST(Pauses, OfAModelFollowFromItsCheckpoint) {
 }
 
 TEST(Pauses, AreScaledAlsoWhereTheyAreGiven) {
-  const Job job = make("poisson:jobs=1,grace=10,save=20,load_time=30,pause_scale=0.5").jobs[0];
+  const Job job = generated("poisson:jobs=1,grace=10,save=20,load_time=30,pause_scale=0.5").jobs[0];
   EXPECT_EQ(job.grace, seconds(5));
   EXPECT_EQ(job.save, seconds(10));
   EXPECT_EQ(job.load, seconds(15));
-  EXPECT_EQ(make("philly-like:jobs=1,save=20,pause=tiresias,pause_scale=0").jobs[0].load.us, 0);
+  EXPECT_EQ(generated("philly-like:jobs=1,save=20,pause=tiresias,pause_scale=0").jobs[0].load.us,
+            0);
 }
 
 TEST(PhillyLike, DurationsCanBeScaled) {
-  const Workload whole = make("philly-like:jobs=100"),
-                 tenth = make("philly-like:jobs=100,duration_scale=0.1");
+  const Workload whole = generated("philly-like:jobs=100"),
+                 tenth = generated("philly-like:jobs=100,duration_scale=0.1");
   for (std::size_t i = 0; i < 100; ++i)
     EXPECT_NEAR(tenth.jobs[i].duration.seconds(), whole.jobs[i].duration.seconds() / 10, 1e-6);
 }

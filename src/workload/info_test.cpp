@@ -6,29 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "workload/info_print.h"
+#include "workload/testing.h"
 
 namespace trainyard {
 namespace {
-
-Job job(std::int64_t submit_s, std::int64_t duration_s, std::int32_t gpus) {
-  Job job;
-  job.submit = Time{} + seconds(submit_s);
-  job.duration = job.estimate = seconds(duration_s);
-  job.workers = job.min_workers = job.max_workers = gpus;
-  return job;
-}
-
-/// Three jobs whose figures can be worked out by hand.
-Workload three_jobs() {
-  Workload workload;
-  workload.source = "by hand";
-  workload.users.add("a");
-  workload.users.add("unused");
-  workload.jobs = {job(0, 100, 1), job(50, 100, 4), job(100, 20, 2)};
-  workload.names = {"x", "y", "z"};
-  workload.jobs[0].job_class = JobClass::trial;
-  return workload;
-}
 
 TEST(Info, CountsAndSums) {
   const Cluster cluster = parse_cluster_shorthand("1x3xV100").value();
@@ -62,13 +43,13 @@ TEST(Info, NoJobsAndJobsAtOnce) {
   EXPECT_TRUE(none.bins.empty());
   EXPECT_FALSE(to_text(none, Bars::plain).empty());
   Workload at_once;
-  at_once.jobs = {job(0, 1, 1), job(0, 1, 1)};
+  at_once.jobs = {job_of(0, 1, 1), job_of(0, 1, 1)};
   EXPECT_FALSE(inspect(at_once, &cluster).fit->offered_load.has_value());
 }
 
 TEST(Info, BinsHoldEveryJobOnce) {
   Workload workload;
-  for (std::int64_t s = 1; s < 100'000'000; s *= 3) workload.jobs.push_back(job(0, s, 1));
+  for (std::int64_t s = 1; s < 100'000'000; s *= 3) workload.jobs.push_back(job_of(0, s, 1));
   const WorkloadInfo info = inspect(workload, nullptr);
   std::size_t sum = 0;
   for (const DurationBin& bin : info.bins) sum += bin.jobs;

@@ -14,17 +14,17 @@
 namespace trainyard {
 namespace {
 
-Expected<Workload> parse(std::string_view text) {
+Expected<Workload> parse_native(std::string_view text) {
   return parse_workload(text, "jobs.csv", {.format = Format::native});
 }
 
-std::string error_of(std::string_view text) {
-  const auto parsed = parse(text);
+std::string native_error(std::string_view text) {
+  const auto parsed = parse_native(text);
   return parsed ? "" : parsed.error().message;
 }
 
 TEST(Native, ColumnsInAnyOrderAndDefaults) {
-  const auto w = parse("\xef\xbb\xbf# a comment\r\nduration,submit\r\n\"1h\",5\r\n90,0.25");
+  const auto w = parse_native("\xef\xbb\xbf# a comment\r\nduration,submit\r\n\"1h\",5\r\n90,0.25");
   ASSERT_TRUE(w) << w.error().message;
   ASSERT_EQ(w->jobs.size(), 2U);
   EXPECT_EQ(w->jobs[0].submit, Time{250'000});
@@ -37,11 +37,11 @@ TEST(Native, ColumnsInAnyOrderAndDefaults) {
 }
 
 TEST(Native, QuotedFieldsMayHoldCommasQuotesAndLines) {
-  const auto w = parse("id,submit,duration\n\"a, \"\"b\"\"\nc\",0,1\nnext,0,x\n");
+  const auto w = parse_native("id,submit,duration\n\"a, \"\"b\"\"\nc\",0,1\nnext,0,x\n");
   ASSERT_FALSE(w);
   EXPECT_TRUE(w.error().message.starts_with("jobs.csv:4: field 'duration': value 'x'"))
       << w.error().message;
-  const auto good = parse("id,submit,duration\n\"a, \"\"b\"\"\nc\",0,1\n");
+  const auto good = parse_native("id,submit,duration\n\"a, \"\"b\"\"\nc\",0,1\n");
   ASSERT_TRUE(good);
   EXPECT_EQ(good->names[0], "a, \"b\"\nc");
 }
@@ -68,7 +68,7 @@ TEST(Native, QuotesMakeNoDifference) {
 
 TEST(Native, ErrorsNameLineFieldAndValue) {
   const auto begins = [](std::string_view text, std::string_view with) {
-    EXPECT_TRUE(error_of(text).starts_with(with)) << error_of(text);
+    EXPECT_TRUE(native_error(text).starts_with(with)) << native_error(text);
   };
   begins("submit,durations\n", "jobs.csv:1: unknown column 'durations', did you mean 'duration'?");
   begins("submit,submit,duration\n", "jobs.csv:1: the column 'submit' is there twice");
@@ -99,10 +99,10 @@ TEST(Native, ErrorsNameLineFieldAndValue) {
 TEST(Native, LinesAreBounded) {
   const std::string header = "id,submit,duration\n";
   const std::string longest(kLongestLine - 4, 'x');
-  EXPECT_TRUE(parse(header + longest + ",0,1\n"));
-  EXPECT_EQ(error_of(header + longest + "y,0,1\n").substr(0, 46),
+  EXPECT_TRUE(parse_native(header + longest + ",0,1\n"));
+  EXPECT_EQ(native_error(header + longest + "y,0,1\n").substr(0, 46),
             "jobs.csv:2: the line is longer than 1048576 by");
-  EXPECT_EQ(error_of(header + "\"" + longest + "\n" + longest).substr(0, 46),
+  EXPECT_EQ(native_error(header + "\"" + longest + "\n" + longest).substr(0, 46),
             "jobs.csv:2: the line is longer than 1048576 by");
 }
 
@@ -119,9 +119,9 @@ TEST(Native, AHugeFileOfOneLineIsRefusedUnread) {
 TEST(Native, NamesHaveALimit) {
   std::string text = "submit,duration,model\n";
   for (int i = 0; i < 65'535; ++i) text += fmt::format("0,1,m{}\n", i);
-  EXPECT_TRUE(parse(text));
+  EXPECT_TRUE(parse_native(text));
   text += "0,1,m5\n0,1,one more\n";
-  EXPECT_EQ(error_of(text),
+  EXPECT_EQ(native_error(text),
             "jobs.csv:65538: field 'model': 'one more' is one model too many; there may be 65535");
 }
 
@@ -163,7 +163,7 @@ RC_GTEST_PROP(Native, WhatIsWrittenIsReadBack, ()) {
                    [](const Job& a, const Job& b) { return a.submit < b.submit; });
   std::ostringstream out;
   write_native(w, out);
-  const auto r = parse(out.str());
+  const auto r = parse_native(out.str());
   RC_ASSERT(r.has_value());
   RC_ASSERT(r->names == w.names);
   RC_ASSERT(r->jobs.size() == w.jobs.size());

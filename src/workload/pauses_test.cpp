@@ -14,12 +14,12 @@
 namespace trainyard {
 namespace {
 
-Workload parse(std::string_view text) {
+Workload parse_jobs(std::string_view text) {
   return parse_workload(text, "jobs.csv").value();
 }
 
 Workload modelled(std::string_view text) {
-  Workload workload = parse(text);
+  Workload workload = parse_jobs(text);
   model_pauses(Catalogue::builtin(), workload);
   return workload;
 }

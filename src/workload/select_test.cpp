@@ -2,23 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "workload/testing.h"
+
 namespace trainyard {
 namespace {
-
-Job job(std::int64_t submit_s, std::int64_t duration_s, std::int32_t gpus) {
-  Job job;
-  job.submit = Time{} + seconds(submit_s);
-  job.duration = job.estimate = seconds(duration_s);
-  job.workers = job.min_workers = job.max_workers = gpus;
-  return job;
-}
-
-Workload three_jobs() {
-  Workload workload;
-  workload.jobs = {job(0, 100, 1), job(50, 100, 4), job(100, 20, 2)};
-  workload.names = {"x", "y", "z"};
-  return workload;
-}
 
 TEST(Select, DropsWhatDoesNotFitWithItsName) {
   Workload workload = three_jobs();
