@@ -16,7 +16,7 @@ using nlohmann::json;
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;    // of environment, script or arguments
 constexpr std::size_t kMostOfOne = std::size_t{128} << 10;  // what execve takes as one string
 constexpr std::size_t kLongestName = 256, kLongestPath = 4095, kMostAfter = 64;
-constexpr std::size_t kLongestGuessed = 64;  // names beyond resemble none, and cost time
+constexpr std::size_t kLongestGuessedName = 64;  // names beyond resemble none, and cost time
 constexpr std::int64_t kMostWorkers = 4096, kMostGpus = kMaxGpusPerMachine;
 constexpr Duration kLongestTime = days(36'500), kLongestGrace = hours(1);
 
@@ -282,7 +282,7 @@ Expected<void> set_job_field(JobSpec& spec, std::string_view field, const json& 
     return done;
   }
   return fail("unknown field {}{}", trainyard::quoted(field),
-              field.size() > kLongestGuessed ? "" : did_you_mean(field, known));
+              field.size() > kLongestGuessedName ? "" : did_you_mean(field, known));
 }
 
 Expected<JobSpec> job_spec_from_json(const json& value) {
