@@ -211,7 +211,7 @@ class Easy final : public BackfillStage {
   Time start_ = Time::never();
   Avoid needed_;                      // the machines of the reservation
   bool backfilling_ = false;          // those that start now respect it
-  std::uint64_t reservation_ = 0;     // the number of the present one
+  std::uint64_t reservation_ = 0;     // the number of the present one, or of what is asked of it
   std::vector<Late> late_;            // by lane
   std::vector<Lane> lanes_;           // in this round, by their first
   std::vector<std::size_t> heap_;     // of those whose next might go
