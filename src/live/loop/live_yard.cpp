@@ -224,6 +224,7 @@ void LiveYard::take_changed(const std::function<void(JobNumber, JobLife)>& visit
 void LiveYard::on_phase(JobId job, Phase from, Phase to) {
   changed_.insert(number(job));
   if (from == Phase::running) marks_.erase(job);
+  if (has_ended(to)) all_work_.erase(job);
   if (to == Phase::draining && yard_->making_room_for(job) != kNoJob)
     leaves_for_[job] = yard_->making_room_for(job);
   if (from == Phase::draining)

@@ -1,0 +1,126 @@
+// What a live job tells of itself, and what the yard makes of it.
+#include "live/loop/live_yard.h"
+
+#include <gtest/gtest.h>
+
+namespace trainyard {
+namespace {
+
+class LiveYardTest : public testing::Test {
+ protected:
+  LiveYardTest() {
+    EXPECT_TRUE(yard_.begin(*PolicySpec::parse("srtf", {"yard.min_run=0"}), {}, {}, now_));
+  }
+
+  /// Of the whole machine.
+  JobRecord& submit(Duration time) {
+    JobRecord& job = jobs_[++last_];
+    job.number = last_;
+    job.owner.user = "ada";
+    job.spec.per_worker.gpus = 4;
+    job.spec.time = time;
+    EXPECT_EQ(yard_.submit(job, now_), Verdict::ok);
+    decide();
+    return job;
+  }
+
+  void at(Duration since_start) { now_ = Time{} + since_start; }
+  void decide() {
+    (void)yard_.decide(now_);
+    for (const LiveYard::Order& order : yard_.take_orders()) {
+      if (order.kind != Order::Kind::start) continue;
+      EXPECT_EQ(yard_.apply(EventKind::loaded, order.job, now_), Verdict::ok);
+    }
+  }
+  void report(JobRecord& job, std::int64_t step, std::int64_t total) {
+    job.progress.emplace();
+    job.progress->step = step, job.progress->total = total;
+    yard_.learn(job, now_);
+  }
+  JobLife life(const JobRecord& job) {
+    JobLife found;
+    yard_.take_changed([&](JobNumber number, JobLife changed) {
+      if (number == job.number) found = std::move(changed);
+    });
+    return found;
+  }
+  /// The only job, or the first.
+  [[nodiscard]] const Yard& yard() const { return yard_.yard(); }
+
+  static constexpr JobId kFirst{0};
+  Cluster cluster_ = *parse_cluster_shorthand("1x4xV100");
+  LiveYard yard_{cluster_};
+  Time now_;
+  JobNumber last_ = 0;
+  std::map<JobNumber, JobRecord> jobs_;
+};
+
+TEST_F(LiveYardTest, WhatARunningJobReportsReachesThePolicy) {
+  JobRecord& job = submit(hours(1));
+  at(minutes(10));
+  report(job, 10, 1000);
+  EXPECT_EQ(yard().expected_remaining(kFirst), minutes(990));
+  const JobRecord& shorter = submit(hours(2));
+  EXPECT_EQ(yard().making_room_for(kFirst), JobId{1})
+      << "by what it said at first it has less left";
+  EXPECT_EQ(life(job).room_for, shorter.number);
+}
+
+TEST_F(LiveYardTest, SpeedIsMeasuredOverAMinuteAndMore) {
+  JobRecord& job = submit(hours(10));
+  at(minutes(10));
+  report(job, 100, 1000);  // ten steps a minute so far
+  at(minutes(10) + seconds(30));
+  report(job, 101, 1000);
+  EXPECT_EQ(yard().rate(kFirst), Rate{}) << "half a minute may be an evaluation";
+  at(minutes(14));
+  report(job, 120, 1000);  // five a minute
+  EXPECT_NEAR(yard().rate(kFirst).time_per_work(), 1 / (14.0 / 120 * 5), 1e-9);
+  const Duration left = yard().expected_end(kFirst) - now_;
+  EXPECT_NEAR(left.seconds(), 60 * 880 / 5.0, 1) << "what is left goes as fast as of late";
+  at(minutes(18));
+  report(job, 140, 1000);
+  EXPECT_NEAR(yard().work_done(kFirst).seconds(), 60 * (14 + 4 * 14.0 / 120 * 5), 1e-3);
+}
+
+TEST_F(LiveYardTest, AStepBackBeginsTheMeasurementAnew) {
+  JobRecord& job = submit(hours(10));
+  at(minutes(10));
+  report(job, 100, 1000);
+  at(minutes(11));
+  report(job, 60, 1000);
+  at(minutes(12));
+  report(job, 60, 1000);
+  EXPECT_EQ(yard().rate(kFirst), Rate{});
+}
+
+TEST_F(LiveYardTest, WhatIsLearntIsKeptAndTakenUpAgain) {
+  JobRecord& job = submit(hours(10));
+  at(minutes(10));
+  report(job, 100, 1000);
+  at(minutes(14));
+  report(job, 120, 1000);
+  job.progress->save_s = 30;
+  yard_.learn(job, now_);
+  job.life = life(job);
+  JobRecord read;
+  read.number = job.number, read.spec = job.spec, read.owner = job.owner;
+  ASSERT_TRUE(life_from_json(life_to_json(job), read));
+  LiveYard again(cluster_);
+  ASSERT_TRUE(again.begin(*PolicySpec::parse("srtf"), {&read}, {}, now_));
+  EXPECT_EQ(again.yard().rate(kFirst), yard().rate(kFirst));
+  EXPECT_EQ(again.yard().estimate(kFirst), yard().estimate(kFirst));
+  EXPECT_EQ(again.yard().expected_pause(kFirst), job.spec.grace + seconds(30));
+  EXPECT_EQ(again.yard().work_done(kFirst, now_), yard().work_done(kFirst, now_));
+}
+
+TEST_F(LiveYardTest, AnEndThatIsHeardOfLateIsAllTheSame) {
+  const JobRecord& job = submit(hours(10));
+  at(hours(3));
+  yard_.note_end(job.number, Time{} + hours(1));
+  ASSERT_EQ(yard_.apply(EventKind::finished, job.number, now_), Verdict::ok);
+  EXPECT_EQ(yard().state(kFirst).done, hours(1));
+}
+
+}  // namespace
+}  // namespace trainyard
