@@ -125,7 +125,7 @@ bool has_ended(const std::string& state) {
 
 template <class Holds>
 void wait_until(Holds holds) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(10);
   while (!holds()) {
     if (std::chrono::steady_clock::now() > until) die("waited too long");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
