@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::ptrdiff_t count(const std::string& text, const std::string& pattern) {
+std::ptrdiff_t occurrences(const std::string& text, const std::string& pattern) {
   const std::regex regex(pattern);
   return std::distance(std::sregex_iterator(text.begin(), text.end(), regex), {});
 }
@@ -94,7 +94,7 @@ TEST(StudyOutput, MarkdownSaysHowItWasMade) {
   std::ptrdiff_t cells = 0;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const std::ptrdiff_t here = count(line, R"((^|[^\\])\|)");
+    const std::ptrdiff_t here = occurrences(line, R"((^|[^\\])\|)");
     if (line.empty()) cells = 0;
     EXPECT_TRUE(cells == 0 || here == cells) << line;
     if (line.starts_with("|")) cells = here;
@@ -114,25 +114,26 @@ TEST(StudyOutput, ThePageIsWellFormedAndNeedsNothingElse) {
 TEST(StudyOutput, ASweepHasAChartForEachUnit) {
   const Study study = sample_study();
   const std::string html = to_html(sample_findings(study));
-  EXPECT_EQ(count(html, "<figure>"), 1 + 2) << "shares; shares and seconds";
-  EXPECT_EQ(count(html, "class=\"area\""), 1 + 3) << "the interval of each line";
-  EXPECT_EQ(count(html, ">30 min</text>"), 2) << "from 10 min to 10 h on a logarithmic axis";
-  EXPECT_EQ(count(to_html(sample_findings(study, {.quick = true, .seeds = 1})), "class=\"area\""),
-            0);
+  EXPECT_EQ(occurrences(html, "<figure>"), 1 + 2) << "shares; shares and seconds";
+  EXPECT_EQ(occurrences(html, "class=\"area\""), 1 + 3) << "the interval of each line";
+  EXPECT_EQ(occurrences(html, ">30 min</text>"), 2) << "from 10 min to 10 h on a logarithmic axis";
+  EXPECT_EQ(
+      occurrences(to_html(sample_findings(study, {.quick = true, .seeds = 1})), "class=\"area\""),
+      0);
 }
 
 TEST(StudyOutput, APlotHasALineForWhatIsClaimedOfItsMeasures) {
   Study study = sample_study();
   const std::string html = to_html(sample_findings(study, {.quick = true}));
-  EXPECT_EQ(count(html, "class=\"[^\"]* reference\""), 2 * 3)
+  EXPECT_EQ(occurrences(html, "class=\"[^\"]* reference\""), 2 * 3)
       << "three claims on srtf, in two charts";
-  EXPECT_EQ(count(html, ">paper ≥ 99.0 %</text>"), 2);
+  EXPECT_EQ(occurrences(html, ">paper ≥ 99.0 %</text>"), 2);
   study.claims[1].source = "our aim";
   study.claims[1].at = "load = 0.9";
   study.claims[2].at = "Load";
   const std::string narrower = to_html(sample_findings(study, {.quick = true}));
-  EXPECT_EQ(count(narrower, ">aim ≥ 99.0 %</text>"), 1) << "where it was taken";
-  EXPECT_EQ(count(narrower, "class=\"[^\"]* reference\""), 3 + 1);
+  EXPECT_EQ(occurrences(narrower, ">aim ≥ 99.0 %</text>"), 1) << "where it was taken";
+  EXPECT_EQ(occurrences(narrower, "class=\"[^\"]* reference\""), 3 + 1);
 }
 
 TEST(StudyOutput, AColumnHasOneUnit) {
