@@ -29,7 +29,10 @@ class SortedList {
   /// Inserts a value that is not in the list.
   void insert(const T& value) {
     ++size_;
-    if (chunks_.empty()) chunks_.push_back(take_spare());
+    if (chunks_.empty()) {
+      chunks_.push_back(take_spare());
+      return chunks_.front()->insert(value);
+    }
     const std::size_t at = std::min(chunk_of(value), chunks_.size() - 1);
     Chunk& chunk = *chunks_[at];
     if (!chunk.full()) return chunk.insert(value);
