@@ -24,7 +24,7 @@ done
 
 # Two processes that write down every signal; the second ends with SIGUSR2, and the first with it.
 LISTENING = """#!/usr/bin/python3
-import os, signal, sys
+import os, signal, sys, time
 if os.environ.get("TRAINYARD_RESTART"):
     sys.exit(0)
 name = sys.argv[1]
@@ -34,6 +34,8 @@ def hear(number, _):
     with open(f"{name}.{who}", "a") as file:
         file.write(signal.Signals(number).name + "\\n")
     if who == "leader" and number == signal.SIGUSR1:
+        while name == "all" and not (os.path.exists("all.child") and os.path.getsize("all.child")):
+            time.sleep(0.01)  # it hears the same signal, but perhaps after the first
         os.kill(child, signal.SIGUSR2)
         os.waitpid(child, 0)
         sys.exit(255)
