@@ -48,6 +48,17 @@ TEST_F(NetworkSpeedTest, FurtherApartIsSlower) {
   EXPECT_DOUBLE_EQ(speed.rate_at(job(8, 0), 2).time_per_work(), across);
 }
 
+TEST_F(NetworkSpeedTest, WhatPeopleSayHoldsForOneMachineCommunicationIncluded) {
+  const NetworkSpeed computing(cluster_, workload_, Catalogue::builtin());
+  const NetworkSpeed said(cluster_, workload_, Catalogue::builtin(),
+                          NetworkSpeed::DurationIs::in_one_machine);
+  const Placement together{{MachineId{0}, 8}}, apart{{MachineId{0}, 4}, {MachineId{4}, 4}};
+  EXPECT_EQ(said.rate(job(8, 0), together), Rate{});
+  EXPECT_DOUBLE_EQ(said.rate(job(8, 0), apart).time_per_work(),
+                   computing.rate(job(8, 0), apart).time_per_work() /
+                       computing.rate(job(8, 0), together).time_per_work());
+}
+
 TEST_F(NetworkSpeedTest, OneGpuOrAnUnknownModelRunsAsItsDurationSays) {
   const NetworkSpeed speed(cluster_, workload_, Catalogue::builtin());
   const Placement apart{{MachineId{0}, 4}, {MachineId{4}, 4}};

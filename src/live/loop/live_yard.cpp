@@ -151,12 +151,13 @@ void LiveYard::learn(const JobRecord& record, Time now) {
   Estimate estimate{.work = expected_work(record)};
   if (record.progress) {
     const JobProgress& progress = *record.progress;
-    const MeasuredPause took{in_seconds(progress.save_s.value_or(0)),
-                             in_seconds(progress.load_s.value_or(0))};
-    if (progress.save_s) estimate.pause = record.spec.grace + took.save;
-    if (progress.load_s) estimate.load = took.load;
-    if (!record.spec.model.empty() && (progress.save_s || progress.load_s))
-      measured_[{record.owner.user, record.spec.model}] = took;
+    if (progress.save_s) estimate.pause = record.spec.grace + in_seconds(*progress.save_s);
+    if (progress.load_s) estimate.load = in_seconds(*progress.load_s);
+    if (!record.spec.model.empty() && (progress.save_s || progress.load_s)) {
+      MeasuredPause& known = measured_[{record.owner.user, record.spec.model}];
+      if (progress.save_s) known.save = in_seconds(*progress.save_s);
+      if (progress.load_s) known.load = in_seconds(*progress.load_s);
+    }
     const Duration so_far = ran(record.number, now);
     if (progress.total > 0 && progress.step > 0 && progress.step <= progress.total &&
         so_far.us > 0) {

@@ -114,6 +114,22 @@ TEST_F(LiveYardTest, WhatIsLearntIsKeptAndTakenUpAgain) {
   EXPECT_EQ(again.yard().work_done(kFirst, now_), yard().work_done(kFirst, now_));
 }
 
+TEST_F(LiveYardTest, WhatPausesCostIsKnownOfTheNextJobOfTheModel) {
+  JobRecord& job = submit(hours(1));
+  job.spec.model = "resnet50";
+  report(job, 1, 10);
+  job.progress->load_s = 7;
+  yard_.learn(job, now_);
+  report(job, 2, 10);  // of another save it says how long it took, and nothing of loading
+  job.progress->save_s = 5;
+  yard_.learn(job, now_);
+  JobRecord next = job;
+  next.number = 99, next.progress.reset();
+  ASSERT_EQ(yard_.submit(next, now_), Verdict::ok);
+  EXPECT_EQ(yard().reload_time(JobId{1}), seconds(7));
+  EXPECT_EQ(yard().expected_pause(JobId{1}), job.spec.grace + seconds(5));
+}
+
 TEST_F(LiveYardTest, AnEndThatIsHeardOfLateIsAllTheSame) {
   const JobRecord& job = submit(hours(10));
   at(hours(3));
