@@ -8,7 +8,7 @@
 
 #include "bench.h"
 #include "model/cluster.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 #include "workload/mapped_file.h"
 #include "workload/read.h"
 #include "workload/write.h"

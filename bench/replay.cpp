@@ -14,7 +14,7 @@
 #include "bench.h"
 #include "policy/registry.h"
 #include "sim/simulation.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 
 namespace trainyard::bench {
 namespace {

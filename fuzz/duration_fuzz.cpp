@@ -7,7 +7,7 @@
 
 #include "base/resources.h"
 #include "base/time.h"
-#include "workload/fields.h"
+#include "workload/import/fields.h"
 
 using namespace trainyard;
 

@@ -8,7 +8,7 @@
 
 #include "policy/registry.h"
 #include "sim/faults.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 
 using namespace trainyard;
 

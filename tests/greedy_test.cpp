@@ -4,7 +4,7 @@
 
 #include "base/stats.h"
 #include "sim/simulation.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 
 namespace trainyard {
 namespace {

@@ -17,7 +17,7 @@
 
 #include "sim/simulation.h"
 #include "testing.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 
 namespace trainyard {
 namespace {

@@ -11,10 +11,10 @@
 #include "cli/options.h"
 #include "study/compare.h"
 #include "study/json.h"
-#include "study/report.h"
+#include "study/report/report.h"
+#include "study/report/summary.h"
 #include "study/run.h"
-#include "study/summary.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 
 namespace trainyard::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "cli/commands.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 #include "workload/pauses.h"
 #include "workload/read.h"
 #include "workload/select.h"

@@ -16,7 +16,7 @@
 #include "sim/simulation.h"
 #include "sim/timeline.h"
 #include "study/json.h"
-#include "study/quantity.h"
+#include "study/report/quantity.h"
 
 namespace trainyard::cli {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "workload/generate.h"
-#include "workload/import.h"
+#include "workload/generate/generate.h"
+#include "workload/import/import.h"
 #include "workload/info.h"
 #include "workload/info_print.h"
 #include "workload/select.h"

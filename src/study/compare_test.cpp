@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "study/json.h"
-#include "study/summary.h"
+#include "study/report/summary.h"
 #include "study/testing.h"
 
 namespace trainyard {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "study/report/well_formed.h"
 #include "study/reproduce/testing.h"
 #include "study/reproduce/write.h"
-#include "study/well_formed.h"
 
 namespace trainyard {
 namespace {

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/quantity.h"
+#include "study/report/quantity.h"
 
 namespace trainyard {
 

@@ -7,7 +7,7 @@
 
 #include "policy/registry.h"
 #include "sim/simulation.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 #include "workload/read.h"
 #include "workload/write.h"
 

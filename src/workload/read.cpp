@@ -5,10 +5,10 @@
 #include <iterator>
 
 #include "workload/decompress.h"
-#include "workload/importers.h"
+#include "workload/import/importers.h"
+#include "workload/import/records.h"
+#include "workload/import/sense.h"
 #include "workload/mapped_file.h"
-#include "workload/records.h"
-#include "workload/sense.h"
 
 namespace trainyard {
 namespace {

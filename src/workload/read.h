@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "model/workload.h"
-#include "workload/fields.h"
-#include "workload/import.h"
+#include "workload/import/fields.h"
+#include "workload/import/import.h"
 
 namespace trainyard {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "model/cluster.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 
 namespace trainyard {
 

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "study/reproduce/fingerprint.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 
 namespace trainyard {
 namespace {

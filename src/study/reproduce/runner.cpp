@@ -12,7 +12,7 @@
 #include "sim/simulation.h"
 #include "study/json.h"
 #include "study/parallel.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 #include "workload/read.h"
 
 namespace trainyard {

@@ -9,7 +9,7 @@
 
 #include "sim/simulation.h"
 #include "study/reproduce/testing.h"
-#include "workload/generate.h"
+#include "workload/generate/generate.h"
 
 namespace trainyard {
 namespace {

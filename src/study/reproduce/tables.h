@@ -1,8 +1,8 @@
 // Findings in rows and columns, as the terminal, Markdown and HTML all show them.
 #pragma once
 
+#include "study/report/summary.h"
 #include "study/reproduce/findings.h"
-#include "study/summary.h"
 
 namespace trainyard {
 

@@ -18,7 +18,7 @@ std::string to_terminal_text(const Findings& findings, bool terminal);
 /// Everything but the plots, for docs/studies/.
 std::string to_markdown(const Findings& findings);
 
-/// Everything, as one page (study/page.h).
+/// Everything, as one page (study/report/page.h).
 std::string to_html(const Findings& findings);
 
 }  // namespace trainyard

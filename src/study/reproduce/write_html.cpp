@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "study/markup.h"
-#include "study/page.h"
+#include "study/report/markup.h"
+#include "study/report/page.h"
 #include "study/reproduce/tables.h"
 #include "study/reproduce/write.h"
 

@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include "study/json.h"
+#include "study/report/well_formed.h"
 #include "study/reproduce/tables.h"
 #include "study/reproduce/testing.h"
 #include "study/schema_checker.h"
-#include "study/well_formed.h"
 
 namespace trainyard {
 namespace {

@@ -1,0 +1,188 @@
+#include "study/report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "study/report/markup.h"
+#include "study/report/page.h"
+#include "study/report/summary.h"
+#include "study/report/utilization.h"
+
+namespace trainyard {
+namespace {
+
+struct Metric {
+  Distribution JobDistributions::*distribution;
+  std::string_view heading, axis, caption;
+  Unit unit;
+};
+
+constexpr std::array kMetrics{
+    Metric{&JobDistributions::wait_s, "Waiting time", "time in the queue",
+           "that spent at most this long in the queue; those that never waited stand at 0.",
+           Unit::seconds},
+    Metric{&JobDistributions::jct_s, "Job completion time", "from submission to completion",
+           "completed within this time of their submission; further left is faster.",
+           Unit::seconds},
+    Metric{&JobDistributions::slowdown, "Slowdown", "completion time over duration",
+           "slowed down at most so many times by waiting and pauses; 1 is as if alone.",
+           Unit::number}};
+
+struct Group {
+  JobDistributions Run::*jobs;
+  std::string_view name;
+};
+
+constexpr std::array kAllJobs{Group{&Run::all, "all jobs"}};
+constexpr std::array kByClass{Group{&Run::all, "all jobs"}, Group{&Run::trial, "trial jobs"},
+                              Group{&Run::batch, "batch jobs"}};
+
+std::string facts(const Comparison& comparison) {
+  std::string html = "<dl class=\"facts\">\n";
+  html += html_fact("Workload", escaped(comparison.workload));
+  html += html_fact("Cluster", escaped(comparison.cluster));
+  html += html_fact("Seeds", fmt::format("{}", fmt::join(comparison.seeds, ", ")));
+  if (!comparison.command.empty())
+    html += html_fact("Command", fmt::format("<code>{}</code>", escaped(comparison.command)));
+  return html + "</dl>\n";
+}
+
+/// Which policies left jobs unfinished: what they look like without them may flatter.
+std::string warnings(const Comparison& comparison) {
+  std::string html;
+  for (const PolicyRuns& policy : comparison.policies) {
+    std::size_t jobs = 0, finished = 0;
+    for (const Run& run : policy.runs) jobs += run.result.jobs, finished += run.result.finished;
+    if (finished < jobs)
+      html += fmt::format(
+          "<p class=\"warning\">{}: {} of {} jobs did not finish and are in no figure below.</p>\n",
+          escaped(policy.policy), jobs - finished, jobs);
+  }
+  return html;
+}
+
+std::string seed_by_seed(const Comparison& comparison) {
+  if (comparison.seeds.size() < 2 || comparison.policies.size() < 2) return "";
+  const SummaryTable table = against_the_best(comparison);
+  if (table.header.size() < 2) return "";
+  return "<h2>Against the best, seed by seed</h2>\n" + html_table(table, RowStyle::series);
+}
+
+std::vector<Point> cumulative(const Distribution& distribution) {
+  std::vector<Point> points;
+  const std::size_t count = distribution.quantiles.size();
+  for (std::size_t i = 0; i < count; ++i)
+    points.push_back(
+        {distribution.quantiles[i], static_cast<double>(i) / static_cast<double>(count - 1)});
+  return points;
+}
+
+Series series_of(const PolicyRuns& policy, std::size_t style, const Group& group,
+                 const Metric& metric) {
+  std::vector<Distribution> runs;
+  for (const Run& run : policy.runs) runs.push_back(run.*group.jobs.*metric.distribution);
+  return {policy.policy, cumulative(pooled(runs)), style};
+}
+
+Chart distribution_chart(const Comparison& comparison, const Group& group, const Metric& metric) {
+  Chart chart;
+  chart.title = fmt::format("{}, {}", metric.heading, group.name);
+  chart.x = {std::string(metric.axis), metric.unit, Scale::log, {}, {}};
+  chart.y = {"share of jobs", Unit::share, Scale::linear, 0, 1};
+  for (std::size_t i = 0; i < comparison.policies.size(); ++i)
+    chart.series.push_back(series_of(comparison.policies[i], i, group, metric));
+  return chart;
+}
+
+/// Gives charts of one metric the same axis, so that they can be compared by eye.
+void share_axis(std::vector<Chart>& charts) {
+  double low = std::numeric_limits<double>::infinity(), high = 0;
+  for (const Chart& chart : charts) {
+    for (const Series& series : chart.series) {
+      for (const Point& point : series.points) {
+        if (point.x > 0) low = std::min(low, point.x);
+        high = std::max(high, point.x);
+      }
+    }
+  }
+  if (high <= 0) return;
+  for (Chart& chart : charts) chart.x.low = low, chart.x.high = high;
+}
+
+std::string distributions(const Comparison& comparison) {
+  const std::span<const Group> groups = has_both_classes(comparison)
+                                            ? std::span<const Group>(kByClass)
+                                            : std::span<const Group>(kAllJobs);
+  std::string html;
+  for (const Metric& metric : kMetrics) {
+    std::vector<Chart> charts;
+    for (const Group& group : groups)
+      charts.push_back(distribution_chart(comparison, group, metric));
+    share_axis(charts);
+    for (std::size_t i = 0; i < charts.size(); ++i)
+      html += html_figure(charts[i], fmt::format("Share of {} {}", groups[i].name, metric.caption));
+  }
+  return fmt::format("<h2>How jobs fared</h2>\n<div class=\"charts\">\n{}</div>\n", html);
+}
+
+std::string utilization(const Comparison& comparison) {
+  constexpr std::size_t kCells = 200;
+  Duration end;
+  for (const PolicyRuns& policy : comparison.policies) end = std::max(end, end_of(policy));
+  if (end.us == 0) return "";
+  std::string html = "<h2>Utilisation over time</h2>\n<div class=\"charts\">\n";
+  for (std::size_t i = 0; i < comparison.policies.size(); ++i) {
+    const PolicyRuns& policy = comparison.policies[i];
+    Series series{policy.policy, {}, i};
+    const std::vector<double> shares = mean_utilization(policy, end, kCells);
+    for (std::size_t c = 0; c < kCells; ++c)
+      series.points.push_back({end.seconds() * (static_cast<double>(c) + 0.5) / kCells, shares[c]});
+    Chart chart;
+    chart.title = policy.policy;
+    chart.x = {"time since the first submission", Unit::seconds, Scale::linear, 0, end.seconds()};
+    chart.y = {"GPUs held", Unit::share, Scale::linear, 0, 1};
+    chart.series = {std::move(series)};
+    chart.filled = true;
+    chart.legend = false;
+    chart.plot_height = 130;
+    html += html_figure(chart,
+                        "Share of the cluster's GPUs that jobs hold; a long low end to the right "
+                        "is a few last jobs running alone.");
+  }
+  return html + "</div>\n";
+}
+
+constexpr std::string_view kTerms = R"(<h2>Terms</h2>
+<dl class="terms">
+<dt>JCT</dt><dd>job completion time: from submission to completion</dd>
+<dt>wait</dt><dd>time in the queue, before the first start and after every pause</dd>
+<dt>slowdown</dt><dd>JCT over how long the job runs when nothing pauses it</dd>
+<dt>p50, p95</dt><dd>the smallest value that 50% or 95% of the jobs have at most</dd>
+<dt>utilisation</dt><dd>GPU time held by jobs over all GPU time until the last job ended</dd>
+<dt>preemptions</dt><dd>times a running job was told to give way</dd>
+</dl>
+)";
+
+}  // namespace
+
+std::string to_html(const Comparison& comparison) {
+  std::string body =
+      "<h1>Scheduling policies compared</h1>\n" + facts(comparison) + warnings(comparison);
+  if (!comparison.policies.empty())
+    body += "<h2>Summary</h2>\n" + html_table(summarize(comparison), RowStyle::series) +
+            seed_by_seed(comparison) + distributions(comparison) + utilization(comparison);
+  body += kTerms;
+  return html_page("Policies compared: " + comparison.workload, body);
+}
+
+Expected<void> write_report(const Comparison& comparison, const std::string& path) {
+  return write_file_atomically(path, [&](std::ostream& out) { out << to_html(comparison); });
+}
+
+}  // namespace trainyard

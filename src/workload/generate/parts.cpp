@@ -1,0 +1,110 @@
+#include "workload/generate/parts.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace trainyard {
+namespace {
+
+constexpr std::array<std::string_view, 3> kEstimates{"given", "limits", "none"};
+/// What the live scheduler assumes of a job whose user says nothing.
+constexpr Duration kUndeclared = hours(1);
+/// Limits that people write.
+constexpr std::array kLimits{minutes(10), minutes(30), hours(1), hours(2),  hours(4), hours(8),
+                             hours(12),   days(1),     days(2),  days(3),   days(7),  days(14),
+                             days(30),    days(60),    days(90), days(180), days(365)};
+
+Duration usual_limit(Duration least) {
+  const auto limit = std::lower_bound(kLimits.begin(), kLimits.end(), least);
+  return limit == kLimits.end() ? least : *limit;
+}
+
+}  // namespace
+
+std::vector<Parameter> with_common_parameters(std::vector<Parameter> own) {
+  std::vector<Parameter> all{
+      {"jobs", "10000", "how many"},
+      {"load", "0.9",
+       "offered load: GPU time arriving over GPU time there is; above 1 queues grow"},
+      {"trial", "0", "share of jobs that are trial jobs, 0 to 1; the others are batch"},
+      {"users", "0", "how many users submit, each as often as the others; 0: they are not named"},
+      {"grace", "0", "time between being told to leave and beginning to save"},
+      {"save", "0", "time to write the checkpoint before leaving"},
+      {"load_time", "0", "time from being placed to running, at every start"},
+      {"checkpoint_interval", "0", "work between two checkpoints of its own; 0: none"},
+      {"checkpoint_cost", "0", "time without progress for each of them"},
+  };
+  const std::vector<Parameter> pauses = pause_parameters();
+  all.insert(all.end(), pauses.begin(), pauses.end());
+  all.push_back(estimates_parameter());
+  all.insert(all.end(), own.begin(), own.end());
+  return all;
+}
+
+Basics read_basics(Settings& settings) {
+  Basics basics;
+  basics.jobs = static_cast<std::size_t>(settings.whole("jobs", 1, 50'000'000));
+  basics.load = settings.real("load", 0.000001, 1000);
+  basics.trial_share = settings.real("trial", 0, 1);
+  basics.users = static_cast<std::uint64_t>(settings.whole("users", 0, 1'000'000));
+  basics.costs.grace = settings.duration("grace");
+  basics.costs.save = settings.duration("save");
+  basics.costs.load = settings.duration("load_time");
+  basics.costs.checkpoint_interval = settings.duration("checkpoint_interval");
+  basics.costs.checkpoint_cost = settings.duration("checkpoint_cost");
+  basics.pauses = read_pauses(settings);
+  basics.estimates = read_estimates(settings);
+  return basics;
+}
+
+Parameter estimates_parameter() {
+  return {"estimates", "given",
+          "what jobs declare of their time: as given (generated ones the truth), limits (1 to 10 "
+          "times as long, rounded up to usual limits), or none (an hour, as assumed of who says "
+          "nothing)"};
+}
+
+Estimates read_estimates(Settings& settings) {
+  return Estimates{settings.choice("estimates", kEstimates)};
+}
+
+void set_estimates(Estimates estimates, std::uint64_t seed, Workload& workload) {
+  if (estimates == Estimates::given) return;
+  Random random = stream(seed, Stream::estimates);
+  for (Job& job : workload.jobs) {
+    const double times = std::pow(10, random.uniform());
+    job.estimate = estimates == Estimates::none
+                       ? kUndeclared
+                       : usual_limit(job_duration(job.duration.seconds() * times));
+  }
+}
+
+Job Basics::gang(std::int32_t gpus, Duration duration) const {
+  Job job = costs;
+  job.duration = job.estimate = duration;
+  job.workers = job.min_workers = job.max_workers = gpus;
+  return job;
+}
+
+void draw_users(std::uint64_t users, std::uint64_t seed, Workload& workload) {
+  if (users == 0) return;
+  for (std::uint64_t i = 1; i <= users; ++i) workload.users.add(fmt::format("user{}", i));
+  Random random = stream(seed, Stream::users);
+  for (Job& job : workload.jobs) job.user = UserId{static_cast<std::uint32_t>(random.below(users))};
+}
+
+Duration job_duration(double s) {
+  const double us = std::clamp(s * 1e6, 1.0, static_cast<double>(kLongestDuration.us));
+  return Duration{std::llround(us)};
+}
+
+Expected<void> check_span(double last_arrival_s) {
+  if (last_arrival_s <= kLongestDuration.seconds()) return {};
+  return fail(
+      "the last job would arrive after {:.3g} years, and 10,000 are the most; ask for fewer "
+      "jobs, shorter ones, or a higher load",
+      last_arrival_s / days(365).seconds());
+}
+
+}  // namespace trainyard

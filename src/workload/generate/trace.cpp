@@ -1,0 +1,126 @@
+// A trace file as it was, or in part: a window of its jobs, at another load, with durations and
+// costs of pauses changed. The seed says where the window lies.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "workload/generate/parts.h"
+#include "workload/read.h"
+#include "workload/select.h"
+
+namespace trainyard {
+namespace {
+
+void keep_window(std::size_t count, std::uint64_t seed, Workload& workload) {
+  const std::size_t all = workload.jobs.size();
+  if (count == 0 || count >= all) return;
+  const auto first =
+      static_cast<std::ptrdiff_t>(stream(seed, Stream::arrivals).below(all - count + 1));
+  workload.jobs.erase(workload.jobs.begin(), workload.jobs.begin() + first);
+  if (!workload.names.empty())
+    workload.names.erase(workload.names.begin(), workload.names.begin() + first);
+  keep_first(count, workload);
+}
+
+void drop_more_gpus(std::int32_t most, Workload& workload) {
+  Workload kept;
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    if (workload.jobs[i].gpus() > most) continue;
+    kept.jobs.push_back(workload.jobs[i]);
+    if (!workload.names.empty()) kept.names.push_back(workload.names[i]);
+  }
+  workload.jobs = std::move(kept.jobs);
+  workload.names = std::move(kept.names);
+}
+
+void scale_durations(double scale, Workload& workload) {
+  if (scale == 1) return;
+  for (Job& job : workload.jobs) {
+    job.duration = job_duration(job.duration.seconds() * scale);
+    job.estimate = job_duration(job.estimate.seconds() * scale);
+  }
+}
+
+/// Leaves out what is too large, if that is wished, and refuses the rest of it.
+Expected<void> keep_fitting(std::int32_t max_gpus, const Cluster& cluster,
+                            const TraceOptions& options, Workload& workload) {
+  const std::size_t all = workload.jobs.size();
+  const auto note = [&](std::size_t left_out, std::string_view why) {
+    if (left_out > 0 && options.read.notes != nullptr)
+      options.read.notes->push_back(fmt::format("{} of {} jobs left out: {}", left_out, all, why));
+  };
+  if (max_gpus > 0) {
+    drop_more_gpus(max_gpus, workload);
+    note(all - workload.jobs.size(), fmt::format("more than {} GPUs", max_gpus));
+  }
+  if (options.drop_larger)
+    note(drop_larger(cluster, workload),
+         fmt::format("too large for the cluster ({})", describe(cluster)));
+  if (workload.jobs.empty()) return fail("trace: {} has no job that fits", workload.source);
+  return check_fits(workload, cluster);
+}
+
+/// From 0 on, and so that the load is the one asked for; 0: as it was.
+Expected<void> place_arrivals(double load, const Cluster& cluster, Workload& workload) {
+  const Time first = workload.jobs.front().submit;
+  const double span_s = (workload.jobs.back().submit - first).seconds();
+  double gpu_s = 0;
+  for (const Job& job : workload.jobs) gpu_s += job.gpus() * job.duration.seconds();
+  const double wanted_s = load == 0 ? span_s : gpu_s / (load * cluster.total_gpus);
+  if (auto ok = check_span(wanted_s); !ok) return ok;
+  const double stretch = span_s > 0 ? wanted_s / span_s : 0;
+  for (Job& job : workload.jobs)
+    job.submit = Time{std::llround((job.submit - first).seconds() * stretch * 1e6)};
+  return {};
+}
+
+}  // namespace
+
+std::vector<Parameter> trace_parameters() {
+  std::vector<Parameter> all{
+      {"file", "", "the trace, in any format that is read"},
+      {"jobs", "0", "how many, from a place that the seed chooses; 0: all"},
+      {"load", "0",
+       "GPU time arriving over GPU time there is, by stretching the arrivals; 0: as it was"},
+      {"max_gpus", "0", "larger jobs are left out; 0: none"},
+      {"duration_scale", "1", "times the durations and estimates of the trace"},
+  };
+  const std::vector<Parameter> pauses = pause_parameters();
+  all.insert(all.end(), pauses.begin(), pauses.end());
+  all.push_back(estimates_parameter());
+  return all;
+}
+
+Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::uint64_t seed,
+                              const TraceOptions& options) {
+  const std::string file = settings.word("file");
+  const auto jobs = static_cast<std::size_t>(settings.whole("jobs", 0, 50'000'000));
+  const double load = settings.real("load", 0, 1000);
+  const auto max_gpus = static_cast<std::int32_t>(
+      settings.whole("max_gpus", 0, std::numeric_limits<std::int32_t>::max()));
+  const double scale = settings.real("duration_scale", 1e-9, 1e9);
+  const Pauses pauses = read_pauses(settings);
+  const Estimates estimates = read_estimates(settings);
+  if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
+  if (file.empty()) return fail("trace: file=... is missing; it names the trace to take jobs from");
+  if (file == "-") return fail("trace: file='-'; standard input can be read only as a workload");
+
+  auto workload = read_workload(file, options.read);
+  if (!workload) return workload;
+  if (auto ok = keep_fitting(max_gpus, cluster, options, *workload); !ok)
+    return tl::make_unexpected(ok.error());
+  if (pauses.choice == 0 && pauses.scale != 1 && workload->pause_costs == PauseCosts::unsaid)
+    return fail(
+        "trace: pause_scale={} scales nothing: {} does not say what a pause costs; choose "
+        "pause=model, or a table",
+        pauses.scale, file);
+  keep_window(jobs, seed, *workload);
+  scale_durations(scale, *workload);
+  if (auto ok = place_arrivals(load, cluster, *workload); !ok)
+    return tl::make_unexpected(ok.error());
+  set_pauses(pauses, *workload);
+  set_estimates(estimates, seed, *workload);
+  return workload;
+}
+
+}  // namespace trainyard
