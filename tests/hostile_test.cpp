@@ -15,10 +15,10 @@ class Hostile {
       : random_(random), made_(made), yard_(yard), audit_(audit) {}
 
   Verdict act() {
-    const std::uint64_t what = random_.below(10);
+    const std::uint64_t what = random_.below(11);
     if (what < 4) return happen(event());
-    if (what < 7) return plan_.start(job(), placement());
-    return make_room();
+    if (what < 7) return plan_.start(job(), placement(), flow());
+    return what < 10 ? make_room() : plan_.set_flow(job(), flow());
   }
 
  private:
@@ -37,6 +37,8 @@ class Hostile {
   /// Now and then one that does not exist.
   JobId job() { return JobId{static_cast<std::uint32_t>(random_.below(yard_.jobs() + 2))}; }
 
+  FlowClass flow() { return FlowClass{static_cast<std::uint8_t>(random_.below(3))}; }
+
   MachineId machine() {
     const std::size_t machines = made_.cluster.machines.size();
     if (random_.below(100) == 0) return kNoMachine;
@@ -44,7 +46,9 @@ class Hostile {
   }
 
   Event event() {
-    const auto kind = static_cast<EventKind>(random_.below(12));
+    // Jobs that run are what the rest is about.
+    const auto kind =
+        random_.below(2) == 0 ? EventKind::loaded : static_cast<EventKind>(random_.below(12));
     const Time at = yard_.now() + seconds(static_cast<std::int64_t>(random_.below(50)) - 5);
     if (is_of_machine(kind)) {
       const MachineId which = machine();

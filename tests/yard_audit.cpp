@@ -158,7 +158,7 @@ std::string snapshot(const Yard& yard) {
                         yard.free().is_up(machine_id(m)));
     const auto there = yard.jobs_on(machine_id(m));
     for (const JobId job : std::set<JobId>(there.begin(), there.end()))
-      text += fmt::format(" {}", index(job));
+      text += fmt::format(" {}/{}", index(job), static_cast<int>(yard.flow(job)));
     text += "\n";
   }
   for (std::size_t j = 0; j < yard.jobs(); ++j) {

@@ -61,6 +61,7 @@ PendingEvents::Entry SimulatedEngine::take() {
 }
 
 std::optional<EventKind> SimulatedEngine::carry_out(const Yard& yard, const Order& order) {
+  if (order.kind == Order::Kind::flow) return {};  // the network has no contention
   pending_.cancel(order.job);
   if (order.kind == Order::Kind::stop) return {};
   const Job& job = yard.job(order.job);

@@ -90,15 +90,22 @@ struct Event {
   }
 };
 
+/// Whose bytes go first where jobs share a network: those of a smaller class before those of a
+/// larger one, and within a class all alike.
+enum class FlowClass : std::uint8_t {};
+constexpr FlowClass kFirstFlow{0};
+
 /// For the engine to carry out, and to report on.
 struct Order {
   enum class Kind : std::uint8_t {
     start,  // report `loaded` when it runs, then `finished`
     pause,  // report `drained` when it has left
     stop,   // it is over, wherever it stands (cancelled, or its machine is gone): report nothing
+    flow,   // a job that holds GPUs goes on in another flow class: report nothing
   };
   Kind kind{};
   JobId job = kNoJob;
+  FlowClass flow = kFirstFlow;  // of `start` and `flow`
 };
 
 /// Why the yard refuses an event or a plan's action. Nothing was changed then.

@@ -14,13 +14,19 @@ class Plan {
  public:
   explicit Plan(Yard& yard) : yard_(yard) {}
 
-  Verdict start(JobId job, const Placement& placement) { return note(yard_.start(job, placement)); }
+  Verdict start(JobId job, const Placement& placement, FlowClass flow = kFirstFlow) {
+    return note(yard_.start(job, placement, flow));
+  }
 
   /// Pauses the victims and gives their room, with what is free of it now, to the job. (Without a
   /// room, where the rules allow it: only pauses them.)
-  Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims) {
-    return note(yard_.make_room(job, room, victims));
+  Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims,
+                    FlowClass flow = kFirstFlow) {
+    return note(yard_.make_room(job, room, victims, flow));
   }
+
+  /// Another flow class for a job that holds GPUs, or whose room is being made.
+  Verdict set_flow(JobId job, FlowClass flow) { return note(yard_.set_flow(job, flow)); }
 
   /// The policy wants to decide again then, whether or not anything happens until then.
   void wake_at(Time time) { wake_ = std::min(wake_, time); }

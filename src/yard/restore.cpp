@@ -58,6 +58,7 @@ SavedJob Yard::save(JobId job) const {
     saved.room_for = making_room_for(job);
     saved.progress = booked(job);
     saved.brought = run.brought;
+    saved.flow = run.flow;
   }
   saved.estimate = revised(job);
   turns_.each(job, [&](JobId other, std::uint32_t times) {
@@ -165,6 +166,7 @@ void Yard::occupy(JobId job, const SavedJob& saved) {
   run.saved = saved.progress.saved, run.writing = saved.progress.writing;
   run.rate = saved.progress.rate;
   run.brought = saved.brought;
+  run.flow = saved.flow;
   for (std::size_t i = 0; i < saved.placement.size(); ++i) {
     const MachineId machine = saved.placement[i].machine;
     take_bits(std::span(free_gpus_).subspan(index(machine) * gpu_words_, gpu_words_),

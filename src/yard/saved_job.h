@@ -27,6 +27,7 @@ struct SavedJob {
   Estimate estimate;                            // where it is another than when it was submitted
   // For whom it was paused so far, once for each pause: those it may not soon pause in turn.
   std::vector<JobId> yielded_to;
+  FlowClass flow = kFirstFlow;  // while it is reserved or holds GPUs
 };
 
 }  // namespace trainyard

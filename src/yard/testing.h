@@ -85,13 +85,15 @@ class HandYard {
     return yard.free().on(MachineId{machine}).gpus;
   }
 
-  /// The orders since last asked, as "start 0, pause 2".
+  /// The orders since last asked, as "start 0, pause 2, flow 1 in class 3".
   std::string orders() {
     std::string text;
     for (const Order& order : yard.orders()) {
-      constexpr std::string_view kNames[] = {"start", "pause", "stop"};
+      constexpr std::string_view kNames[] = {"start", "pause", "stop", "flow"};
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
                           kNames[static_cast<std::size_t>(order.kind)], index(order.job));
+      if (order.kind == Order::Kind::flow || order.flow != kFirstFlow)
+        text += fmt::format(" in class {}", static_cast<int>(order.flow));
     }
     yard.clear_orders();
     return text;

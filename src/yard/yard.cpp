@@ -267,12 +267,13 @@ Verdict Yard::check_gang(JobId job, const Placement& placement) const {
   return left == 0 ? Verdict::ok : Verdict::wrong_gang;
 }
 
-Verdict Yard::start(JobId job, const Placement& placement) {
+Verdict Yard::start(JobId job, const Placement& placement, FlowClass flow) {
   if (const Verdict verdict = check_gang(job, placement); verdict != Verdict::ok) return verdict;
   const Resources& each = shape(job).per_worker;
   for (const Share& share : placement)
     if (!fit(each, share.workers, free_.on(share.machine))) return Verdict::no_room;
   Run& run = open_run(job, placement);
+  run.flow = flow;
   for (std::size_t i = 0; i < placement.size(); ++i) take(run, i, each * placement[i].workers);
   begin_start(job);
   return Verdict::ok;
@@ -313,8 +314,9 @@ Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId
   return Verdict::ok;
 }
 
-Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId> victims) {
-  if (victims.empty()) return start(job, room);
+Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId> victims,
+                        FlowClass flow) {
+  if (victims.empty()) return start(job, room, flow);
   if (room.empty() && rules_.bare_pauses) return pause_without_room(job, victims);
   if (const Verdict verdict = check_gang(job, room); verdict != Verdict::ok) return verdict;
   if (const Verdict verdict = check_victims(job, victims); verdict != Verdict::ok) return verdict;
@@ -323,6 +325,7 @@ Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId>
   const Resources& each = shape(job).per_worker;
   Run& run = open_run(job, room);
   run.by_machine = share_order(room);
+  run.flow = flow;
   for (std::size_t i = 0; i < room.size(); ++i) {
     const Resources need = each * room[i].workers;
     const Resources now = smaller(need, free_.on(room[i].machine));
@@ -346,12 +349,23 @@ Verdict Yard::pause_without_room(JobId waiter, std::span<const JobId> victims) {
   return Verdict::ok;
 }
 
+/// One whose room is being made is told when it starts.
+Verdict Yard::set_flow(JobId job, FlowClass flow) {
+  if (index(job) >= states_.size()) return Verdict::no_such_subject;
+  const Phase phase = state(job).phase;
+  if (!holds_gpus(phase) && phase != Phase::reserved) return Verdict::wrong_phase;
+  if (std::exchange(runs_[state(job).run].flow, flow) == flow) return Verdict::ok;
+  if (holds_gpus(phase)) orders_.push_back({Order::Kind::flow, job, flow});
+  for (YardListener* listener : listeners_) listener->on_flow(job);
+  return Verdict::ok;
+}
+
 void Yard::begin_start(JobId job) {
   JobState& state = states_[index(job)];
   if (state.first_start == Time::never()) state.first_start = now_;
-  if (Run& run = runs_[state.run]; speed_ != nullptr)
-    run.rate = speed_->rate(this->job(job), run.shares);
-  orders_.push_back({Order::Kind::start, job});
+  Run& run = runs_[state.run];
+  if (speed_ != nullptr) run.rate = speed_->rate(this->job(job), run.shares);
+  orders_.push_back({Order::Kind::start, job, run.flow});
   enter(job, Phase::starting);
 }
 
@@ -414,6 +428,7 @@ Yard::Run& Yard::open_run(JobId job, const Placement& placement) {
   run.saved = run.brought = state(job).done;
   run.writing = {};
   run.rate = {};
+  run.flow = kFirstFlow;
   for (const Share& share : placement) jobs_on_[index(share.machine)].push_back(job);
   return run;
 }

@@ -54,6 +54,8 @@ class YardListener {
   virtual void on_machine(MachineId /*machine*/, bool /*up*/) {}
   /// A job that holds GPUs goes on at another rate.
   virtual void on_rate(JobId /*job*/) {}
+  /// A job that holds GPUs, or whose room is being made, goes on in another flow class.
+  virtual void on_flow(JobId /*job*/) {}
   /// Something else is believed of a job that has not ended: its work, or what a pause costs.
   virtual void on_estimate(JobId /*job*/) {}
 };
@@ -106,6 +108,8 @@ class Yard {
   [[nodiscard]] const Placement& placement(JobId id) const { return runs_[state(id).run].shares; }
   /// How fast a job that holds GPUs does its work, or will when it has loaded.
   [[nodiscard]] Rate rate(JobId id) const { return runs_[state(id).run].rate; }
+  /// In which class a job that holds GPUs sends its bytes; or will, when its room has been made.
+  [[nodiscard]] FlowClass flow(JobId id) const { return runs_[state(id).run].flow; }
   /// The work that it has done by now, of what counts; or by an earlier instant of its run, since
   /// its rate last changed.
   [[nodiscard]] Duration work_done(JobId id) const { return work_done(id, now_); }
@@ -193,11 +197,14 @@ class Yard {
     Duration saved, writing;
     Rate rate;
     Duration brought;  // work that was done before this run
+    FlowClass flow = kFirstFlow;
   };
 
   // A plan's actions, checked.
-  [[nodiscard]] Verdict start(JobId job, const Placement& placement);
-  [[nodiscard]] Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims);
+  [[nodiscard]] Verdict start(JobId job, const Placement& placement, FlowClass flow);
+  [[nodiscard]] Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims,
+                                  FlowClass flow);
+  [[nodiscard]] Verdict set_flow(JobId job, FlowClass flow);
   [[nodiscard]] Verdict pause_without_room(JobId waiter, std::span<const JobId> victims);
 
   [[nodiscard]] Verdict check_victims(JobId job, std::span<const JobId> victims) const;

@@ -446,5 +446,56 @@ TEST(YardForesight, AttainedServiceDoesNotOverflow) {
   EXPECT_EQ(h.yard.attained_service(job), Duration::max().us);
 }
 
+// --- Flow ----------------------------------------------------------------------------------------
+
+constexpr FlowClass kSecond{1}, kThird{2};
+
+TEST(YardFlow, AStartCarriesItsClassAndAChangeIsAnOrder) {
+  HandYard h("1x8xV100");
+  const JobId fair = h.submit(gang(2)), later = h.submit(gang(2));
+  ASSERT_EQ(Plan(h.yard).start(fair, on(0, 2)), Verdict::ok);
+  ASSERT_EQ(Plan(h.yard).start(later, on(0, 2), kThird), Verdict::ok);
+  EXPECT_EQ(h.orders(), "start 0, start 1 in class 2");
+  EXPECT_EQ(h.yard.flow(fair), kFirstFlow);
+  EXPECT_EQ(h.yard.flow(later), kThird);
+  ASSERT_EQ(Plan(h.yard).set_flow(later, kFirstFlow), Verdict::ok);
+  ASSERT_EQ(Plan(h.yard).set_flow(fair, kFirstFlow), Verdict::ok);
+  EXPECT_EQ(h.orders(), "flow 1 in class 0") << "what stays is not told again";
+  EXPECT_EQ(h.yard.flow(later), kFirstFlow);
+}
+
+TEST(YardFlow, AJobThatHoldsNothingHasNone) {
+  HandYard h("1x8xV100");
+  const JobId waits = h.submit(gang(1));
+  EXPECT_EQ(Plan(h.yard).set_flow(waits, kSecond), Verdict::wrong_phase);
+  EXPECT_EQ(Plan(h.yard).set_flow(JobId{7}, kSecond), Verdict::no_such_subject);
+  const JobId done = h.running(gang(1), 0);
+  h.orders();
+  h.tell(EventKind::finished, done);
+  EXPECT_EQ(Plan(h.yard).set_flow(done, kSecond), Verdict::wrong_phase);
+  EXPECT_EQ(h.orders(), "");
+}
+
+TEST(YardFlow, AJobWhoseRoomIsBeingMadeIsToldWhenItStarts) {
+  HandYard h("1x8xV100");
+  const JobId victim = h.running(gang(8), 0);
+  const JobId waiter = h.submit(gang(8));
+  Plan plan(h.yard);
+  ASSERT_EQ(plan.make_room(waiter, on(0, 8), {{victim}}, kSecond), Verdict::ok);
+  ASSERT_EQ(plan.set_flow(waiter, kThird), Verdict::ok);
+  h.orders();
+  h.tell(EventKind::drained, victim);
+  EXPECT_EQ(h.orders(), "start 1 in class 2");
+}
+
+TEST(YardFlow, EveryRunBeginsAnew) {
+  HandYard h("1x8xV100");
+  const JobId job = h.submit(gang(8));
+  ASSERT_EQ(Plan(h.yard).start(job, on(0, 8), kThird), Verdict::ok);
+  h.tell(EventKind::lost, job);
+  ASSERT_EQ(Plan(h.yard).start(job, on(0, 8)), Verdict::ok);
+  EXPECT_EQ(h.yard.flow(job), kFirstFlow);
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -125,7 +125,8 @@ json run_to_json(const JobLife& life) {
           {"saved", p.saved.us},
           {"writing", p.writing.us},
           {"time_per_work", p.rate.time_per_work()},
-          {"brought", life.brought.us}};
+          {"brought", life.brought.us},
+          {"flow", static_cast<int>(life.flow)}};
 }
 
 /// Records that were written before rates could change have only the work that was not saved.
@@ -140,6 +141,7 @@ void read_run(const json& j, JobLife& life) {
                      Duration{run->at("writing")},
                      pace.is_null() ? Rate::stopped() : Rate::taking(pace)};
     life.brought = Duration{run->at("brought")};
+    life.flow = FlowClass{run->value("flow", std::uint8_t{0})};  // not in records of before
   }
   if (const auto believed = j.find("estimate"); believed != j.end())
     life.estimate = {Duration{believed->at(0)}, Duration{believed->at(1)},

@@ -34,6 +34,7 @@ struct JobLife {
   Duration brought;
   Estimate estimate;
   std::vector<JobNumber> yielded_to;
+  FlowClass flow = kFirstFlow;
 };
 
 struct JobRecord {

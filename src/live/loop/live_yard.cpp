@@ -261,9 +261,8 @@ SavedJob LiveYard::to_ids(const JobLife& life) const {
     const auto found = ids_.find(number);
     return found == ids_.end() ? kNoJob : found->second;
   };
-  SavedJob saved{life.state,   life.placement,       life.gpus,
-                 life.missing, id_of(life.room_for), life.progress,
-                 life.brought, life.estimate,        {}};
+  SavedJob saved{life.state,    life.placement, life.gpus,     life.missing, id_of(life.room_for),
+                 life.progress, life.brought,   life.estimate, {},           life.flow};
   for (const JobNumber number : life.yielded_to)
     if (const JobId other = id_of(number); other != kNoJob) saved.yielded_to.push_back(other);
   return saved;
@@ -278,7 +277,8 @@ JobLife LiveYard::to_numbers(SavedJob saved) const {
                saved.progress,
                saved.brought,
                saved.estimate,
-               {}};
+               {},
+               saved.flow};
   for (const JobId other : saved.yielded_to) life.yielded_to.push_back(number(other));
   return life;
 }

@@ -76,6 +76,7 @@ class LiveYard : private YardListener {
  private:
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_rate(JobId job) override { changed_.insert(number(job)); }
+  void on_flow(JobId job) override { changed_.insert(number(job)); }
   void on_estimate(JobId job) override { changed_.insert(number(job)); }
   void measure(JobId job, const JobProgress& progress, Time now);
   [[nodiscard]] JobId id(JobNumber job) const { return ids_.at(job); }

@@ -27,13 +27,22 @@ void Runs::take_orders() {
 }
 
 void Runs::carry_out(const LiveYard::Order& order) {
-  // Jobs end in the yard after they have ended in fact: it is gone, perhaps from the book too.
-  if (order.kind == Order::Kind::stop) return;
-  if (order.kind == Order::Kind::start) return launch(order.job);
+  switch (order.kind) {
+    case Order::Kind::start:
+      return launch(order.job);
+    case Order::Kind::pause:
+      return pause(order.job);
+    case Order::Kind::stop:  // a job ends in the yard after it has ended in fact: it is gone
+    case Order::Kind::flow:  // no engine can put one job's bytes before another's yet
+      return;
+  }
+}
+
+void Runs::pause(JobNumber number) {
   ++state_.counters.paused;
-  const JobRecord& job = state_.book.at(order.job);
+  const JobRecord& job = state_.book.at(number);
   state_.note(job, Happening::pausing, {{"run", job.runs}});
-  state_.later([this, number = order.job] {
+  state_.later([this, number] {
     if (const JobRecord* victim = state_.book.find(number)) stop_run(*victim);
   });
 }

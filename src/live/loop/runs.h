@@ -30,6 +30,7 @@ class Runs {
  private:
   void carry_out(const LiveYard::Order& order);
   void launch(JobNumber job);
+  void pause(JobNumber job);
   void start_run(Launch launch);
   void wait_for_the_machine(JobNumber job, const std::string& why);
   void hear_started(JobNumber job);
