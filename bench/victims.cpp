@@ -37,24 +37,20 @@ class Field final : public YardListener {
   Field()
       : cluster_(machines()),
         yard_(cluster_, workload_, {.min_run = {}, .max_pauses = 1'000'000'000}),
-        rights_(yard_, {}),
+        context_(yard_),
         finder_(yard_) {
     Params params;
     for (const ParamSpec& spec : preempt_fitgpp().info.params)
       params.set(spec.name, spec.default_value);
     params.set("P", "1000000000");
-    stage_ = preempt_fitgpp().make(params);
-    stage_->use(rights_);
+    stage_ = preempt_fitgpp().make(params, context_);
+    yard_.listen(context_);
     yard_.listen(*this);
     workload_.jobs.reserve(kBatchJobs + kChoices);
     fill();
   }
 
-  void on_phase(JobId job, Phase from, Phase to) override {
-    std::vector<JobId> changed;
-    rights_.on_phase(job, from, to, changed);
-    stage_->on_phase(yard_, job, from, to);
-  }
+  void on_phase(JobId job, Phase from, Phase to) override { stage_->on_phase(job, from, to); }
 
   /// Ticks of one choice; the field is as before afterwards, but for who runs where.
   std::uint64_t choose() {
@@ -64,7 +60,7 @@ class Field final : public YardListener {
     const JobId waiter = submit(job);
     Time retry = Time::never();
     const std::uint64_t begin = CycleClock::now();
-    const bool found = stage_->make_room(yard_, waiter, {1}, finder_, retry);
+    const bool found = stage_->make_room(waiter, {1}, finder_, retry);
     const std::uint64_t ticks = CycleClock::now() - begin;
     const Placement room = finder_.room();
     const std::vector<JobId> victims(finder_.victims().begin(), finder_.victims().end());
@@ -135,7 +131,7 @@ class Field final : public YardListener {
   Cluster cluster_;
   Workload workload_;
   Yard yard_;
-  TrialRights rights_;
+  PolicyContext context_;
   RoomFinder finder_;
   std::unique_ptr<PreemptStage> stage_;
   Random random_{1};

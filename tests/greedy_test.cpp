@@ -53,7 +53,7 @@ class Greedy : public testing::TestWithParam<std::uint64_t> {
 };
 
 TEST_P(Greedy, GainsNothingByDefault) {
-  const std::string share = PolicySpec::parse("fitgpp")->params("queue", 0).choice("trial_share");
+  const std::string share = PolicySpec::parse("fitgpp")->params("queue").choice("trial_share");
   const Fared honest = run(cluster_, workload_, false, share);
   const Fared greedy = run(cluster_, workload_, true, share);
   EXPECT_GT(greedy.own_slowdown, 1.2 * honest.own_slowdown);
@@ -71,7 +71,7 @@ TEST_P(Greedy, WouldGainWithoutTheLimit) {
 
 /// The limit costs an honest user nothing.
 TEST_P(Greedy, TheHonestDoNotNoticeIt) {
-  const std::string share = PolicySpec::parse("fitgpp")->params("queue", 0).choice("trial_share");
+  const std::string share = PolicySpec::parse("fitgpp")->params("queue").choice("trial_share");
   const Fared limited = run(cluster_, workload_, false, share);
   const Fared unlimited = run(cluster_, workload_, false, "0");
   EXPECT_NEAR(limited.others_trial_p95, unlimited.others_trial_p95,

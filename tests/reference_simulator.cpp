@@ -655,26 +655,26 @@ Settings settings_of(const PolicySpec& spec) {
   set.backfill = spec.member("backfill");
   set.place = spec.member("place");
   set.preempt = spec.member("preempt");
-  if (set.place == "consolidate") set.wait_for = spec.params("place", 0).choice("wait_for");
+  if (set.place == "consolidate") set.wait_for = spec.params("place").choice("wait_for");
   if (set.order == "las") {
-    const Params las = spec.params("order", 0);
+    const Params las = spec.params("order");
     set.thresholds = las.durations("thresholds");
     set.promote = las.real("promote");
     set.promote_wait = las.duration("promote_wait");
   }
   if (set.order == "trial-first") {
-    set.reentry = spec.params("order", 0).choice("reentry");
-    set.by_remaining = spec.params("order", 0).choice("within") == "remaining";
+    set.reentry = spec.params("order").choice("reentry");
+    set.by_remaining = spec.params("order").choice("within") == "remaining";
   }
-  if (set.preempt == "benefit") set.trial_price = spec.params("preempt", 0).real("trial_price");
+  if (set.preempt == "benefit") set.trial_price = spec.params("preempt").real("trial_price");
   if (set.preempt == "fitgpp") {
-    const Params fitgpp = spec.params("preempt", 0);
+    const Params fitgpp = spec.params("preempt");
     set.s = fitgpp.real("s");
     set.most_pauses = fitgpp.whole("P");
     set.over_candidates = fitgpp.choice("normalise") == "candidates";
   }
-  set.patience = spec.params("queue", 0).duration("patience");
-  const Params yard = spec.params("yard", 0);
+  set.patience = spec.params("queue").duration("patience");
+  const Params yard = spec.params("yard");
   set.min_run = yard.duration("min_run");
   set.turn = yard.duration("turn");
   set.max_pauses = yard.whole("max_pauses");

@@ -242,10 +242,10 @@ TEST_P(Scenarios, RunsAsComputedByHandInTheReference) {
   const Scenario scenario = read_scenario((kFolder / (GetParam() + ".toml")).string());
   const PolicySpec spec = unwrap(PolicySpec::parse(scenario.policy));
   if (spec.member("preempt") == "random") GTEST_SKIP() << "the reference does not draw lots";
-  if (spec.params("queue", 0).choice("estimates") != "declared")
+  if (spec.params("queue").choice("estimates") != "declared")
     GTEST_SKIP() << "the reference goes by what jobs declare";
   const auto jobs = static_cast<std::int64_t>(scenario.workload.jobs.size());
-  if (spec.member("backfill") == "easy" && spec.params("backfill", 0).whole("depth") < jobs)
+  if (spec.member("backfill") == "easy" && spec.params("backfill").whole("depth") < jobs)
     GTEST_SKIP() << "the reference looks at all jobs";
   expect_timeline(scenario,
                   reference::simulate(scenario.cluster, scenario.workload, scenario.faults,

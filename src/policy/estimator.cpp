@@ -13,37 +13,39 @@ namespace {
 
 class Declared final : public Estimator {
  public:
-  [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const override {
-    return yard.expected_remaining(job);
+  using Estimator::Estimator;
+
+  [[nodiscard]] Duration remaining(JobId job) const override {
+    return yard_.expected_remaining(job);
   }
-  [[nodiscard]] Time rank(const Yard& yard, JobId job) const override {
-    return yard.expected_end(job);
-  }
+  [[nodiscard]] Time rank(JobId job) const override { return yard_.expected_end(job); }
   [[nodiscard]] bool is_declared() const override { return true; }
 };
 
 /// Estimates of the whole that are made once, when a job is submitted.
 class AtSubmission : public Estimator {
  public:
-  [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const override {
-    return yard.expected_remaining(job, estimates_[index(job)]);
+  using Estimator::Estimator;
+
+  [[nodiscard]] Duration remaining(JobId job) const override {
+    return yard_.expected_remaining(job, estimates_[index(job)]);
   }
-  [[nodiscard]] Time rank(const Yard& yard, JobId job) const override {
-    return yard.expected_end(job, estimates_[index(job)]);
+  [[nodiscard]] Time rank(JobId job) const override {
+    return yard_.expected_end(job, estimates_[index(job)]);
   }
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
-    if (to == Phase::done) finished(yard, job);
+  void on_phase(JobId job, Phase from, Phase to) override {
+    if (to == Phase::done) finished(job);
     if (from != Phase::absent) return;
-    grow_to(estimates_, index(job), yard.workload().jobs.size());
-    set(job, estimate(yard, job));
+    grow_to(estimates_, index(job), yard_.workload().jobs.size());
+    set(job, estimate(job));
   }
 
  protected:
   void set(JobId job, Duration estimate) {
     estimates_[index(job)] = std::max(estimate, microseconds(1));
   }
-  [[nodiscard]] virtual Duration estimate(const Yard& yard, JobId job) = 0;
-  virtual void finished(const Yard& /*yard*/, JobId /*job*/) {}
+  [[nodiscard]] virtual Duration estimate(JobId job) = 0;
+  virtual void finished(JobId /*job*/) {}
 
  private:
   std::vector<Duration> estimates_;  // by job
@@ -51,21 +53,22 @@ class AtSubmission : public Estimator {
 
 class WithError final : public AtSubmission {
  public:
-  WithError(double error, std::uint64_t seed) : error_(error), random_(seed, kStream) {}
+  WithError(const Yard& yard, double error, std::uint64_t seed)
+      : AtSubmission(yard), error_(error), random_(seed, kStream) {}
   [[nodiscard]] bool is_declared() const override { return true; }
-  void on_estimate(const Yard& yard, JobId job) override { set(job, wrong(yard, job)); }
+  void on_estimate(JobId job) override { set(job, wrong(job)); }
 
  private:
   static constexpr std::uint64_t kStream = 102;
 
-  Duration estimate(const Yard& yard, JobId job) override {
-    grow_to(factors_, index(job), yard.workload().jobs.size());
+  Duration estimate(JobId job) override {
+    grow_to(factors_, index(job), yard_.workload().jobs.size());
     factors_[index(job)] = std::max(random_.uniform(1 - error_, 1 + error_), 0.0);
-    return wrong(yard, job);
+    return wrong(job);
   }
 
-  [[nodiscard]] Duration wrong(const Yard& yard, JobId job) const {
-    const double us = static_cast<double>(yard.estimate(job).us) * factors_[index(job)];
+  [[nodiscard]] Duration wrong(JobId job) const {
+    const double us = static_cast<double>(yard_.estimate(job).us) * factors_[index(job)];
     return Duration{std::llround(std::min(us, static_cast<double>(kLongestDuration.us)))};
   }
 
@@ -75,22 +78,26 @@ class WithError final : public AtSubmission {
 };
 
 class History final : public AtSubmission {
+ public:
+  using AtSubmission::AtSubmission;
+
+ private:
   struct Seen {
     double log_sum = 0;
     double count = 0;
   };
 
-  Duration estimate(const Yard& yard, JobId id) override {
-    const Job& job = yard.job(id);
+  Duration estimate(JobId id) override {
+    const Job& job = yard_.job(id);
     for (const Key& key : {Key{index(job.user), job.gpus()}, Key{index(job.user), kAny}, kAll})
       if (const auto seen = seen_.find(key); seen != seen_.end())
         return Duration{std::llround(std::exp(seen->second.log_sum / seen->second.count))};
     return hours(1);
   }
 
-  void finished(const Yard& yard, JobId id) override {
-    const Job& job = yard.job(id);
-    const double log = std::log(static_cast<double>(yard.state(id).done.us));
+  void finished(JobId id) override {
+    const Job& job = yard_.job(id);
+    const double log = std::log(static_cast<double>(yard_.state(id).done.us));
     for (const Key& key : {Key{index(job.user), job.gpus()}, Key{index(job.user), kAny}, kAll}) {
       Seen& seen = seen_[key];
       seen.log_sum += log;
@@ -108,33 +115,29 @@ class History final : public AtSubmission {
 /// Left is what was done so far, so a running job's grows with the clock.
 class Attained final : public Estimator {
  public:
-  [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const override {
-    return std::max(yard.attained(job), microseconds(1));
+  using Estimator::Estimator;
+
+  [[nodiscard]] Duration remaining(JobId job) const override {
+    return std::max(yard_.attained(job), microseconds(1));
   }
-  [[nodiscard]] Time rank(const Yard& yard, JobId job) const override {
-    return rank_of(yard, yard.attained(job));
+  [[nodiscard]] Time rank(JobId job) const override { return rank_of(yard_.attained(job)); }
+  [[nodiscard]] Time rank_of(Duration left) const override {
+    return Time{left.us - yard_.now().us};
   }
-  [[nodiscard]] Time rank_of(const Yard& yard, Duration left) const override {
-    return Time{left.us - yard.now().us};
-  }
-  [[nodiscard]] Duration left_at(const Yard& yard, Time rank) const override {
-    return Duration{rank.us + yard.now().us};
+  [[nodiscard]] Duration left_at(Time rank) const override {
+    return Duration{rank.us + yard_.now().us};
   }
   [[nodiscard]] bool grows() const override { return true; }
 };
 
 }  // namespace
 
-const Estimator& declared_estimates() {
-  static const Declared declared;
-  return declared;
-}
-
-std::unique_ptr<Estimator> make_estimator(std::string_view name, double error, std::uint64_t seed) {
-  if (name == "attained") return std::make_unique<Attained>();
-  if (name == "history") return std::make_unique<History>();
-  if (error > 0) return std::make_unique<WithError>(error, seed);
-  return std::make_unique<Declared>();
+std::unique_ptr<Estimator> make_estimator(const Yard& yard, std::string_view name, double error,
+                                          std::uint64_t seed) {
+  if (name == "attained") return std::make_unique<Attained>(yard);
+  if (name == "history") return std::make_unique<History>(yard);
+  if (error > 0) return std::make_unique<WithError>(yard, error, seed);
+  return std::make_unique<Declared>(yard);
 }
 
 }  // namespace trainyard

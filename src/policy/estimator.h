@@ -23,20 +23,19 @@ namespace trainyard {
 
 class Estimator {
  public:
+  explicit Estimator(const Yard& yard) : yard_(yard) {}
   virtual ~Estimator() = default;
+  Estimator(const Estimator&) = delete;
+  Estimator& operator=(const Estimator&) = delete;
 
   /// Work that a job has left; at least 1 us.
-  [[nodiscard]] virtual Duration remaining(const Yard& yard, JobId job) const = 0;
+  [[nodiscard]] virtual Duration remaining(JobId job) const = 0;
 
   /// Of a job that runs; fixed while neither its rate nor its estimate changes.
-  [[nodiscard]] virtual Time rank(const Yard& yard, JobId job) const = 0;
+  [[nodiscard]] virtual Time rank(JobId job) const = 0;
   /// The rank that goes with so much time left now, and the other way round.
-  [[nodiscard]] virtual Time rank_of(const Yard& yard, Duration left) const {
-    return yard.now() + left;
-  }
-  [[nodiscard]] virtual Duration left_at(const Yard& yard, Time rank) const {
-    return rank - yard.now();
-  }
+  [[nodiscard]] virtual Time rank_of(Duration left) const { return yard_.now() + left; }
+  [[nodiscard]] virtual Duration left_at(Time rank) const { return rank - yard_.now(); }
 
   /// Whether it goes by what jobs declare, so that declaring something else makes a difference.
   [[nodiscard]] virtual bool is_declared() const { return false; }
@@ -46,15 +45,16 @@ class Estimator {
   [[nodiscard]] virtual bool grows() const { return false; }
 
   /// Called before the stages take note of the change.
-  virtual void on_phase(const Yard& /*yard*/, JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
+  virtual void on_phase(JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
   /// The same: something else is believed of the job's whole work.
-  virtual void on_estimate(const Yard& /*yard*/, JobId /*job*/) {}
+  virtual void on_estimate(JobId /*job*/) {}
+
+ protected:
+  const Yard& yard_;
 };
 
-/// What jobs declare, as it is.
-const Estimator& declared_estimates();
-
 /// "declared", "attained" or "history"; the error is that of `declared`.
-std::unique_ptr<Estimator> make_estimator(std::string_view name, double error, std::uint64_t seed);
+std::unique_ptr<Estimator> make_estimator(const Yard& yard, std::string_view name, double error,
+                                          std::uint64_t seed);
 
 }  // namespace trainyard

@@ -11,23 +11,23 @@ namespace {
 class Believing final : public HandYard, private YardListener {
  public:
   Believing(std::string_view name, double error = 0, std::uint64_t seed = 1)
-      : HandYard("1x8xV100"), estimator(make_estimator(name, error, seed)) {
+      : HandYard("1x8xV100"), estimator(make_estimator(yard, name, error, seed)) {
     yard.listen(*this);
   }
 
-  [[nodiscard]] Duration left(JobId job) const { return estimator->remaining(yard, job); }
+  [[nodiscard]] Duration left(JobId job) const { return estimator->remaining(job); }
   /// As the index of running jobs knows it.
   [[nodiscard]] Duration left_by_rank(JobId job) const {
-    return estimator->left_at(yard, ranks_.at(index(job)));
+    return estimator->left_at(ranks_.at(index(job)));
   }
 
   std::unique_ptr<Estimator> estimator;
 
  private:
   void on_phase(JobId job, Phase from, Phase to) override {
-    estimator->on_phase(yard, job, from, to);
+    estimator->on_phase(job, from, to);
     ranks_.resize(yard.jobs());
-    if (to == Phase::running) ranks_[index(job)] = estimator->rank(yard, job);
+    if (to == Phase::running) ranks_[index(job)] = estimator->rank(job);
   }
   std::vector<Time> ranks_;
 };
@@ -39,7 +39,7 @@ TEST(Estimator, DeclaredIsWhatTheJobSays) {
   h.at(hours(1));
   EXPECT_EQ(h.left(job), hours(2));
   EXPECT_EQ(h.left_by_rank(job), hours(2));
-  EXPECT_EQ(h.estimator->left_at(h.yard, h.estimator->rank_of(h.yard, minutes(7))), minutes(7));
+  EXPECT_EQ(h.estimator->left_at(h.estimator->rank_of(minutes(7))), minutes(7));
 }
 
 TEST(Estimator, AnErrorIsDrawnOnceForEachJobAndFollowsFromTheSeed) {
@@ -70,7 +70,7 @@ TEST(Estimator, AttainedIsAsLongAgainAsItRan) {
   EXPECT_EQ(h.left(first), hours(3));
   EXPECT_EQ(h.left_by_rank(first), hours(3));
   EXPECT_EQ(h.left_by_rank(second), hours(1));
-  EXPECT_EQ(h.estimator->left_at(h.yard, h.estimator->rank_of(h.yard, minutes(7))), minutes(7));
+  EXPECT_EQ(h.estimator->left_at(h.estimator->rank_of(minutes(7))), minutes(7));
 }
 
 /// Runs a job of this length to its end.

@@ -72,7 +72,7 @@ WaitReason StagedPolicy::explain(JobId job) const {
     return {"", fmt::format("job {} does not wait: it is {}", who, name(state.phase)), 0, {}};
 
   const Shape& shape = yard_.shape(job);
-  const Reach reach = stages_.place->reach(yard_, job);
+  const Reach reach = stages_.place->reach(job);
   const JobId late = overdue();
   const JobId head = late != kNoJob ? late : queue_.front().job;
   const std::size_t place = queue_.place(job);
@@ -80,12 +80,12 @@ WaitReason StagedPolicy::explain(JobId job) const {
   std::optional<Time> reserved = keeper(late != kNoJob).reserved_start(head);
   if (reserved) reserved = std::max(*reserved, yard_.now());
   std::string lacks = shortage(yard_, shape, reach.machines);
-  if (regards_.classes && yard_.job(job).job_class == JobClass::trial &&
-      !rights_.acts_as_trial(job))
+  if (regards().classes && yard_.job(job).job_class == JobClass::trial &&
+      !context_.rights().acts_as_trial(job))
     lacks += std::string(lacks.empty() ? "" : "; ") +
              "waits like a batch job until its user's share of trial jobs is paid back";
   // It may have room, and decline it.
-  if (const std::string close = stages_.place->holds_out_for(yard_, job);
+  if (const std::string close = stages_.place->holds_out_for(job);
       !close.empty() && yard_.free().of(shape.kind).free_gpus >= shape.gpus())
     return {"placement", close, place, {}};
   WaitReason reason{"resources", lacks, place, {}};
@@ -97,7 +97,7 @@ WaitReason StagedPolicy::explain(JobId job) const {
     return reason;
   }
   const std::string head_lacks =
-      shortage(yard_, yard_.shape(head), stages_.place->reach(yard_, head).machines);
+      shortage(yard_, yard_.shape(head), stages_.place->reach(head).machines);
   const std::string behind =
       fmt::format("behind job {}{}", yard_.workload().job_name(head),
                   head_lacks.empty() ? "" : fmt::format(" ({})", head_lacks));
@@ -126,7 +126,7 @@ std::optional<Forecast> StagedPolicy::forecast_of(JobId job, JobId head) const {
   for (const Queue::Entry& entry : entries)
     if (job != head && entry.job != head) waiting.push_back(entry.job);
   return forecast(
-      yard_, waiting, [this](JobId other) { return stages_.place->reach(yard_, other).machines; },
+      yard_, waiting, [this](JobId other) { return stages_.place->reach(other).machines; },
       stages_.backfill->can_starve());
 }
 

@@ -1,29 +1,9 @@
-// Every member of every stage. A new one is a file with its class, its test, and a line here.
+// Every member of every stage. How to add one: policy/extend.h.
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "policy/params.h"
-#include "policy/stages.h"
+#include "policy/extend.h"
 
 namespace trainyard {
-
-/// What `trainyard policies` tells of a member.
-struct MemberInfo {
-  std::string name;
-  std::string summary;
-  std::string source;  // the paper or system it is from, or that it is ours
-  std::vector<ParamSpec> params = {};
-};
-
-template <class Stage>
-struct Member {
-  MemberInfo info;
-  std::unique_ptr<Stage> (*make)(const Params& params);
-};
 
 // Who is next?
 Member<OrderStage> order_fifo();

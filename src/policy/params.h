@@ -47,8 +47,6 @@ class Params {
   }
   [[nodiscard]] std::vector<Duration> durations(const std::string& name) const;
 
-  std::uint64_t seed = 0;  // for the stages that draw lots
-
  private:
   std::map<std::string, std::string> values_;
 };

@@ -3,11 +3,11 @@
 // events give the same plan, in simulation and live.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "policy/reckoning.h"
 #include "yard/plan.h"
 #include "yard/yard.h"
 
@@ -28,19 +28,29 @@ struct Regards {
   bool estimates = false;  // how long it takes
 };
 
+class PolicyContext;
+
 class Policy : public YardListener {
  public:
+  Policy();
+  ~Policy() override;
+  Policy(const Policy&) = delete;
+  Policy& operator=(const Policy&) = delete;
+
   virtual void decide(Plan& plan) = 0;
   /// Whether it may pause jobs. Then a job that begins to run is something to decide on: from when
   /// on it may be paused is known only now.
   [[nodiscard]] virtual bool preempts() const { return false; }
-  [[nodiscard]] virtual Regards regards() const { return {}; }
-  /// What it reckoned, if it does, when it paused others for this job; while they are told so.
-  [[nodiscard]] virtual std::optional<PauseReckoning> reckoning(JobId /*waiter*/) const {
-    return {};
-  }
   /// Of a job that is queued or reserved, as things stand after the last decision.
   [[nodiscard]] virtual WaitReason explain(JobId job) const = 0;
+
+  /// By what its members asked for when they were made.
+  [[nodiscard]] Regards regards() const;
+  /// What it was made with lives as long as the policy.
+  void keep(std::unique_ptr<PolicyContext> context);
+
+ private:
+  std::unique_ptr<PolicyContext> context_;
 };
 
 }  // namespace trainyard

@@ -77,10 +77,10 @@ std::vector<MemberInfo> infos(const std::vector<Member<Stage>>& members) {
 
 template <class Stage>
 std::unique_ptr<Stage> make(const std::vector<Member<Stage>>& members, const std::string& name,
-                            const Params& params) {
+                            const Params& params, PolicyContext& context) {
   const auto found = std::find_if(members.begin(), members.end(),
                                   [&](const auto& member) { return member.info.name == name; });
-  return found->make(params);
+  return found->make(params, context);
 }
 
 Params easy_defaults() {
@@ -259,9 +259,8 @@ Expected<void> PolicySpec::check_settings() const {
   return {};
 }
 
-Params PolicySpec::params(const std::string& stage, std::uint64_t seed) const {
+Params PolicySpec::params(const std::string& stage) const {
   Params params;
-  params.seed = seed;
   const StageInfo* info = find_named(stage_infos(), stage);
   for (const ParamSpec& spec : find_named(info->members, member(stage))->params) {
     const auto given = settings_.find(stage + "." + spec.name);
@@ -271,25 +270,43 @@ Params PolicySpec::params(const std::string& stage, std::uint64_t seed) const {
 }
 
 YardRules PolicySpec::rules() const {
-  const Params yard = params("yard", 0);
+  const Params yard = params("yard");
   const bool literal =
-      member("preempt") == "fitgpp" && params("preempt", 0).choice("fallback") == "literal";
+      member("preempt") == "fitgpp" && params("preempt").choice("fallback") == "literal";
   return {yard.duration("min_run"), yard.duration("turn"),
           static_cast<std::uint32_t>(yard.whole("max_pauses")), literal};
 }
 
-std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed) const {
+Stages PolicySpec::stages(PolicyContext& context) const {
   Stages stages;
-  stages.order = make(orders(), member("order"), params("order", seed));
-  stages.backfill = make(backfills(), member("backfill"), params("backfill", seed));
-  stages.place = make(places(), member("place"), params("place", seed));
-  stages.preempt = make(preempts(), member("preempt"), params("preempt", seed));
-  const Params queue = params("queue", seed);
-  stages.patience = queue.duration("patience");
-  stages.trial_limit = {queue.real("trial_share"), queue.duration("trial_window")};
-  stages.estimator = make_estimator(queue.choice("estimates"), queue.real("error"), seed);
-  if (member("backfill") != "easy") stages.guard = backfill_easy().make(easy_defaults());
-  return std::make_unique<StagedPolicy>(yard, std::move(stages));
+  stages.order = make(orders(), member("order"), params("order"), context);
+  context.set_order(*stages.order);
+  stages.backfill = make(backfills(), member("backfill"), params("backfill"), context);
+  stages.place = make(places(), member("place"), params("place"), context);
+  stages.preempt = make(preempts(), member("preempt"), params("preempt"), context);
+  // Where no job can be overtaken for ever there is nothing to bound.
+  if (!stages.order->can_starve() && !stages.backfill->can_starve()) return stages;
+  stages.patience = params("queue").duration("patience");
+  if (stages.patience != Duration::max() && !stages.backfill->keeps_a_place())
+    stages.guard = backfill_easy().make(easy_defaults(), context);
+  return stages;
+}
+
+std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed,
+                                          ReckoningListener* reckonings) const {
+  const Params queue = params("queue");
+  auto context = std::make_unique<PolicyContext>(
+      yard,
+      PolicySettings{.seed = seed,
+                     .trial_limit = {queue.real("trial_share"), queue.duration("trial_window")},
+                     .estimates = queue.choice("estimates"),
+                     .error = queue.real("error"),
+                     .reckonings = reckonings});
+  auto policy = std::make_unique<StagedPolicy>(*context, stages(*context));
+  yard.listen(*context);
+  yard.listen(*policy);
+  policy->keep(std::move(context));
+  return policy;
 }
 
 }  // namespace trainyard

@@ -43,16 +43,19 @@ class PolicySpec {
     return members_.at(stage);
   }
   /// All parameters of a stage, defaults included.
-  [[nodiscard]] Params params(const std::string& stage, std::uint64_t seed) const;
+  [[nodiscard]] Params params(const std::string& stage) const;
 
   [[nodiscard]] YardRules rules() const;
-  /// The policy at work on this yard. `seed` is for the stages that draw lots.
-  [[nodiscard]] std::unique_ptr<Policy> build(Yard& yard, std::uint64_t seed) const;
+  /// The policy at work on this yard: it sees all that happens there from now on. `seed` is for
+  /// members that draw lots; `reckonings`, if given, is told what pauses are expected to gain.
+  [[nodiscard]] std::unique_ptr<Policy> build(Yard& yard, std::uint64_t seed,
+                                              ReckoningListener* reckonings = nullptr) const;
 
  private:
   Expected<void> read_line(std::string_view line);
   Expected<void> read_setting(std::string_view setting);
   Expected<void> check_settings() const;
+  [[nodiscard]] Stages stages(PolicyContext& context) const;
 
   std::string name_;
   std::map<std::string, std::string> members_;   // by stage

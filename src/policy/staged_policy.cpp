@@ -6,38 +6,28 @@
 
 namespace trainyard {
 
-StagedPolicy::StagedPolicy(Yard& yard, Stages stages)
-    : yard_(yard),
+StagedPolicy::StagedPolicy(PolicyContext& context, Stages stages)
+    : yard_(context.yard()),
+      context_(context),
       stages_(std::move(stages)),
-      rights_(yard, stages_.trial_limit),
-      bounded_(stages_.patience != Duration::max() &&
-               (stages_.order->can_starve() || stages_.backfill->can_starve())),
-      finder_(yard) {
-  const Estimator& estimates = stages_.estimator ? *stages_.estimator : declared_estimates();
-  const auto regard = [this](bool classes, bool declared_times) {
-    regards_.classes = regards_.classes || classes;
-    regards_.estimates = regards_.estimates || declared_times;
-  };
-  regard(stages_.order->use(rights_), stages_.order->use_estimates(estimates));
-  regard(false, stages_.backfill->uses_estimates());
-  if (stages_.preempt) {
-    regard(stages_.preempt->use(rights_), stages_.preempt->use_estimates(estimates));
-    stages_.preempt->use_levels_of(*stages_.order);
-  }
-  queue_.reserve(yard.workload().jobs.size());
-  yard.listen(*this);
+      bounded_(stages_.patience != Duration::max()),
+      finder_(yard_) {
+  queue_.reserve(yard_.workload().jobs.size());
 }
 
 // --- Keeping up with the yard --------------------------------------------------------------------
 
+template <class Visit>
+void StagedPolicy::each_stage(Visit visit) {
+  visit(*stages_.order);
+  visit(*stages_.place);
+  visit(*stages_.backfill);
+  if (stages_.guard) visit(*stages_.guard);
+  if (stages_.preempt) visit(*stages_.preempt);
+}
+
 void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
-  if (stages_.estimator) stages_.estimator->on_phase(yard_, job, from, to);
-  if (regards_.classes) rights_.on_phase(job, from, to, changed_);
-  stages_.order->on_phase(yard_, job, from, to);
-  stages_.place->on_phase(yard_, job, from, to);
-  stages_.backfill->on_phase(yard_, job, from, to);
-  if (bounded_ && stages_.guard) stages_.guard->on_phase(yard_, job, from, to);
-  if (stages_.preempt) stages_.preempt->on_phase(yard_, job, from, to);
+  each_stage([&](Stage& stage) { stage.on_phase(job, from, to); });
   if (from == Phase::queued) {
     queue_.erase(job);
     if (bounded_) by_wait_.erase({waiting_since_[index(job)], job});
@@ -52,9 +42,9 @@ void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
 }
 
 Queue::Entry StagedPolicy::entry_of(JobId job) const {
-  return {stages_.order->key(yard_, job),  job,
-          stages_.place->lane(yard_, job), stages_.preempt ? stages_.preempt->claim(yard_, job) : 0,
-          yard_.shape(job).gpus(),         yard_.state(job).pauses > 0};
+  return {stages_.order->key(job),  job,
+          stages_.place->lane(job), stages_.preempt ? stages_.preempt->claim(job) : 0,
+          yard_.shape(job).gpus(),  yard_.state(job).pauses > 0};
 }
 
 void StagedPolicy::begin_wait(JobId job) {
@@ -64,21 +54,12 @@ void StagedPolicy::begin_wait(JobId job) {
 }
 
 void StagedPolicy::on_machine(MachineId machine, bool up) {
-  if (stages_.preempt) stages_.preempt->on_machine(yard_, machine);
-  stages_.backfill->on_machine();
-  if (stages_.guard) stages_.guard->on_machine();
+  each_stage([&](Stage& stage) { stage.on_machine(machine); });
   if (up) ++releases_;
 }
 
-void StagedPolicy::on_estimate(JobId job) {
-  if (stages_.estimator) stages_.estimator->on_estimate(yard_, job);
-  on_outlook(job);
-}
-
 void StagedPolicy::on_outlook(JobId job) {
-  stages_.backfill->on_outlook(yard_, job);
-  if (bounded_ && stages_.guard) stages_.guard->on_outlook(yard_, job);
-  if (stages_.preempt) stages_.preempt->on_outlook(yard_, job);
+  each_stage([&](Stage& stage) { stage.on_outlook(job); });
   if (yard_.state(job).phase == Phase::queued) queue_.move(entry_of(job));
 }
 
@@ -107,22 +88,21 @@ void StagedPolicy::decide(Plan& plan) {
 }
 
 void StagedPolicy::refresh_order(Plan& plan) {
-  if (regards_.classes) {
-    rights_.refresh(changed_);
-    plan.wake_at(rights_.next_change());
-  }
-  stages_.order->refresh(yard_, changed_);
+  context_.refresh();
+  plan.wake_at(context_.next_change());
+  stages_.order->refresh(changed_);
   plan.wake_at(stages_.order->next_change());
-  stages_.place->refresh(yard_, changed_);
+  stages_.place->refresh(changed_);
   plan.wake_at(stages_.place->next_change());
   requeue_changed();
 }
 
 void StagedPolicy::requeue_changed() {
+  context_.take_changed(changed_);
   for (const JobId job : changed_) {
     const Phase phase = yard_.state(job).phase;
     if (phase == Phase::queued) queue_.move(entry_of(job));
-    if (phase == Phase::running && stages_.preempt) stages_.preempt->on_level(yard_, job);
+    if (phase == Phase::running && stages_.preempt) stages_.preempt->on_level(job);
   }
   changed_.clear();
 }
@@ -163,7 +143,7 @@ bool StagedPolicy::is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus
   if (entry.gpus <= free_gpus) return false;
   if (!stages_.preempt || entry.claim == PreemptStage::kNoClaim) return true;
   if (entry.claim >= in_round_.vain_claim && entry.gpus >= in_round_.vain_gpus) return true;
-  if (stages_.preempt->could_free(yard_, entry.claim, entry.gpus - free_gpus)) return false;
+  if (stages_.preempt->could_free(entry.claim, entry.gpus - free_gpus)) return false;
   if (entry.gpus <= in_round_.vain_gpus) {
     in_round_.vain_claim = entry.claim;
     in_round_.vain_gpus = entry.gpus;
@@ -174,7 +154,7 @@ bool StagedPolicy::is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus
 /// Whether room was looked for in vain for a claim as strong, and nothing has changed since.
 bool StagedPolicy::is_as_it_was(const LaneMemory& known, std::int64_t claim, bool was_paused) {
   return known.vain_since_release == releases_ && known.vain_in_state != 0 && !was_paused &&
-         claim >= known.vain_claim && known.vain_in_state == stages_.preempt->state(yard_);
+         claim >= known.vain_claim && known.vain_in_state == stages_.preempt->state();
 }
 
 /// When it is worth while to try the job again. Jobs that never gave way wait the less long for the
@@ -183,9 +163,9 @@ void StagedPolicy::note_retry(JobId job, std::int64_t claim, bool was_paused) {
   Time retry = plan_->wake();
   if (claim < in_round_.retried_claim) {
     Time soonest = retry;  // had it never given way
-    stages_.preempt->find_retry(yard_, kNoJob, claim, soonest);
+    stages_.preempt->find_retry(kNoJob, claim, soonest);
     if (was_paused && soonest < retry) {
-      stages_.preempt->find_retry(yard_, job, claim, retry);
+      stages_.preempt->find_retry(job, claim, retry);
     } else {
       retry = soonest;
     }
@@ -198,18 +178,17 @@ void StagedPolicy::note_retry(JobId job, std::int64_t claim, bool was_paused) {
 }
 
 bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
-  const LaneId lane = stages_.place->lane(yard_, job);
+  const LaneId lane = stages_.place->lane(job);
   LaneMemory& known = memory(lane);
   if (known.no_room_since_release == releases_) return false;
-  if (stages_.place->find(yard_, job, avoid, scratch_) &&
-      plan_->start(job, scratch_) == Verdict::ok)
+  if (stages_.place->find(job, avoid, scratch_) && plan_->start(job, scratch_) == Verdict::ok)
     return true;
   if (avoid == nullptr) known.no_room_since_release = releases_;
   return false;
 }
 
 bool StagedPolicy::try_start(JobId job) {
-  const LaneId lane = stages_.place->lane(yard_, job);
+  const LaneId lane = stages_.place->lane(job);
   LaneMemory& known = memory(lane);
   if (known.closed_in_round == round_) return false;
   if (try_place(job, nullptr)) return true;
@@ -219,12 +198,12 @@ bool StagedPolicy::try_start(JobId job) {
 }
 
 bool StagedPolicy::try_make_room(JobId job, LaneMemory& known) {
-  const std::int64_t claim = stages_.preempt->claim(yard_, job);
+  const std::int64_t claim = stages_.preempt->claim(job);
   const bool was_paused = yard_.state(job).pauses > 0;
   if (!is_as_it_was(known, claim, was_paused)) {
     Time retry = plan_->wake();
-    const Reach reach = stages_.place->reach(yard_, job);
-    if (stages_.preempt->make_room(yard_, job, reach, finder_, retry) &&
+    const Reach reach = stages_.place->reach(job);
+    if (stages_.preempt->make_room(job, reach, finder_, retry) &&
         plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok) {
       in_round_.retried_claim = PreemptStage::kNoClaim;  // fewer run: ask again
       return true;
@@ -232,7 +211,7 @@ bool StagedPolicy::try_make_room(JobId job, LaneMemory& known) {
     plan_->wake_at(retry);
     known.vain_since_release = releases_;
     known.vain_claim = claim;
-    known.vain_in_state = was_paused ? 0 : stages_.preempt->state(yard_);
+    known.vain_in_state = was_paused ? 0 : stages_.preempt->state();
   }
   note_retry(job, claim, was_paused);
   return false;

@@ -13,10 +13,9 @@
 #include <memory>
 #include <string>
 
+#include "policy/extend.h"
 #include "policy/forecast.h"
-#include "policy/policy.h"
 #include "policy/queue.h"
-#include "policy/stages.h"
 
 namespace trainyard {
 
@@ -25,32 +24,25 @@ struct Stages {
   std::unique_ptr<BackfillStage> backfill;
   std::unique_ptr<PlaceStage> place;
   std::unique_ptr<PreemptStage> preempt;  // null: nothing is ever paused
-  Duration patience = Duration::max();    // that: no bound
+  Duration patience = Duration::max();    // that: no bound, or none is needed
   std::unique_ptr<BackfillStage> guard;   // of who ran out of it; null: the backfill stage does it
-  TrialRights::Limit trial_limit = {};
-  std::unique_ptr<Estimator> estimator;  // null: what jobs declare
 };
 
 class StagedPolicy final : public Policy, private Dispatcher {
  public:
-  /// Registers itself with the yard, and sees all that happens in it from then on.
-  StagedPolicy(Yard& yard, Stages stages);
+  /// The stages were made with this context.
+  StagedPolicy(PolicyContext& context, Stages stages);
 
   void decide(Plan& plan) override;
   [[nodiscard]] bool preempts() const override { return stages_.preempt != nullptr; }
-  [[nodiscard]] Regards regards() const override { return regards_; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
-  [[nodiscard]] std::optional<PauseReckoning> reckoning(JobId waiter) const override {
-    return stages_.preempt ? stages_.preempt->reckoning(waiter) : std::nullopt;
-  }
 
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_machine(MachineId machine, bool up) override;
   void on_rate(JobId job) override { on_outlook(job); }
-  void on_estimate(JobId job) override;
+  void on_estimate(JobId job) override { on_outlook(job); }
 
  private:
-  [[nodiscard]] const Yard& yard() const override { return yard_; }
   [[nodiscard]] const Queue& queue() const override { return queue_; }
   [[nodiscard]] RoomFinder& finder() override { return finder_; }
   [[nodiscard]] PlaceStage& place() override { return *stages_.place; }
@@ -61,6 +53,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
 
   [[nodiscard]] Queue::Entry entry_of(JobId job) const;
   [[nodiscard]] bool is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus);
+  template <class Visit>
+  void each_stage(Visit visit);
   void note_retry(JobId job, std::int64_t claim, bool was_paused);
   void on_outlook(JobId job);
   void begin_wait(JobId job);
@@ -105,10 +99,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
   };
 
   const Yard& yard_;
+  PolicyContext& context_;
   Stages stages_;
   Queue queue_;
-  TrialRights rights_;
-  Regards regards_;
   bool bounded_;                     // whether patience matters; if not, these stay empty:
   SortedList<Waiting> by_wait_;      // the longest wait first
   std::vector<Time> waiting_since_;  // by job

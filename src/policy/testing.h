@@ -21,7 +21,21 @@ inline std::vector<std::uint32_t> leaving(const HandYard& h) {
   return jobs;
 }
 
-class HandPolicy : public HandYard {
+/// What a policy reckoned, in the order in which it told.
+struct Reckonings : ReckoningListener {
+  struct Told {
+    JobId waiter = kNoJob;
+    double gain_s = 0, spared_s = 0, others_s = 0;
+
+    bool operator==(const Told&) const = default;
+  };
+  void on_reckoning(JobId waiter, const PauseReckoning& r) override {
+    reckoned.push_back({waiter, r.gain_s, r.spared_s, r.others_s});
+  }
+  std::vector<Told> reckoned;
+};
+
+class HandPolicy : public HandYard, public Reckonings {
  public:
   HandPolicy(Cluster c, const std::string& line, const std::vector<std::string>& settings = {})
       : HandPolicy(std::move(c), PolicySpec::parse(line, settings).value()) {}
@@ -56,7 +70,7 @@ class HandPolicy : public HandYard {
 
  private:
   HandPolicy(Cluster c, const PolicySpec& spec)
-      : HandYard(std::move(c), spec.rules()), policy(spec.build(yard, 1)) {}
+      : HandYard(std::move(c), spec.rules()), policy(spec.build(yard, 1, this)) {}
 };
 
 }  // namespace trainyard

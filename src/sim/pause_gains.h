@@ -13,12 +13,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "policy/policy.h"
+#include "policy/reckoning.h"
 #include "yard/yard.h"
 
 namespace trainyard {
 
-class PauseGains final : public YardListener {
+class PauseGains final : public YardListener, public ReckoningListener {
  public:
   struct Pause {
     JobId waiter = kNoJob;
@@ -28,7 +28,12 @@ class PauseGains final : public YardListener {
     std::uint32_t pending = 0;  // the waiter, and victims that are not back; 0: it is complete
   };
 
-  PauseGains(const Yard& yard, const Policy& policy) : yard_(yard), policy_(policy) {}
+  explicit PauseGains(const Yard& yard) : yard_(yard) {}
+
+  void on_reckoning(JobId waiter, const PauseReckoning& reckoned) override {
+    reckoned_for_ = waiter;
+    reckoned_ = reckoned;
+  }
 
   void on_phase(JobId job, Phase /*from*/, Phase to) override {
     if (to == Phase::draining) return leave(job);
@@ -50,12 +55,11 @@ class PauseGains final : public YardListener {
   /// The first victim of a decision opens its pause.
   void leave(JobId victim) {
     const JobId waiter = yard_.making_room_for(victim);
-    const auto reckoned = policy_.reckoning(waiter);
-    if (!reckoned) return;
+    if (waiter == kNoJob || waiter != reckoned_for_) return;
     const auto known = starts_.find(waiter);
     if (known == starts_.end() || pauses_[known->second.pause].at != yard_.now()) {
       pauses_.push_back(
-          {waiter, yard_.now(), reckoned->gain_s, reckoned->spared_s - reckoned->others_s, 1});
+          {waiter, yard_.now(), reckoned_.gain_s, reckoned_.spared_s - reckoned_.others_s, 1});
       starts_[waiter] = {pauses_.size() - 1, yard_.now()};
     }
     const std::size_t pause = starts_[waiter].pause;
@@ -73,7 +77,8 @@ class PauseGains final : public YardListener {
   }
 
   const Yard& yard_;
-  const Policy& policy_;
+  JobId reckoned_for_ = kNoJob;  // the job that room was found for last
+  PauseReckoning reckoned_;
   std::vector<Pause> pauses_;
   Opened starts_, returns_;  // waiters that have not started, victims that are away
 };

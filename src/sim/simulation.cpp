@@ -22,9 +22,9 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
       policy_name_(policy.name()),
       engine_(cluster, workload, options_.models, machines_change(options_.faults)),
       yard_(cluster, workload, policy.rules(), engine_.speed()),
-      policy_(policy.build(yard_, options_.seed)),
+      gains_(yard_),
+      policy_(policy.build(yard_, options_.seed, &gains_)),
       pauses_(yard_),
-      gains_(yard_, *policy_),
       tiers_(yard_) {
   yard_.listen(pauses_);
   yard_.listen(gains_);

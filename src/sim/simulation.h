@@ -84,6 +84,7 @@ class Simulation {
   std::string policy_name_;
   SimulatedEngine engine_;
   Yard yard_;
+  PauseGains gains_;
   std::unique_ptr<Policy> policy_;
 
   std::size_t next_job_ = 0, next_fault_ = 0, next_revision_ = 0;
@@ -93,7 +94,6 @@ class Simulation {
 
   UtilizationRecorder utilization_;
   PauseRecorder pauses_;
-  PauseGains gains_;
   TierRecorder tiers_;
   Histogram decision_ticks_;
   std::uint64_t events_ = 0, refused_ = 0;

@@ -30,33 +30,35 @@ const Queue::Entry kBeforeAll{std::numeric_limits<std::int64_t>::min(), JobId{0}
 
 class Easy final : public BackfillStage {
  public:
-  explicit Easy(const Params& params) : depth_(static_cast<std::size_t>(params.whole("depth"))) {}
+  Easy(const Params& params, PolicyContext& context)
+      : BackfillStage(params, context), depth_(static_cast<std::size_t>(params.whole("depth"))) {
+    context.heed_declared_times();
+  }
 
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
-    running_.on_phase(yard, job, from, to);
+  void on_phase(JobId job, Phase from, Phase to) override {
+    running_.on_phase(yard_, job, from, to);
     const bool left = (holds_gpus(from) || from == Phase::reserved) && !holds_gpus(to);
-    const bool expected = from == Phase::running && yard.now() >= running_.end_of(job);
+    const bool expected = from == Phase::running && yard_.now() >= running_.end_of(job);
     const bool came_ahead = from == Phase::queued && !has_ended(to) && !backfilling_;
     if ((left && !expected) || came_ahead) head_ = kNoJob;
   }
 
-  void on_machine() override { head_ = kNoJob; }
+  void on_machine(MachineId /*machine*/) override { head_ = kNoJob; }
 
-  void on_outlook(const Yard& yard, JobId job) override {
-    if (running_.on_outlook(yard, job)) head_ = kNoJob;
-    if (yard.state(job).phase == Phase::queued) ++reservation_;  // who ends in time is asked anew
+  void on_outlook(JobId job) override {
+    if (running_.on_outlook(yard_, job)) head_ = kNoJob;
+    if (yard_.state(job).phase == Phase::queued) ++reservation_;  // who ends in time is asked anew
   }
 
   void run(Dispatcher& dispatcher, JobId blocked) override {
-    const Yard& yard = dispatcher.yard();
-    const bool stands = blocked == head_ && start_ != Time::never() && yard.now() < start_;
+    const bool stands = blocked == head_ && start_ != Time::never() && yard_.now() < start_;
     if (!stands) reserve(dispatcher, blocked);
     backfilling_ = true;
     start_others(dispatcher);
     backfilling_ = false;
   }
 
-  [[nodiscard]] bool uses_estimates() const override { return true; }
+  [[nodiscard]] bool keeps_a_place() const override { return true; }
 
   [[nodiscard]] std::optional<Time> reserved_start(JobId head) const override {
     if (head != head_ || start_ == Time::never()) return {};
@@ -101,7 +103,7 @@ class Easy final : public BackfillStage {
 
   /// More lanes than the depth has jobs cannot matter: the first of each goes before the next.
   void open_lanes(Dispatcher& dispatcher) {
-    const std::int64_t free = dispatcher.yard().free().of(kAnyKind).free_gpus;
+    const std::int64_t free = yard_.free().of(kAnyKind).free_gpus;
     lanes_.clear();
     heap_.clear();
     dispatcher.queue().each_head([&](const Queue::Entry& head) {
@@ -141,7 +143,7 @@ class Easy final : public BackfillStage {
 
   /// False: none of the lane can go.
   bool try_next(Dispatcher& dispatcher, Lane& lane) {
-    const bool ends_before = is_in_time(dispatcher.yard(), lane.next.job);
+    const bool ends_before = is_in_time(lane.next.job);
     if (dispatcher.try_place(lane.next.job, ends_before ? nullptr : &needed_)) {
       ++lane.started;
       return true;
@@ -152,7 +154,6 @@ class Easy final : public BackfillStage {
 
   /// The next of the lane, behind this one, for which there may be room; false if there is none.
   bool find_next(Dispatcher& dispatcher, Lane& lane, const Queue::Entry& behind) {
-    const Yard& yard = dispatcher.yard();
     const Queue& queue = dispatcher.queue();
     const SortedList<Queue::Entry>& jobs = queue.lane(lane.first.lane);
     Late& late = late_of(queue, lane.first.lane);
@@ -162,7 +163,7 @@ class Easy final : public BackfillStage {
     jobs.each_from(from, [&](const Queue::Entry& entry) {
       if (place++ >= depth_) return false;
       if (!(from < entry)) return true;
-      found = lane.beside || is_in_time(yard, entry.job);
+      found = lane.beside || is_in_time(entry.job);
       (found ? lane.next : late.last) = entry;
       return !found;
     });
@@ -177,30 +178,29 @@ class Easy final : public BackfillStage {
     return late;
   }
 
-  [[nodiscard]] bool is_in_time(const Yard& yard, JobId job) const {
-    return yard.now() + longest_stay(yard, job) <= start_;
+  [[nodiscard]] bool is_in_time(JobId job) const {
+    return yard_.now() + longest_stay(job) <= start_;
   }
 
   /// As far apart as it could be placed, where that slows it down.
-  static Duration longest_stay(const Yard& yard, JobId id) {
-    const Job& job = yard.job(id);
-    const std::size_t last = yard.cluster().tiers.size() - 1;
-    const Rate slowest = yard.speed() == nullptr ? Rate{} : yard.speed()->rate_at(job, last);
-    return yard.load_time(id) + run_time(job, yard.expected_remaining(id), slowest);
+  [[nodiscard]] Duration longest_stay(JobId id) const {
+    const Job& job = yard_.job(id);
+    const std::size_t last = yard_.cluster().tiers.size() - 1;
+    const Rate slowest = yard_.speed() == nullptr ? Rate{} : yard_.speed()->rate_at(job, last);
+    return yard_.load_time(id) + run_time(job, yard_.expected_remaining(id), slowest);
   }
 
   void reserve(Dispatcher& dispatcher, JobId head) {
-    const Yard& yard = dispatcher.yard();
     RoomFinder& finder = dispatcher.finder();
     ++reservation_;
     head_ = head;
     start_ = Time::never();
-    needed_.assign(yard.cluster().machines.size(), false);
-    finder.begin(head, dispatcher.place().reach(yard, head));
+    needed_.assign(yard_.cluster().machines.size(), false);
+    finder.begin(head, dispatcher.place().reach(head));
     const bool never_fits =
         running_.ends().each([&](const auto& entry) { return !finder.offer(entry.job); });
     if (never_fits) return;  // machines are down, or being emptied for others
-    start_ = yard.now();
+    start_ = yard_.now();
     for (const JobId job : finder.victims()) start_ = std::max(start_, running_.end_of(job));
     for (const Share& share : finder.room()) needed_[index(share.machine)] = true;
   }
@@ -226,9 +226,7 @@ Member<BackfillStage> backfill_easy() {
            "EASY: Lifka, JSSPP 1995; reservations of machines instead of counts are ours",
            {{"depth", ParamType::whole, "500",
              "jobs looked at behind the first (as many as Slurm's bf_max_job_test)"}}},
-          [](const Params& params) -> std::unique_ptr<BackfillStage> {
-            return std::make_unique<Easy>(params);
-          }};
+          make_member<BackfillStage, Easy>};
 }
 
 }  // namespace trainyard

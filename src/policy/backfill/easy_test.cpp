@@ -153,7 +153,7 @@ class MadeUp final : public Dispatcher {
   MadeUp(HandYard& h, Queue& queue, std::vector<std::array<int, 2>> room)
       : h_(h), queue_(queue), room_(std::move(room)) {}
 
-  [[nodiscard]] const Yard& yard() const override { return h_.yard; }
+  [[nodiscard]] const Yard& yard() const { return h_.yard; }
   [[nodiscard]] const Queue& queue() const override { return queue_; }
   [[nodiscard]] RoomFinder& finder() override { return finder_; }
   [[nodiscard]] PlaceStage& place() override { return *place_; }
@@ -185,7 +185,8 @@ class MadeUp final : public Dispatcher {
   std::vector<std::array<int, 2>> room_;  // by lane
   bool takes_ = true;
   RoomFinder finder_{h_.yard};
-  std::unique_ptr<PlaceStage> place_ = place_first_fit().make(Params{});
+  PolicyContext context_{h_.yard};
+  std::unique_ptr<PlaceStage> place_ = place_first_fit().make({}, context_);
 };
 
 /// Every job in order, up to the depth.
@@ -213,10 +214,11 @@ void against_all(std::uint64_t seed, std::uint32_t lanes, std::size_t depth) {
   HandYard h("2x8xV100");
   Params params;
   params.set("depth", std::to_string(depth));
-  const auto easy = backfill_easy().make(params);
+  PolicyContext context(h.yard);
+  const auto easy = backfill_easy().make(params, context);
   const JobId runs = h.running(lasting(8, hours(10)), 0);
-  easy->on_phase(h.yard, runs, Phase::queued, Phase::starting);
-  easy->on_phase(h.yard, runs, Phase::starting, Phase::running);
+  easy->on_phase(runs, Phase::queued, Phase::starting);
+  easy->on_phase(runs, Phase::starting, Phase::running);
   const JobId head = h.submit(lasting(16, hours(1)));
   Queue queue;
   std::size_t started = 0;

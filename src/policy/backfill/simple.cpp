@@ -6,11 +6,15 @@ namespace {
 
 class None final : public BackfillStage {
  public:
+  using BackfillStage::BackfillStage;
+
   void run(Dispatcher& /*dispatcher*/, JobId /*blocked*/) override {}
 };
 
 class Greedy final : public BackfillStage {
  public:
+  using BackfillStage::BackfillStage;
+
   /// Nothing is freed while deciding, so what finds no room finds none later on: one pass.
   void run(Dispatcher& dispatcher, JobId /*blocked*/) override {
     JobId next = dispatcher.queue().front().job;
@@ -24,15 +28,14 @@ class Greedy final : public BackfillStage {
 
 Member<BackfillStage> backfill_none() {
   return {{"none", "no job passes the first in the queue", "standard"},
-          [](const Params&) -> std::unique_ptr<BackfillStage> { return std::make_unique<None>(); }};
+          make_member<BackfillStage, None>};
 }
 
 Member<BackfillStage> backfill_greedy() {
-  return {
-      {"greedy",
-       "every job that fits goes, in order; queue.patience bounds how long a job is passed",
-       "standard"},
-      [](const Params&) -> std::unique_ptr<BackfillStage> { return std::make_unique<Greedy>(); }};
+  return {{"greedy",
+           "every job that fits goes, in order; queue.patience bounds how long a job is passed",
+           "standard"},
+          make_member<BackfillStage, Greedy>};
 }
 
 }  // namespace trainyard

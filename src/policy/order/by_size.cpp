@@ -9,62 +9,54 @@ namespace {
 
 class ShortestJob final : public OrderStage {
  public:
-  bool use_estimates(const Estimator& /*estimates*/) override { return true; }
-  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    return yard.estimate(job).us;
+  ShortestJob(const Params& params, PolicyContext& context) : OrderStage(params, context) {
+    context.heed_declared_times();
   }
+  [[nodiscard]] std::int64_t key(JobId job) const override { return yard_.estimate(job).us; }
 };
 
 class ByEstimate : public OrderStage {
  public:
-  bool use_estimates(const Estimator& estimates) override {
-    estimates_ = &estimates;
-    return estimates.is_declared();
-  }
+  ByEstimate(const Params& params, PolicyContext& context)
+      : OrderStage(params, context), estimates_(context.estimates()) {}
 
  protected:
-  [[nodiscard]] Duration remaining(const Yard& yard, JobId job) const {
-    return estimates_->remaining(yard, job);
-  }
+  [[nodiscard]] Duration remaining(JobId job) const { return estimates_.remaining(job); }
 
  private:
-  const Estimator* estimates_ = &declared_estimates();
+  const Estimator& estimates_;
 };
 
 class ShortestRemainingTime final : public ByEstimate {
  public:
-  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    return remaining(yard, job).us;
-  }
+  using ByEstimate::ByEstimate;
+  [[nodiscard]] std::int64_t key(JobId job) const override { return remaining(job).us; }
 };
 
 class ShortestRemainingService final : public ByEstimate {
  public:
-  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    return (remaining(yard, job) * yard.job(job).gpus()).us;
+  using ByEstimate::ByEstimate;
+  [[nodiscard]] std::int64_t key(JobId job) const override {
+    return (remaining(job) * yard_.job(job).gpus()).us;
   }
 };
-
-template <class Stage>
-std::unique_ptr<OrderStage> make(const Params&) {
-  return std::make_unique<Stage>();
-}
 
 }  // namespace
 
 Member<OrderStage> order_sjf() {
-  return {{"sjf", "shortest job first, by the whole estimate", "standard"}, make<ShortestJob>};
+  return {{"sjf", "shortest job first, by the whole estimate", "standard"},
+          make_member<OrderStage, ShortestJob>};
 }
 
 Member<OrderStage> order_srtf() {
   return {{"srtf", "shortest remaining time first, by the estimate", "standard"},
-          make<ShortestRemainingTime>};
+          make_member<OrderStage, ShortestRemainingTime>};
 }
 
 Member<OrderStage> order_srsf() {
   return {{"srsf", "shortest remaining service (time x GPUs) first, by the estimate",
            "Gu et al., Tiresias, NSDI 2019, as a baseline"},
-          make<ShortestRemainingService>};
+          make_member<OrderStage, ShortestRemainingService>};
 }
 
 }  // namespace trainyard

@@ -7,9 +7,9 @@ namespace {
 
 class Fifo final : public OrderStage {
  public:
-  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    return yard.job(job).submit.us;
-  }
+  using OrderStage::OrderStage;
+
+  [[nodiscard]] std::int64_t key(JobId job) const override { return yard_.job(job).submit.us; }
 
   [[nodiscard]] bool can_starve() const override { return false; }
 };
@@ -18,7 +18,7 @@ class Fifo final : public OrderStage {
 
 Member<OrderStage> order_fifo() {
   return {{"fifo", "first submitted, first served; a paused job keeps its place", "standard"},
-          [](const Params&) -> std::unique_ptr<OrderStage> { return std::make_unique<Fifo>(); }};
+          make_member<OrderStage, Fifo>};
 }
 
 }  // namespace trainyard

@@ -20,39 +20,40 @@ namespace {
 
 class LeastAttainedService final : public OrderStage {
  public:
-  explicit LeastAttainedService(const Params& params)
-      : thresholds_(params.durations("thresholds")),
+  LeastAttainedService(const Params& params, PolicyContext& context)
+      : OrderStage(params, context),
+        thresholds_(params.durations("thresholds")),
         promote_(params.real("promote")),
         promote_wait_(params.duration("promote_wait")) {}
 
-  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    return level(job) * kLevelStride + yard.job(job).submit.us;
+  [[nodiscard]] std::int64_t key(JobId job) const override {
+    return level(job) * kLevelStride + yard_.job(job).submit.us;
   }
 
   [[nodiscard]] int level(JobId job) const override {
     return index(job) < jobs_.size() ? jobs_[index(job)].level : 0;
   }
 
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
-    grow_to(jobs_, index(job), yard.workload().jobs.size());
+  void on_phase(JobId job, Phase from, Phase to) override {
+    grow_to(jobs_, index(job), yard_.workload().jobs.size());
     Known& known = jobs_[index(job)];
     if (known.timer != Time::never() && (from == Phase::running || from == Phase::queued))
       set_timer(job, Time::never());
-    if (to == Phase::running) set_timer(job, next_sinking(yard, job));
+    if (to == Phase::running) set_timer(job, next_sinking(job));
     if (to == Phase::queued) {
-      known.level = std::max(known.level, level_of(counted_service(yard, job)));
-      set_timer(job, promotion(yard, job));
+      known.level = std::max(known.level, level_of(counted_service(job)));
+      set_timer(job, promotion(job));
     }
   }
 
-  void refresh(const Yard& yard, std::vector<JobId>& changed) override {
-    while (!timers_.empty() && timers_.front().at <= yard.now()) {
+  void refresh(std::vector<JobId>& changed) override {
+    while (!timers_.empty() && timers_.front().at <= yard_.now()) {
       const JobId job = timers_.front().job;
-      if (yard.state(job).phase == Phase::running) {
+      if (yard_.state(job).phase == Phase::running) {
         ++jobs_[index(job)].level;
-        set_timer(job, next_sinking(yard, job));
+        set_timer(job, next_sinking(job));
       } else {
-        forgiven_[job] = yard.attained_service(job);
+        forgiven_[job] = yard_.attained_service(job);
         jobs_[index(job)].level = 0;
         set_timer(job, Time::never());
       }
@@ -93,8 +94,8 @@ class LeastAttainedService final : public OrderStage {
   }
 
   /// GPU-microseconds since the job last counted anew.
-  [[nodiscard]] std::int64_t counted_service(const Yard& yard, JobId job) const {
-    return std::max<std::int64_t>(0, yard.attained_service(job) - forgiven(job));
+  [[nodiscard]] std::int64_t counted_service(JobId job) const {
+    return std::max<std::int64_t>(0, yard_.attained_service(job) - forgiven(job));
   }
 
   [[nodiscard]] std::uint8_t level_of(std::int64_t service) const {
@@ -102,20 +103,20 @@ class LeastAttainedService final : public OrderStage {
     return static_cast<std::uint8_t>(above - thresholds_.begin());
   }
 
-  [[nodiscard]] Time next_sinking(const Yard& yard, JobId job) const {
+  [[nodiscard]] Time next_sinking(JobId job) const {
     const std::size_t level = jobs_[index(job)].level;
-    const std::int64_t gpus = yard.job(job).gpus();
+    const std::int64_t gpus = yard_.job(job).gpus();
     if (level >= thresholds_.size() || gpus == 0) return Time::never();
-    const std::int64_t left = thresholds_[level].us - counted_service(yard, job);
-    return yard.now() + microseconds(std::max<std::int64_t>(0, (left + gpus - 1) / gpus));
+    const std::int64_t left = thresholds_[level].us - counted_service(job);
+    return yard_.now() + microseconds(std::max<std::int64_t>(0, (left + gpus - 1) / gpus));
   }
 
-  [[nodiscard]] Time promotion(const Yard& yard, JobId job) const {
+  [[nodiscard]] Time promotion(JobId job) const {
     if (jobs_[index(job)].level == 0 || promote_ == 0) return Time::never();
     const auto ran =
-        static_cast<double>(counted_service(yard, job)) / static_cast<double>(yard.job(job).gpus());
+        static_cast<double>(counted_service(job)) / static_cast<double>(yard_.job(job).gpus());
     const auto wait = static_cast<std::int64_t>(std::min(promote_ * ran, 1e17));
-    return yard.now() + std::max(promote_wait_, microseconds(wait));
+    return yard_.now() + std::max(promote_wait_, microseconds(wait));
   }
 
   std::vector<Duration> thresholds_;  // of GPU time
@@ -138,9 +139,7 @@ Member<OrderStage> order_las() {
         {"promote", ParamType::real, "0",
          "back to level 0 after waiting this many times what it ran; 0: never"},
         {"promote_wait", ParamType::duration, "1h", "and after waiting at least so long"}}},
-      [](const Params& params) -> std::unique_ptr<OrderStage> {
-        return std::make_unique<LeastAttainedService>(params);
-      }};
+      make_member<OrderStage, LeastAttainedService>};
 }
 
 }  // namespace trainyard

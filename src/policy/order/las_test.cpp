@@ -14,16 +14,16 @@ class Las : public testing::Test, public YardListener {
     params.set("thresholds", "1h/10h");
     params.set("promote", promote);
     params.set("promote_wait", promote_wait);
-    las = order_las().make(params);
+    las = order_las().make(params, context);
     h.yard.listen(*this);
   }
-  void on_phase(JobId job, Phase from, Phase to) override { las->on_phase(h.yard, job, from, to); }
+  void on_phase(JobId job, Phase from, Phase to) override { las->on_phase(job, from, to); }
 
   /// At this time, who changed.
   std::vector<JobId> refresh(Duration at) {
     h.at(at);
     std::vector<JobId> changed;
-    las->refresh(h.yard, changed);
+    las->refresh(changed);
     return changed;
   }
 
@@ -33,6 +33,7 @@ class Las : public testing::Test, public YardListener {
   }
 
   HandYard h;
+  PolicyContext context{h.yard};
   std::unique_ptr<OrderStage> las;
 };
 
@@ -59,8 +60,8 @@ TEST_F(Las, LevelsGoBeforeSubmission) {
   const JobId old = h.running(gang(8, 1, hours(9)), 0);
   refresh(minutes(8));
   const JobId young = h.submit(gang(1)), younger = h.submit(gang(1));
-  EXPECT_GT(las->key(h.yard, old), las->key(h.yard, young));
-  EXPECT_EQ(las->key(h.yard, young), las->key(h.yard, younger)) << "the queue breaks the tie";
+  EXPECT_GT(las->key(old), las->key(young));
+  EXPECT_EQ(las->key(young), las->key(younger)) << "the queue breaks the tie";
 }
 
 TEST_F(Las, APausedJobKeepsItsLevelAndItsService) {

@@ -9,13 +9,15 @@ namespace {
 
 class BySensitivity final : public OrderStage {
  public:
-  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    const std::int64_t since_ms = yard.state(job).since.us / 1000;
-    return sensitivity_.of(yard, job) * kStride + std::min(since_ms, kStride - 1);
+  using OrderStage::OrderStage;
+
+  [[nodiscard]] std::int64_t key(JobId job) const override {
+    const std::int64_t since_ms = yard_.state(job).since.us / 1000;
+    return sensitivity_.of(yard_, job) * kStride + std::min(since_ms, kStride - 1);
   }
 
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
-    sensitivity_.on_phase(yard, job, from, to);
+  void on_phase(JobId job, Phase from, Phase to) override {
+    sensitivity_.on_phase(yard_, job, from, to);
   }
 
  private:
@@ -30,9 +32,7 @@ Member<OrderStage> order_network_sensitivity() {
   return {{"network-sensitivity",
            "the job that lost the largest share of its GPU time to communication goes first",
            "Dally (Sharma et al.), from its first author's public simulator"},
-          [](const Params&) -> std::unique_ptr<OrderStage> {
-            return std::make_unique<BySensitivity>();
-          }};
+          make_member<OrderStage, BySensitivity>};
 }
 
 }  // namespace trainyard

@@ -8,7 +8,8 @@ namespace trainyard {
 namespace {
 
 std::int64_t key(Member<OrderStage> (*member)(), const HandYard& h, JobId job) {
-  return member().make(Params{})->key(h.yard, job);
+  PolicyContext context(h.yard);
+  return member().make({}, context)->key(job);
 }
 
 /// Paused after a third of its hour.
@@ -28,12 +29,14 @@ class Orders : public testing::Test {
 
 TEST_F(Orders, FifoKeepsTheTimeOfSubmission) {
   EXPECT_EQ(key(order_fifo, h, paused), minutes(7).us);
-  EXPECT_FALSE(order_fifo().make(Params{})->can_starve());
+  PolicyContext context(h.yard);
+  EXPECT_FALSE(order_fifo().make({}, context)->can_starve());
 }
 
 TEST_F(Orders, SjfGoesByTheWholeEstimate) {
   EXPECT_EQ(key(order_sjf, h, paused), hours(1).us);
-  EXPECT_TRUE(order_sjf().make(Params{})->can_starve());
+  PolicyContext context(h.yard);
+  EXPECT_TRUE(order_sjf().make({}, context)->can_starve());
 }
 
 TEST_F(Orders, SrtfGoesByWhatIsLeft) {

@@ -9,37 +9,30 @@ namespace {
 
 class TrialFirst final : public OrderStage {
  public:
-  explicit TrialFirst(const Params& params)
-      : to_head_(params.choice("reentry") == "head"),
-        to_tail_(params.choice("reentry") == "tail"),
-        by_remaining_(params.choice("within") == "remaining") {}
+  TrialFirst(const Params& params, PolicyContext& context)
+      : OrderStage(params, context),
+        rights_(context.rights()),
+        estimates_(params.choice("within") == "remaining" ? &context.estimates() : nullptr),
+        to_head_(params.choice("reentry") == "head"),
+        to_tail_(params.choice("reentry") == "tail") {}
 
-  bool use(const TrialRights& rights) override {
-    rights_ = &rights;
-    return true;
-  }
-  bool use_estimates(const Estimator& estimates) override {
-    estimates_ = &estimates;
-    return by_remaining_ && estimates.is_declared();
-  }
-
-  [[nodiscard]] std::int64_t key(const Yard& yard, JobId job) const override {
-    const JobState& state = yard.state(job);
+  [[nodiscard]] std::int64_t key(JobId job) const override {
+    const JobState& state = yard_.state(job);
     const std::int64_t within =
-        by_remaining_ ? estimates_->remaining(yard, job).us : yard.job(job).submit.us;
+        estimates_ != nullptr ? estimates_->remaining(job).us : yard_.job(job).submit.us;
     const bool comes_back = state.first_start != Time::never();
-    if (rights_->acts_as_trial(job)) return within - 2 * kRank;
+    if (rights_.acts_as_trial(job)) return within - 2 * kRank;
     if (comes_back && to_head_) return within - kRank;
-    return comes_back && to_tail_ && !by_remaining_ ? state.since.us : within;
+    return comes_back && to_tail_ && estimates_ == nullptr ? state.since.us : within;
   }
 
  private:
   static constexpr std::int64_t kRank = std::int64_t{1}
                                         << 60;  // no submission is so late, no job so long
 
-  const TrialRights* rights_ = nullptr;
-  const Estimator* estimates_ = &declared_estimates();
-  bool to_head_, to_tail_, by_remaining_;
+  const TrialRights& rights_;
+  const Estimator* estimates_;  // null: within a class, first come, first served
+  bool to_head_, to_tail_;
 };
 
 }  // namespace
@@ -62,9 +55,7 @@ Member<OrderStage> order_trial_first() {
          "tail is as submission",
          {"submission", "remaining"},
          "remaining is ours"}}},
-      [](const Params& params) -> std::unique_ptr<OrderStage> {
-        return std::make_unique<TrialFirst>(params);
-      }};
+      make_member<OrderStage, TrialFirst>};
 }
 
 }  // namespace trainyard

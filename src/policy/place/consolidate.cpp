@@ -20,24 +20,24 @@ enum class WaitFor : std::uint8_t { all, skewed, none };
 
 class Consolidate final : public PlaceStage {
  public:
-  explicit Consolidate(const Params& params) {
+  Consolidate(const Params& params, PolicyContext& context) : PlaceStage(params, context) {
     const std::string& who = params.choice("wait_for");
     wait_for_ = who == "all" ? WaitFor::all : who == "skewed" ? WaitFor::skewed : WaitFor::none;
   }
 
-  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
-    const Shape& shape = yard.shape(job);
-    if (yard.free().of(shape.kind).free_gpus < shape.gpus()) return false;
-    gather_all(yard, shape, avoid);
+  bool find(JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard_.shape(job);
+    if (yard_.free().of(shape.kind).free_gpus < shape.gpus()) return false;
+    gather_all(shape, avoid);
     if (!fewest_machines(shape, out)) return false;
-    if (waits(shape) && out.size() > static_cast<std::size_t>(fewest_ever(yard, job))) return false;
-    if (out.size() > 1 && yard.cluster().racks.size() > 1) prefer_one_rack(yard, shape, avoid, out);
+    if (waits(shape) && out.size() > static_cast<std::size_t>(fewest_ever(job))) return false;
+    if (out.size() > 1 && yard_.cluster().racks.size() > 1) prefer_one_rack(shape, avoid, out);
     return true;
   }
 
-  [[nodiscard]] Reach reach(const Yard& yard, JobId job) const override {
-    const Shape& shape = yard.shape(job);
-    return {waits(shape) ? fewest_ever(yard, job) : shape.workers};
+  [[nodiscard]] Reach reach(JobId job) const override {
+    const Shape& shape = yard_.shape(job);
+    return {waits(shape) ? fewest_ever(job) : shape.workers};
   }
 
  private:
@@ -52,19 +52,19 @@ class Consolidate final : public PlaceStage {
   }
 
   /// On an empty cluster. Depends on the shape alone, and is remembered.
-  std::int32_t fewest_ever(const Yard& yard, JobId job) const {
-    const ShapeId id = yard.state(job).shape;
-    grow_to(fewest_ever_, index(id), yard.shapes().size());
+  std::int32_t fewest_ever(JobId job) const {
+    const ShapeId id = yard_.state(job).shape;
+    grow_to(fewest_ever_, index(id), yard_.shapes().size());
     std::int32_t& known = fewest_ever_[index(id)];
-    if (known == 0) known = count_fewest(yard, yard.shape(job));
+    if (known == 0) known = count_fewest(yard_.shape(job));
     return known;
   }
 
-  static std::int32_t count_fewest(const Yard& yard, const Shape& shape) {
+  [[nodiscard]] std::int32_t count_fewest(const Shape& shape) const {
     std::map<std::int32_t, std::int32_t, std::greater<>> machines_with;  // by slots, most first
     const Machine* last = nullptr;  // most machines are like the one before
     std::int32_t* alike = nullptr;
-    for (const Machine& machine : yard.cluster().machines) {
+    for (const Machine& machine : yard_.cluster().machines) {
       if (shape.kind != kAnyKind && machine.kind != shape.kind) continue;
       if (last == nullptr || !(last->capacity == machine.capacity))
         alike = &machines_with[workers_that_fit(shape.per_worker, machine.capacity, shape.workers)];
@@ -82,9 +82,9 @@ class Consolidate final : public PlaceStage {
     return static_cast<std::int32_t>(machines);
   }
 
-  void consider(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t m) {
+  void consider(const Shape& shape, const Avoid* avoid, std::size_t m) {
     if (avoid != nullptr && (*avoid)[m]) return;
-    const Resources& free = yard.free().on(MachineId{static_cast<std::uint32_t>(m)});
+    const Resources& free = yard_.free().on(MachineId{static_cast<std::uint32_t>(m)});
     const std::int32_t slots = workers_that_fit(shape.per_worker, free, shape.workers);
     if (slots > 0) rooms_.push_back({m, slots, free.gpus});
   }
@@ -92,9 +92,9 @@ class Consolidate final : public PlaceStage {
   /// The machines with the most free GPUs, until the gang has room; of those with less, which can
   /// only be the last of its machines, the first of each count. A machine that is short of CPUs or
   /// memory counts for neither: behind it may be one that takes more workers.
-  void gather_all(const Yard& yard, const Shape& shape, const Avoid* avoid) {
+  void gather_all(const Shape& shape, const Avoid* avoid) {
     rooms_.clear();
-    const CountIndex& machines = yard.free().of(shape.kind).machines;
+    const CountIndex& machines = yard_.free().of(shape.kind).machines;
     const auto least = static_cast<std::size_t>(shape.per_worker.gpus);
     std::int64_t slots = 0;
     for (std::size_t count = machines.max_count() + 1; count-- > least;) {
@@ -103,7 +103,7 @@ class Consolidate final : public PlaceStage {
           workers_that_fit(gpus_alone, {.gpus = static_cast<std::int32_t>(count)}, shape.workers);
       each_with(machines, count, [&](std::size_t m) {
         const std::size_t before = rooms_.size();
-        consider(yard, shape, avoid, m);
+        consider(shape, avoid, m);
         if (rooms_.size() == before || rooms_.back().slots < most) return true;
         slots += most;
         return slots < shape.workers;
@@ -140,27 +140,27 @@ class Consolidate final : public PlaceStage {
   }
 
   /// The fullest rack that has the gang on no more machines; `out` stays where none has.
-  void prefer_one_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) {
-    const CountIndex& racks = yard.free().of(shape.kind).racks;
+  void prefer_one_rack(const Shape& shape, const Avoid* avoid, Placement& out) {
+    const CountIndex& racks = yard_.free().of(shape.kind).racks;
     const auto wanted = static_cast<std::size_t>(shape.gpus());
     bool found = false;
     for (std::size_t count = std::min(wanted, racks.max_count());
          count <= racks.max_count() && !found; ++count)
       each_with(racks, count, [&](std::size_t rack) {
-        gather_rack(yard, shape, avoid, yard.cluster().racks[rack]);
+        gather_rack(shape, avoid, yard_.cluster().racks[rack]);
         found = fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size();
         return !found;
       });
     if (found) out = in_rack_;
   }
 
-  void gather_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, const Rack& rack) {
+  void gather_rack(const Shape& shape, const Avoid* avoid, const Rack& rack) {
     rooms_.clear();
     for (std::uint32_t m = 0; m < rack.machine_count; ++m) {
       const MachineId machine{rack.first_machine + m};
       const bool right =
-          shape.kind == kAnyKind || yard.cluster().machine(machine).kind == shape.kind;
-      if (right && yard.free().is_up(machine)) consider(yard, shape, avoid, index(machine));
+          shape.kind == kAnyKind || yard_.cluster().machine(machine).kind == shape.kind;
+      if (right && yard_.free().is_up(machine)) consider(shape, avoid, index(machine));
     }
   }
 
@@ -181,9 +181,7 @@ Member<PlaceStage> place_consolidate() {
              "all",
              "which jobs wait for the fewest machines they could ever have instead of taking more",
              {"all", "skewed", "none"}}}},
-          [](const Params& params) -> std::unique_ptr<PlaceStage> {
-            return std::make_unique<Consolidate>(params);
-          }};
+          make_member<PlaceStage, Consolidate>};
 }
 
 }  // namespace trainyard

@@ -9,17 +9,18 @@
 namespace trainyard {
 namespace {
 
-std::unique_ptr<PlaceStage> make(const std::string& wait_for) {
+std::unique_ptr<PlaceStage> make(const HandYard& h, const std::string& wait_for) {
   Params params;
   params.set("wait_for", wait_for);
-  return place_consolidate().make(params);
+  PolicyContext context(h.yard);
+  return place_consolidate().make(params, context);
 }
 
 /// Where it would put the job; empty when it finds no room.
 Placement place(const HandYard& h, JobId job, const std::string& wait_for = "none",
                 const Avoid* avoid = nullptr) {
   Placement out;
-  if (!make(wait_for)->find(h.yard, job, avoid, out)) return {};
+  if (!make(h, wait_for)->find(job, avoid, out)) return {};
   return out;
 }
 
@@ -100,11 +101,11 @@ TEST(Consolidate, WhoWaitsForTheFewestMachinesItCouldEverHave) {
   EXPECT_TRUE(place(h, vgg, "skewed").empty());
   EXPECT_EQ(place(h, vgg, "none").size(), 2U);
 
-  const auto all = make("all"), skew = make("skewed");
-  EXPECT_EQ(all->reach(h.yard, plain).machines, 1);
-  EXPECT_EQ(skew->reach(h.yard, plain).machines, 8);
-  EXPECT_EQ(skew->reach(h.yard, vgg).machines, 1);
-  EXPECT_EQ(all->reach(h.yard, h.submit(gang(17))).machines, 3);
+  const auto all = make(h, "all"), skew = make(h, "skewed");
+  EXPECT_EQ(all->reach(plain).machines, 1);
+  EXPECT_EQ(skew->reach(plain).machines, 8);
+  EXPECT_EQ(skew->reach(vgg).machines, 1);
+  EXPECT_EQ(all->reach(h.submit(gang(17))).machines, 3);
 }
 
 TEST(Consolidate, KeepsOffWhatItMustAvoid) {

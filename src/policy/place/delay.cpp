@@ -15,54 +15,63 @@
 namespace trainyard {
 namespace {
 
+DelaySettings settings_of(const Params& params) {
+  using Timers = DelaySettings::Timers;
+  const std::string& timers = params.choice("timers");
+  return {timers == "fixed"   ? Timers::fixed
+          : timers == "tuned" ? Timers::tuned
+                              : Timers::learnt,
+          params.duration("rack_wait"), params.duration("net_wait"),
+          std::max(params.duration("lease"), microseconds(1)), params.whole("history")};
+}
+
 class Delay final : public PlaceStage {
  public:
-  explicit Delay(const DelaySettings& settings) : clocks_(settings) {}
+  Delay(const Params& params, PolicyContext& context)
+      : PlaceStage(params, context), clocks_(settings_of(params)) {
+    if (settings_of(params).timers == DelaySettings::Timers::learnt) context.heed_declared_times();
+  }
 
-  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
-    const Shape& shape = yard.shape(job);
-    if (yard.free().of(shape.kind).free_gpus < shape.gpus()) return false;
+  bool find(JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard_.shape(job);
+    if (yard_.free().of(shape.kind).free_gpus < shape.gpus()) return false;
     const std::size_t ready = clocks_.tier(job);
-    if (on_one_machine(yard, shape, avoid, out)) return true;
-    if (ready >= kRackTier && shape.workers > 1 && in_one_rack(yard, shape, avoid, out))
-      return true;
-    const std::size_t last = yard.cluster().tiers.size() - 1;
+    if (on_one_machine(shape, avoid, out)) return true;
+    if (ready >= kRackTier && shape.workers > 1 && in_one_rack(shape, avoid, out)) return true;
+    const std::size_t last = yard_.cluster().tiers.size() - 1;
     for (std::size_t tier = kRackTier + 1; tier <= ready && shape.workers > 1; ++tier)
-      if (tier == last ? anywhere(yard, shape, avoid, out)
-                       : in_one_group(yard, shape, avoid, tier, out))
+      if (tier == last ? anywhere(shape, avoid, out) : in_one_group(shape, avoid, tier, out))
         return true;
     return false;
   }
 
-  [[nodiscard]] LaneId lane(const Yard& yard, JobId job) const override {
-    const auto shape = static_cast<std::uint32_t>(yard.state(job).shape);
+  [[nodiscard]] LaneId lane(JobId job) const override {
+    const auto shape = static_cast<std::uint32_t>(yard_.state(job).shape);
     return LaneId{shape * static_cast<std::uint32_t>(kMaxTiers) +
                   static_cast<std::uint32_t>(clocks_.tier(job))};
   }
 
-  [[nodiscard]] Reach reach(const Yard& yard, JobId job) const override {
+  [[nodiscard]] Reach reach(JobId job) const override {
     const std::size_t tier = clocks_.tier(job);
-    return {tier == kMachineTier ? 1 : yard.shape(job).workers, tier};
+    return {tier == kMachineTier ? 1 : yard_.shape(job).workers, tier};
   }
 
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
-    clocks_.on_phase(yard, job, from, to);
+  void on_phase(JobId job, Phase from, Phase to) override {
+    clocks_.on_phase(yard_, job, from, to);
   }
-  void refresh(const Yard& yard, std::vector<JobId>& changed) override {
-    clocks_.refresh(yard, changed);
-  }
+  void refresh(std::vector<JobId>& changed) override { clocks_.refresh(yard_, changed); }
   [[nodiscard]] Time next_change() const override { return clocks_.next_change(); }
 
-  [[nodiscard]] std::string holds_out_for(const Yard& yard, JobId job) const override {
+  [[nodiscard]] std::string holds_out_for(JobId job) const override {
     const std::size_t tier = clocks_.tier(job);
-    const std::vector<Tier>& tiers = yard.cluster().tiers;
+    const std::vector<Tier>& tiers = yard_.cluster().tiers;
     if (tier + 1 >= tiers.size()) return {};
-    const std::string here = fmt::format("waits for {} GPUs {} one {}", yard.job(job).gpus(),
+    const std::string here = fmt::format("waits for {} GPUs {} one {}", yard_.job(job).gpus(),
                                          tier == kMachineTier ? "on" : "in", tiers[tier].name);
     const Time until = clocks_.until(job);
     if (until == Time::never()) return here + ", however long that takes";
     const std::string then = tier + 2 == tiers.size() ? "any" : "one " + tiers[tier + 1].name;
-    return fmt::format("{} for another {}, then takes {}", here, format(until - yard.now()), then);
+    return fmt::format("{} for another {}, then takes {}", here, format(until - yard_.now()), then);
   }
 
  private:
@@ -71,77 +80,73 @@ class Delay final : public PlaceStage {
     std::int64_t slots;
   };
 
-  static bool on_one_machine(const Yard& yard, const Shape& shape, const Avoid* avoid,
-                             Placement& out) {
-    const CountIndex& machines = yard.free().of(shape.kind).machines;
+  bool on_one_machine(const Shape& shape, const Avoid* avoid, Placement& out) const {
+    const CountIndex& machines = yard_.free().of(shape.kind).machines;
     bool found = false;
     for (auto count = static_cast<std::size_t>(shape.gpus());
          count <= machines.max_count() && !found; ++count)
       each_with(machines, count, [&](std::size_t m) {
-        GangFiller filler(yard, shape, avoid, out);
+        GangFiller filler(yard_, shape, avoid, out);
         filler.fill(m);
         return !(found = filler.complete());
       });
     return found;
   }
 
-  bool in_one_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) {
-    const CountIndex& racks = yard.free().of(shape.kind).racks;
+  bool in_one_rack(const Shape& shape, const Avoid* avoid, Placement& out) {
+    const CountIndex& racks = yard_.free().of(shape.kind).racks;
     bool found = false;
     for (std::size_t count = std::min(static_cast<std::size_t>(shape.gpus()), racks.max_count());
          count <= racks.max_count() && !found; ++count)
       each_with(racks, count, [&](std::size_t rack) {
-        GangFiller filler(yard, shape, avoid, out);
-        fill_rack(yard, shape, avoid, rack, filler);
+        GangFiller filler(yard_, shape, avoid, out);
+        fill_rack(shape, avoid, rack, filler);
         return !(found = filler.complete());
       });
     return found;
   }
 
   /// The machines of the rack with room for the most workers first.
-  void fill_rack(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t rack,
-                 GangFiller& filler) {
-    list_rack(yard, shape, avoid, rack);
+  void fill_rack(const Shape& shape, const Avoid* avoid, std::size_t rack, GangFiller& filler) {
+    list_rack(shape, avoid, rack);
     std::stable_sort(machines_.begin(), machines_.end(),
                      [](const auto& a, const auto& b) { return a.slots > b.slots; });
     for (const MachineRoom& machine : machines_)
       if (!filler.complete()) filler.fill(machine.machine);
   }
 
-  std::int64_t list_rack(const Yard& yard, const Shape& shape, const Avoid* avoid,
-                         std::size_t rack) {
+  std::int64_t list_rack(const Shape& shape, const Avoid* avoid, std::size_t rack) {
     machines_.clear();
     std::int64_t slots = 0;
-    const Rack& of = yard.cluster().racks[rack];
+    const Rack& of = yard_.cluster().racks[rack];
     for (std::uint32_t m = of.first_machine; m < of.first_machine + of.machine_count; ++m) {
-      if (!yard.free().is_up(MachineId{m}) || (avoid != nullptr && (*avoid)[m])) continue;
-      if (shape.kind != kAnyKind && yard.cluster().machines[m].kind != shape.kind) continue;
+      if (!yard_.free().is_up(MachineId{m}) || (avoid != nullptr && (*avoid)[m])) continue;
+      if (shape.kind != kAnyKind && yard_.cluster().machines[m].kind != shape.kind) continue;
       const std::int32_t here =
-          workers_that_fit(shape.per_worker, yard.free().on(MachineId{m}), shape.workers);
+          workers_that_fit(shape.per_worker, yard_.free().on(MachineId{m}), shape.workers);
       if (here > 0) machines_.push_back({m, here});
       slots += here;
     }
     return slots;
   }
 
-  bool anywhere(const Yard& yard, const Shape& shape, const Avoid* avoid, Placement& out) {
-    const CountIndex& racks = yard.free().of(shape.kind).racks;
-    GangFiller filler(yard, shape, avoid, out);
+  bool anywhere(const Shape& shape, const Avoid* avoid, Placement& out) {
+    const CountIndex& racks = yard_.free().of(shape.kind).racks;
+    GangFiller filler(yard_, shape, avoid, out);
     for (std::size_t count = racks.max_count() + 1; count-- > 1 && !filler.complete();)
       each_with(racks, count, [&](std::size_t rack) {
-        fill_rack(yard, shape, avoid, rack, filler);
+        fill_rack(shape, avoid, rack, filler);
         return !filler.complete();
       });
     return filler.complete();
   }
 
-  bool in_one_group(const Yard& yard, const Shape& shape, const Avoid* avoid, std::size_t tier,
-                    Placement& out) {
-    const FreeIndex::OfKind& of = yard.free().of(shape.kind);
+  bool in_one_group(const Shape& shape, const Avoid* avoid, std::size_t tier, Placement& out) {
+    const FreeIndex::OfKind& of = yard_.free().of(shape.kind);
     std::map<std::uint32_t, std::vector<RackRoom>> groups;
     for (std::size_t rack = of.racks.next(0, 1); rack != CountIndex::kNone;
          rack = of.racks.next(rack + 1, 1))
-      groups[group_of(yard.cluster().tiers[tier], static_cast<std::uint32_t>(rack))].push_back(
+      groups[group_of(yard_.cluster().tiers[tier], static_cast<std::uint32_t>(rack))].push_back(
           {rack, of.free_in_rack[rack]});
     for (auto& [group, racks] : groups) {
       std::int64_t free = 0;
@@ -149,9 +154,9 @@ class Delay final : public PlaceStage {
       if (free < shape.gpus()) continue;
       std::stable_sort(racks.begin(), racks.end(),
                        [](const RackRoom& a, const RackRoom& b) { return a.slots > b.slots; });
-      GangFiller filler(yard, shape, avoid, out);
+      GangFiller filler(yard_, shape, avoid, out);
       for (const RackRoom& rack : racks)
-        if (!filler.complete()) fill_rack(yard, shape, avoid, rack.rack, filler);
+        if (!filler.complete()) fill_rack(shape, avoid, rack.rack, filler);
       if (filler.complete()) return true;
     }
     return false;
@@ -165,16 +170,6 @@ class Delay final : public PlaceStage {
   DelayClocks clocks_;
   std::vector<MachineRoom> machines_;
 };
-
-DelaySettings settings_of(const Params& params) {
-  using Timers = DelaySettings::Timers;
-  const std::string& timers = params.choice("timers");
-  return {timers == "fixed"   ? Timers::fixed
-          : timers == "tuned" ? Timers::tuned
-                              : Timers::learnt,
-          params.duration("rack_wait"), params.duration("net_wait"),
-          std::max(params.duration("lease"), microseconds(1)), params.whole("history")};
-}
 
 }  // namespace
 
@@ -213,9 +208,7 @@ Member<PlaceStage> place_delay() {
              "leases for which a wait is remembered: H",
              {},
              "ours: the length is not published"}}},
-          [](const Params& params) -> std::unique_ptr<PlaceStage> {
-            return std::make_unique<Delay>(settings_of(params));
-          }};
+          make_member<PlaceStage, Delay>};
 }
 
 }  // namespace trainyard

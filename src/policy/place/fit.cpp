@@ -11,10 +11,12 @@ namespace {
 /// Machines in order of their number, each filled before the next.
 class FirstFit final : public PlaceStage {
  public:
-  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
-    const Shape& shape = yard.shape(job);
-    GangFiller filler(yard, shape, avoid, out);
-    const CountIndex& machines = yard.free().of(shape.kind).machines;
+  using PlaceStage::PlaceStage;
+
+  bool find(JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard_.shape(job);
+    GangFiller filler(yard_, shape, avoid, out);
+    const CountIndex& machines = yard_.free().of(shape.kind).machines;
     const auto gpus = static_cast<std::size_t>(shape.per_worker.gpus);
     for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone && !filler.complete();
          m = machines.next(m + 1, gpus))
@@ -26,10 +28,12 @@ class FirstFit final : public PlaceStage {
 /// Fewest free GPUs first, so that large holes stay whole.
 class BestFit final : public PlaceStage {
  public:
-  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
-    const Shape& shape = yard.shape(job);
-    GangFiller filler(yard, shape, avoid, out);
-    const CountIndex& machines = yard.free().of(shape.kind).machines;
+  using PlaceStage::PlaceStage;
+
+  bool find(JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard_.shape(job);
+    GangFiller filler(yard_, shape, avoid, out);
+    const CountIndex& machines = yard_.free().of(shape.kind).machines;
     for (auto count = static_cast<std::size_t>(shape.per_worker.gpus);
          count <= machines.max_count() && !filler.complete(); ++count)
       each_with(machines, count, [&](std::size_t m) { return filler.fill(m), !filler.complete(); });
@@ -40,10 +44,12 @@ class BestFit final : public PlaceStage {
 /// One worker on each of the machines with the most free GPUs; a second only when all have one.
 class Spread final : public PlaceStage {
  public:
-  bool find(const Yard& yard, JobId job, const Avoid* avoid, Placement& out) override {
-    const Shape& shape = yard.shape(job);
+  using PlaceStage::PlaceStage;
+
+  bool find(JobId job, const Avoid* avoid, Placement& out) override {
+    const Shape& shape = yard_.shape(job);
     out.clear();
-    const CountIndex& machines = yard.free().of(shape.kind).machines;
+    const CountIndex& machines = yard_.free().of(shape.kind).machines;
     const auto least = static_cast<std::size_t>(shape.per_worker.gpus);
     const auto wanted = static_cast<std::size_t>(shape.workers);
     slots_.clear();
@@ -51,7 +57,7 @@ class Spread final : public PlaceStage {
       each_with(machines, count, [&](std::size_t m) {
         const MachineId machine{static_cast<std::uint32_t>(m)};
         const std::int32_t slots =
-            workers_that_fit(shape.per_worker, yard.free().on(machine), shape.workers);
+            workers_that_fit(shape.per_worker, yard_.free().on(machine), shape.workers);
         if (slots > 0 && !(avoid != nullptr && (*avoid)[m])) {
           out.push_back({machine, 0});
           slots_.push_back(slots);
@@ -74,25 +80,21 @@ class Spread final : public PlaceStage {
   std::vector<std::int32_t> slots_;
 };
 
-template <class Stage>
-std::unique_ptr<PlaceStage> make(const Params&) {
-  return std::make_unique<Stage>();
-}
-
 }  // namespace
 
 Member<PlaceStage> place_first_fit() {
-  return {{"first-fit", "the first machines, by number, with room", "standard"}, make<FirstFit>};
+  return {{"first-fit", "the first machines, by number, with room", "standard"},
+          make_member<PlaceStage, FirstFit>};
 }
 
 Member<PlaceStage> place_best_fit() {
   return {{"best-fit", "the machines with the least free GPUs that suffice", "standard"},
-          make<BestFit>};
+          make_member<PlaceStage, BestFit>};
 }
 
 Member<PlaceStage> place_spread() {
   return {{"spread", "a worker each on the machines with the most free GPUs", "standard"},
-          make<Spread>};
+          make_member<PlaceStage, Spread>};
 }
 
 }  // namespace trainyard

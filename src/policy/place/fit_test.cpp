@@ -13,7 +13,8 @@ using MakeMember = Member<PlaceStage> (*)();
 
 Placement place(MakeMember member, const HandYard& h, JobId job, const Avoid* avoid = nullptr) {
   Placement out;
-  if (!member().make(Params{})->find(h.yard, job, avoid, out)) return {};
+  PolicyContext context(h.yard);
+  if (!member().make({}, context)->find(job, avoid, out)) return {};
   return out;
 }
 

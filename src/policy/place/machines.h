@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "policy/stages.h"
+#include "policy/extend.h"
 
 namespace trainyard {
 

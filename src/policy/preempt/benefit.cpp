@@ -24,18 +24,14 @@ namespace {
 
 class Benefit final : public PreemptStage {
  public:
-  explicit Benefit(const Params& params) : price_(params.real("trial_price")) {}
+  Benefit(const Params& params, PolicyContext& context)
+      : PreemptStage(params, context),
+        context_(context),
+        price_(params.real("trial_price")),
+        rights_(price_ != 1 ? &context.rights() : nullptr),
+        estimates_(context.estimates()) {}
 
-  bool use(const TrialRights& rights) override {
-    rights_ = &rights;
-    return price_ != 1;
-  }
-  bool use_estimates(const Estimator& estimates) override {
-    estimates_ = &estimates;
-    return estimates.is_declared();
-  }
-
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
+  void on_phase(JobId job, Phase from, Phase to) override {
     if (from == Phase::queued) --waiting_;
     if (to == Phase::queued) ++waiting_;
     if (from == Phase::running) {
@@ -43,27 +39,22 @@ class Benefit final : public PreemptStage {
       by_left_.remove(job);
     }
     if (to == Phase::running) {
-      by_left_.add(yard, job, estimates_->rank(yard, job));
+      by_left_.add(yard_, job, estimates_.rank(job));
       running_.insert({by_left_.rank(job), job});
     }
   }
-  void on_outlook(const Yard& yard, JobId job) override {
-    if (yard.state(job).phase != Phase::running) return;
+  void on_outlook(JobId job) override {
+    if (yard_.state(job).phase != Phase::running) return;
     running_.erase({by_left_.rank(job), job});
-    by_left_.rerank(yard, job, estimates_->rank(yard, job));
+    by_left_.rerank(yard_, job, estimates_.rank(job));
     running_.insert({by_left_.rank(job), job});
   }
 
-  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
-                 Time& retry) override;
+  bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override;
 
-  [[nodiscard]] std::int64_t claim(const Yard& yard, JobId waiter) const override;
-  [[nodiscard]] bool could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) override;
-  void find_retry(const Yard& yard, JobId waiter, std::int64_t claim, Time& retry) override;
-
-  [[nodiscard]] std::optional<PauseReckoning> reckoning(JobId waiter) const override {
-    return waiter == last_waiter_ ? std::optional(last_) : std::nullopt;
-  }
+  [[nodiscard]] std::int64_t claim(JobId waiter) const override;
+  [[nodiscard]] bool could_free(std::int64_t claim, std::int64_t gpus) override;
+  void find_retry(JobId waiter, std::int64_t claim, Time& retry) override;
 
  private:
   static constexpr std::size_t kPool = 128;
@@ -91,123 +82,114 @@ class Benefit final : public PreemptStage {
   };
 
   [[nodiscard]] double price_of(JobId job) const {
-    return price_ != 1 && rights_->acts_as_trial(job) ? price_ : 1;
+    return rights_ != nullptr && rights_->acts_as_trial(job) ? price_ : 1;
   }
-  [[nodiscard]] GainWaiter waiter_terms(const Yard& yard, JobId waiter) const;
-  [[nodiscard]] GainVictim victim_terms(const Yard& yard, JobId victim, Time rank) const;
-  [[nodiscard]] Candidate candidate(const Yard& yard, const GainWaiter& w, JobId job,
-                                    Time rank) const;
+  [[nodiscard]] GainWaiter waiter_terms(JobId waiter) const;
+  [[nodiscard]] GainVictim victim_terms(JobId victim, Time rank) const;
+  [[nodiscard]] Candidate candidate(const GainWaiter& w, JobId job, Time rank) const;
   /// More than any pause can gain of a job that has so much left.
-  [[nodiscard]] double bound(const Yard& yard, const GainWaiter& w, Time rank) const;
+  [[nodiscard]] double bound(const GainWaiter& w, Time rank) const;
 
   /// When the waiter would have room if nobody were paused; infinite if that cannot be told.
-  [[nodiscard]] double first_room(const Yard& yard, JobId waiter, Reach reach,
-                                  RoomFinder& finder) const;
-  [[nodiscard]] Time next_look(const Yard& yard) const;
-  void offer_by_gain(const Yard& yard, const GainWaiter& w, Offers& offers);
-  void offer_by_loss(const Yard& yard, const GainWaiter& w, Offers& offers);
+  [[nodiscard]] double first_room(JobId waiter, Reach reach, RoomFinder& finder) const;
+  [[nodiscard]] Time next_look() const;
+  void offer_by_gain(const GainWaiter& w, Offers& offers);
+  void offer_by_loss(const GainWaiter& w, Offers& offers);
   /// What the set in victims_ gains, or another that is better and takes its place.
-  PauseGain best_set(const Yard& yard, const GainWaiter& w, Offers offers);
-  [[nodiscard]] PauseGain gain_of(const Yard& yard, const GainWaiter& w,
-                                  std::span<const JobId> victims) const;
+  PauseGain best_set(const GainWaiter& w, Offers offers);
+  [[nodiscard]] PauseGain gain_of(const GainWaiter& w, std::span<const JobId> victims) const;
 
+  const PolicyContext& context_;
   double price_;
-  const TrialRights* rights_ = nullptr;
-  const Estimator* estimates_ = &declared_estimates();
+  const TrialRights* rights_;  // null: trial jobs are as any
+  const Estimator& estimates_;
   Pausable<Time> by_left_;       // those that may be paused, or soon
   SortedList<Running> running_;  // all of them
   std::int64_t waiting_ = 0;     // jobs in the queue
-
-  JobId last_waiter_ = kNoJob;  // whom room was found for last
-  PauseReckoning last_;
 
   std::vector<Candidate> heap_;
   Placement room_;
   std::vector<JobId> victims_;
 };
 
-GainWaiter Benefit::waiter_terms(const Yard& yard, JobId waiter) const {
-  const double gpus = std::max(yard.cluster().total_gpus, 1);
-  return {static_cast<double>(estimates_->remaining(yard, waiter).us),
-          static_cast<double>(yard.load_time(waiter).us), price_of(waiter),
+GainWaiter Benefit::waiter_terms(JobId waiter) const {
+  const double gpus = std::max(yard_.cluster().total_gpus, 1);
+  return {static_cast<double>(estimates_.remaining(waiter).us),
+          static_cast<double>(yard_.load_time(waiter).us), price_of(waiter),
           static_cast<double>(waiting_ - 1) / gpus};
 }
 
-GainVictim Benefit::victim_terms(const Yard& yard, JobId victim, Time rank) const {
-  const Job& job = yard.job(victim);
-  return {static_cast<double>(estimates_->left_at(yard, rank).us),
-          static_cast<double>(yard.expected_pause(victim).us),
-          static_cast<double>(yard.reload_time(victim).us),
+GainVictim Benefit::victim_terms(JobId victim, Time rank) const {
+  const Job& job = yard_.job(victim);
+  return {static_cast<double>(estimates_.left_at(rank).us),
+          static_cast<double>(yard_.expected_pause(victim).us),
+          static_cast<double>(yard_.reload_time(victim).us),
           std::max(static_cast<double>(job.gpus()), 1.0), price_of(victim)};
 }
 
-Benefit::Candidate Benefit::candidate(const Yard& yard, const GainWaiter& w, JobId job,
-                                      Time rank) const {
-  const GainVictim v = victim_terms(yard, job, rank);
+Benefit::Candidate Benefit::candidate(const GainWaiter& w, JobId job, Time rank) const {
+  const GainVictim v = victim_terms(job, rank);
   const double gain = w.price * v.left - v.price * w.remaining - w.price * v.leave;
   const double loss = pause_loss(w, v);
   return {std::floor(gain) - loss, rank, job, loss / v.gpus};
 }
 
-double Benefit::bound(const Yard& yard, const GainWaiter& w, Time rank) const {
+double Benefit::bound(const GainWaiter& w, Time rank) const {
   const double least_price = std::min(price_, 1.0);
-  return w.price * static_cast<double>(estimates_->left_at(yard, rank).us) -
+  return w.price * static_cast<double>(estimates_.left_at(rank).us) -
          least_price * (w.remaining + w.load);
 }
 
-bool Benefit::make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
-                        Time& retry) {
-  GainWaiter w = waiter_terms(yard, waiter);
-  Offers offers(yard, waiter, reach, finder, retry);
-  offer_by_gain(yard, w, offers);
+bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
+  GainWaiter w = waiter_terms(waiter);
+  Offers offers(yard_, waiter, reach, finder, retry);
+  offer_by_gain(w, offers);
   if (offers.accepted()) {
     room_ = finder.room();
     victims_.assign(finder.victims().begin(), finder.victims().end());
-    w.first_room = first_room(yard, waiter, reach, finder);
+    w.first_room = first_room(waiter, reach, finder);
     w.all_started = w.first_room * static_cast<double>(waiting_);
-    const PauseGain gain = best_set(yard, w, Offers(yard, waiter, reach, finder, retry));
+    const PauseGain gain = best_set(w, Offers(yard_, waiter, reach, finder, retry));
     if (gain.gain() >= 0) {
       finder.settle(waiter, room_, victims_);
-      last_waiter_ = waiter;
-      last_ = {gain.gain() / 1e6, gain.spared() / 1e6, gain.others() / 1e6};
+      context_.tell(waiter, {gain.gain() / 1e6, gain.spared() / 1e6, gain.others() / 1e6});
       return true;
     }
   }
   return false;
 }
 
-void Benefit::find_retry(const Yard& yard, JobId waiter, std::int64_t claim, Time& retry) {
-  by_left_.find_retry(yard, waiter, retry,
-                      [&](Time rank) { return estimates_->left_at(yard, rank).us > claim; });
-  if (estimates_->grows() && !running_.empty()) retry = std::min(retry, next_look(yard));
+void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {
+  by_left_.find_retry(yard_, waiter, retry,
+                      [&](Time rank) { return estimates_.left_at(rank).us > claim; });
+  if (estimates_.grows() && !running_.empty()) retry = std::min(retry, next_look());
 }
 
 /// The least time that a victim must have left: bound() is not above 0 for less.
-std::int64_t Benefit::claim(const Yard& yard, JobId waiter) const {
-  const GainWaiter w = waiter_terms(yard, waiter);
+std::int64_t Benefit::claim(JobId waiter) const {
+  const GainWaiter w = waiter_terms(waiter);
   if (w.price <= 0) return kNoClaim;
   const double least = std::min(price_, 1.0) * (w.remaining + w.load) / w.price;
   return static_cast<std::int64_t>(std::min(least, 9e18));
 }
 
-bool Benefit::could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) {
-  return by_left_.hold(yard, gpus,
-                       [&](Time rank) { return estimates_->left_at(yard, rank).us > claim; });
+bool Benefit::could_free(std::int64_t claim, std::int64_t gpus) {
+  return by_left_.hold(yard_, gpus, [&](Time rank) { return estimates_.left_at(rank).us > claim; });
 }
 
 /// When the time left of the one that has most will have grown by an eighth.
-Time Benefit::next_look(const Yard& yard) const {
+Time Benefit::next_look() const {
   constexpr Duration kLeast = seconds(1);
-  const Duration most = estimates_->left_at(yard, running_.back().rank);
-  return yard.now() + std::max(kLeast, Duration{most.us / 8});
+  const Duration most = estimates_.left_at(running_.back().rank);
+  return yard_.now() + std::max(kLeast, Duration{most.us / 8});
 }
 
-PauseGain Benefit::best_set(const Yard& yard, const GainWaiter& w, Offers offers) {
-  const PauseGain first = gain_of(yard, w, victims_);
+PauseGain Benefit::best_set(const GainWaiter& w, Offers offers) {
+  const PauseGain first = gain_of(w, victims_);
   if (victims_.size() == 1) return first;
-  offer_by_loss(yard, w, offers);
+  offer_by_loss(w, offers);
   if (!offers.accepted()) return first;
-  const PauseGain second = gain_of(yard, w, offers.victims());
+  const PauseGain second = gain_of(w, offers.victims());
   const double worth = std::min(first.free_gain(), second.free_gain());
   if (worth - second.loss() <= first.gain()) return first;
   room_ = offers.room();
@@ -215,20 +197,20 @@ PauseGain Benefit::best_set(const Yard& yard, const GainWaiter& w, Offers offers
   return second;
 }
 
-double Benefit::first_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder) const {
+double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) const {
   double left = std::numeric_limits<double>::infinity();
   finder.begin(waiter, reach);
   // Who has outlived its estimate may stay for any time: nobody waits for it.
-  const Running alive{estimates_->rank_of(yard, microseconds(1)), JobId{0}};
+  const Running alive{estimates_.rank_of(microseconds(1)), JobId{0}};
   running_.each_from(alive, [&](const Running& next) {
     if (!finder.offer(next.job)) return true;
-    left = static_cast<double>(estimates_->left_at(yard, next.rank).us);
+    left = static_cast<double>(estimates_.left_at(next.rank).us);
     return false;
   });
   return left;
 }
 
-void Benefit::offer_by_gain(const Yard& yard, const GainWaiter& w, Offers& offers) {
+void Benefit::offer_by_gain(const GainWaiter& w, Offers& offers) {
   heap_.clear();
   const auto offer_best = [&] {
     std::pop_heap(heap_.begin(), heap_.end());
@@ -236,12 +218,12 @@ void Benefit::offer_by_gain(const Yard& yard, const GainWaiter& w, Offers& offer
     heap_.pop_back();
     return offers.make(best);
   };
-  by_left_.walk(yard, [&](Time rank, JobId job) {
-    const double most = bound(yard, w, rank);
+  by_left_.walk(yard_, [&](Time rank, JobId job) {
+    const double most = bound(w, rank);
     while (!heap_.empty() && heap_.front().gain >= most)
       if (offer_best()) return false;
     if (most <= 0) return false;
-    if (const Candidate c = candidate(yard, w, job, rank); c.gain > 0) {
+    if (const Candidate c = candidate(w, job, rank); c.gain > 0) {
       heap_.push_back(c);
       std::push_heap(heap_.begin(), heap_.end());
     }
@@ -250,11 +232,11 @@ void Benefit::offer_by_gain(const Yard& yard, const GainWaiter& w, Offers& offer
   while (!offers.accepted() && !heap_.empty()) offer_best();
 }
 
-void Benefit::offer_by_loss(const Yard& yard, const GainWaiter& w, Offers& offers) {
+void Benefit::offer_by_loss(const GainWaiter& w, Offers& offers) {
   heap_.clear();
-  by_left_.walk(yard, [&](Time rank, JobId job) {
-    if (bound(yard, w, rank) <= 0) return false;
-    if (const Candidate c = candidate(yard, w, job, rank); c.gain > 0) heap_.push_back(c);
+  by_left_.walk(yard_, [&](Time rank, JobId job) {
+    if (bound(w, rank) <= 0) return false;
+    if (const Candidate c = candidate(w, job, rank); c.gain > 0) heap_.push_back(c);
     return heap_.size() < kPool;
   });
   std::sort(heap_.begin(), heap_.end(), [](const Candidate& a, const Candidate& b) {
@@ -264,10 +246,9 @@ void Benefit::offer_by_loss(const Yard& yard, const GainWaiter& w, Offers& offer
     if (offers.make(c.job)) return;
 }
 
-PauseGain Benefit::gain_of(const Yard& yard, const GainWaiter& w,
-                           std::span<const JobId> victims) const {
+PauseGain Benefit::gain_of(const GainWaiter& w, std::span<const JobId> victims) const {
   PauseGain gain(w);
-  for (const JobId victim : victims) gain.add(victim_terms(yard, victim, by_left_.rank(victim)));
+  for (const JobId victim : victims) gain.add(victim_terms(victim, by_left_.rank(victim)));
   return gain;
 }
 
@@ -284,9 +265,7 @@ Member<PreemptStage> preempt_benefit() {
              "how many minutes of others' time a minute of a trial job's is worth",
              {},
              "ours, beyond the paper"}}},
-          [](const Params& params) -> std::unique_ptr<PreemptStage> {
-            return std::make_unique<Benefit>(params);
-          }};
+          make_member<PreemptStage, Benefit>};
 }
 
 }  // namespace trainyard

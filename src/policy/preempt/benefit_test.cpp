@@ -21,11 +21,7 @@ TEST(Benefit, PausesOnlyIfThatPays) {
   h.submit(gang(1, 1, minutes(56)));
   h.decide();
   EXPECT_EQ(leaving(h), std::vector{0U}) << "60 - 56 - 2 - 1 minutes: another waits beside it";
-  ASSERT_TRUE(h.policy->reckoning(JobId{2}));
-  EXPECT_EQ(h.policy->reckoning(JobId{2})->gain_s, 60);
-  EXPECT_EQ(h.policy->reckoning(JobId{2})->spared_s, 3600);
-  EXPECT_EQ(h.policy->reckoning(JobId{2})->others_s, 60);
-  EXPECT_FALSE(h.policy->reckoning(JobId{1}));
+  EXPECT_EQ(h.reckoned, (std::vector<Reckonings::Told>{{JobId{2}, 60, 3600, 60}}));
 }
 
 TEST(Benefit, WaitsForTheFirstToEndRatherThanPauseTheLongest) {

@@ -17,58 +17,52 @@ namespace trainyard {
 namespace {
 
 /// Of the rank of a job with so many GPUs: whether it has more service left than that.
-auto has_more(const Estimator& estimates, const Yard& yard, std::int32_t gpus,
-              std::int64_t service) {
-  return [&estimates, &yard, gpus, service](Time rank) {
-    return estimates.left_at(yard, rank) * gpus > Duration{service};
+auto has_more(const Estimator& estimates, std::int32_t gpus, std::int64_t service) {
+  return [&estimates, gpus, service](Time rank) {
+    return estimates.left_at(rank) * gpus > Duration{service};
   };
 }
 
 class SrsfBlind final : public PreemptStage {
  public:
-  bool use_estimates(const Estimator& estimates) override {
-    estimates_ = &estimates;
-    return estimates.is_declared();
-  }
+  SrsfBlind(const Params& params, PolicyContext& context)
+      : PreemptStage(params, context), estimates_(context.estimates()) {}
 
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
-    Pausable<Time>& alike = by_gpus_[yard.job(job).gpus()];
+  void on_phase(JobId job, Phase from, Phase to) override {
+    Pausable<Time>& alike = by_gpus_[yard_.job(job).gpus()];
     if (from == Phase::running) alike.remove(job);
-    if (to == Phase::running) alike.add(yard, job, estimates_->rank(yard, job));
+    if (to == Phase::running) alike.add(yard_, job, estimates_.rank(job));
   }
-  void on_outlook(const Yard& yard, JobId job) override {
-    if (yard.state(job).phase == Phase::running)
-      by_gpus_[yard.job(job).gpus()].rerank(yard, job, estimates_->rank(yard, job));
+  void on_outlook(JobId job) override {
+    if (yard_.state(job).phase == Phase::running)
+      by_gpus_[yard_.job(job).gpus()].rerank(yard_, job, estimates_.rank(job));
   }
 
-  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
-                 Time& retry) override {
-    const Duration own = service_left(yard, waiter);
-    Offers offers(yard, waiter, reach, finder, retry);
+  bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override {
+    const Duration own = service_left(waiter);
+    Offers offers(yard_, waiter, reach, finder, retry);
     heap_.clear();
-    for (auto& [gpus, alike] : by_gpus_) push({gpus, alike.descent(yard)}, yard, own);
+    for (auto& [gpus, alike] : by_gpus_) push({gpus, alike.descent(yard_)}, own);
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end());
       Alike best = heap_.back();
       heap_.pop_back();
       if (offers.make((*best.next).job)) return true;
       best.next.next();
-      push(best, yard, own);
+      push(best, own);
     }
     return false;
   }
 
-  [[nodiscard]] std::int64_t claim(const Yard& yard, JobId waiter) const override {
-    return service_left(yard, waiter).us;
-  }
-  [[nodiscard]] bool could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) override {
+  [[nodiscard]] std::int64_t claim(JobId waiter) const override { return service_left(waiter).us; }
+  [[nodiscard]] bool could_free(std::int64_t claim, std::int64_t gpus) override {
     return std::ranges::any_of(by_gpus_, [&](auto& alike) {
-      return alike.second.hold(yard, gpus, has_more(*estimates_, yard, alike.first, claim));
+      return alike.second.hold(yard_, gpus, has_more(estimates_, alike.first, claim));
     });
   }
-  void find_retry(const Yard& yard, JobId waiter, std::int64_t claim, Time& retry) override {
+  void find_retry(JobId waiter, std::int64_t claim, Time& retry) override {
     for (const auto& [gpus, alike] : by_gpus_)
-      alike.find_retry(yard, waiter, retry, has_more(*estimates_, yard, gpus, claim));
+      alike.find_retry(yard_, waiter, retry, has_more(estimates_, gpus, claim));
   }
 
  private:
@@ -85,18 +79,18 @@ class SrsfBlind final : public PreemptStage {
   };
 
   /// Unless none of them has more left than that.
-  void push(Alike alike, const Yard& yard, Duration own) {
+  void push(Alike alike, Duration own) {
     if (alike.next.done()) return;
-    alike.service = estimates_->left_at(yard, (*alike.next).rank) * alike.gpus;
+    alike.service = estimates_.left_at((*alike.next).rank) * alike.gpus;
     if (alike.service <= own) return;
     heap_.push_back(alike);
     std::push_heap(heap_.begin(), heap_.end());
   }
 
-  [[nodiscard]] Duration service_left(const Yard& yard, JobId job) const {
-    return estimates_->remaining(yard, job) * yard.job(job).gpus();
+  [[nodiscard]] Duration service_left(JobId job) const {
+    return estimates_.remaining(job) * yard_.job(job).gpus();
   }
-  const Estimator* estimates_ = &declared_estimates();
+  const Estimator& estimates_;
   std::map<std::int32_t, Pausable<Time>> by_gpus_;
   std::vector<Alike> heap_;
 };
@@ -104,11 +98,10 @@ class SrsfBlind final : public PreemptStage {
 }  // namespace
 
 Member<PreemptStage> preempt_srsf_blind() {
-  return {
-      {"srsf-blind",
-       "a job pauses those with more service (time x GPUs) left, most first, blind to the cost",
-       "standard; a baseline of Tiresias (Gu et al., NSDI 2019)"},
-      [](const Params&) -> std::unique_ptr<PreemptStage> { return std::make_unique<SrsfBlind>(); }};
+  return {{"srsf-blind",
+           "a job pauses those with more service (time x GPUs) left, most first, blind to the cost",
+           "standard; a baseline of Tiresias (Gu et al., NSDI 2019)"},
+          make_member<PreemptStage, SrsfBlind>};
 }
 
 }  // namespace trainyard

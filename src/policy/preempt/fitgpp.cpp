@@ -52,55 +52,49 @@ double size_of(const Yard& yard, JobId job) {
 
 class FitGpp final : public PreemptStage {
  public:
-  explicit FitGpp(const Params& params)
-      : s_(params.real("s")),
+  FitGpp(const Params& params, PolicyContext& context)
+      : PreemptStage(params, context),
+        s_(params.real("s")),
         most_pauses_(params.whole("P")),
         over_candidates_(params.choice("normalise") == "candidates"),
         falls_back_(params.choice("fallback") != "none"),
         literal_(params.choice("fallback") == "literal"),
         fallback_keeps_p_(params.choice("fallback_P") == "kept"),
         learns_(params.choice("pause") == "learnt"),
-        batch_(params.seed) {}
+        rights_(context.rights()),
+        index_(context.yard()),
+        batch_(context.seed()) {}
 
-  bool use(const TrialRights& rights) override {
-    rights_ = &rights;
-    return true;
-  }
-
-  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
-                 Time& retry) override {
-    if (claim(yard, waiter) == kNoClaim || index_ == nullptr) return false;
-    if (yard.rules().min_run == Duration::max()) return false;
-    admit_newcomers(yard);
-    const bool found = yard.shape(waiter).workers == 1 ? find_victim(yard, waiter, finder)
-                                                       : find_victims(yard, waiter, reach, finder);
-    if (found || fall_back(yard, waiter, reach, finder, retry)) return true;
+  bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override {
+    if (claim(waiter) == kNoClaim) return false;
+    if (yard_.rules().min_run == Duration::max()) return false;
+    admit_newcomers();
+    const bool found = yard_.shape(waiter).workers == 1 ? find_victim(waiter, finder)
+                                                        : find_victims(waiter, reach, finder);
+    if (found || fall_back(waiter, reach, finder, retry)) return true;
     if (!newcomers_.empty())
-      retry = std::min(retry, newcomers_.front().since + yard.rules().min_run);
+      retry = std::min(retry, newcomers_.front().since + yard_.rules().min_run);
     return false;
   }
 
-  [[nodiscard]] std::int64_t claim(const Yard& /*yard*/, JobId waiter) const override {
-    return rights_->acts_as_trial(waiter) ? 0 : kNoClaim;
+  [[nodiscard]] std::int64_t claim(JobId waiter) const override {
+    return rights_.acts_as_trial(waiter) ? 0 : kNoClaim;
   }
 
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
-    if (index_ == nullptr) index_ = std::make_unique<VictimIndex>(yard);
+  void on_phase(JobId job, Phase from, Phase to) override {
     if (from == Phase::running) leave(job);
-    if (learns_) learnt_.on_phase(yard, job, from, to);
-    if (to == Phase::running && !rights_->acts_as_trial(job)) join(yard, job);
+    if (learns_) learnt_.on_phase(yard_, job, from, to);
+    if (to == Phase::running && !rights_.acts_as_trial(job)) join(job);
     const bool took = holds_gpus(from) || from == Phase::reserved;
     const bool takes = holds_gpus(to) || to == Phase::reserved;
-    if (took != takes) index_->refresh(yard.placement(job));
+    if (took != takes) index_.refresh(yard_.placement(job));
   }
 
-  void on_outlook(const Yard& yard, JobId job) override {
-    if (batch_.contains(job)) index_->reprice(job, pause_of(yard, job));
+  void on_outlook(JobId job) override {
+    if (batch_.contains(job)) index_.reprice(job, pause_of(job));
   }
 
-  void on_machine(const Yard&, MachineId machine) override {
-    if (index_ != nullptr) index_->refresh({{machine, 0}});
-  }
+  void on_machine(MachineId machine) override { index_.refresh({{machine, 0}}); }
 
  private:
   struct Newcomer {
@@ -108,67 +102,66 @@ class FitGpp final : public PreemptStage {
     JobId job = kNoJob;
   };
 
-  void join(const Yard& yard, JobId job) {
-    batch_.add(yard, job);
-    index_->add(job, size_of(yard, job), pause_of(yard, job), false);
-    newcomers_.push_back({yard.now(), job});
+  void join(JobId job) {
+    batch_.add(yard_, job);
+    index_.add(job, size_of(yard_, job), pause_of(job), false);
+    newcomers_.push_back({yard_.now(), job});
   }
 
-  [[nodiscard]] double pause_of(const Yard& yard, JobId job) const {
-    return (learns_ ? learnt_.expected(yard, job) : yard.expected_pause(job)).seconds();
+  [[nodiscard]] double pause_of(JobId job) const {
+    return (learns_ ? learnt_.expected(yard_, job) : yard_.expected_pause(job)).seconds();
   }
 
   void leave(JobId job) {
     batch_.remove(job);
-    index_->remove(job);
+    index_.remove(job);
   }
 
   /// Who has run long enough can give way, unless it did so too often.
-  void admit_newcomers(const Yard& yard) {
+  void admit_newcomers() {
     for (; !newcomers_.empty(); newcomers_.pop_front()) {
       const Newcomer& first = newcomers_.front();
-      if (first.since + yard.rules().min_run > yard.now()) return;
-      const JobState& state = yard.state(first.job);
+      if (first.since + yard_.rules().min_run > yard_.now()) return;
+      const JobState& state = yard_.state(first.job);
       if (state.phase != Phase::running || state.since != first.since) continue;
-      if (state.pauses < std::min<std::int64_t>(most_pauses_, yard.rules().max_pauses))
-        index_->allow(first.job);
+      if (state.pauses < std::min<std::int64_t>(most_pauses_, yard_.rules().max_pauses))
+        index_.allow(first.job);
     }
   }
 
   VictimIndex::Weights weights(const VictimIndex::Question& question) {
-    VictimIndex::Weights largest{index_->largest_size(), index_->largest_pause()};
-    if (over_candidates_) largest = index_->largest_of(question);
+    VictimIndex::Weights largest{index_.largest_size(), index_.largest_pause()};
+    if (over_candidates_) largest = index_.largest_of(question);
     const VictimIndex::Weights weights{largest.size > 0 ? 1 / largest.size : 0,
                                        largest.pause > 0 ? s_ / largest.pause : 0};
-    if (!over_candidates_ && index_->is_stale(weights)) index_->reweigh(weights);
+    if (!over_candidates_ && index_.is_stale(weights)) index_.reweigh(weights);
     return weights;
   }
 
-  bool find_victim(const Yard& yard, JobId waiter, RoomFinder& finder) {
-    const Shape& shape = yard.shape(waiter);
+  bool find_victim(JobId waiter, RoomFinder& finder) {
+    const Shape& shape = yard_.shape(waiter);
     const VictimIndex::Question question{shape.per_worker, shape.kind, waiter};
-    index_->find(question, weights(question), 1, choices_);
+    index_.find(question, weights(question), 1, choices_);
     if (choices_.empty()) return false;
     const VictimIndex::Choice& best = choices_.front();
     finder.settle(waiter, {{{best.machine, 1}}}, {{best.job}});
     return true;
   }
 
-  bool find_victims(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder);
-  void collect_offers(const Yard& yard, const VictimIndex::Question& question,
-                      std::int32_t workers);
-  bool fall_back(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder, Time& retry);
-  bool pause_one(const Yard& yard, JobId waiter, RoomFinder& finder);
-  [[nodiscard]] bool may_be_drawn(const Yard& yard, JobId job) const {
-    return !fallback_keeps_p_ || yard.state(job).pauses < most_pauses_;
+  bool find_victims(JobId waiter, Reach reach, RoomFinder& finder);
+  void collect_offers(const VictimIndex::Question& question, std::int32_t workers);
+  bool fall_back(JobId waiter, Reach reach, RoomFinder& finder, Time& retry);
+  bool pause_one(JobId waiter, RoomFinder& finder);
+  [[nodiscard]] bool may_be_drawn(JobId job) const {
+    return !fallback_keeps_p_ || yard_.state(job).pauses < most_pauses_;
   }
 
   double s_;
   std::int64_t most_pauses_;
   bool over_candidates_, falls_back_, literal_, fallback_keeps_p_, learns_;
 
-  const TrialRights* rights_ = nullptr;
-  std::unique_ptr<VictimIndex> index_;
+  const TrialRights& rights_;
+  VictimIndex index_;
   Lots batch_;                      // those that run
   std::deque<Newcomer> newcomers_;  // those that have not run for min_run, or left before; by time
   LearntPause learnt_;
@@ -180,16 +173,15 @@ class FitGpp final : public PreemptStage {
 
 /// What machines offer to a gang: what is free, at no price, and for each number of workers the
 /// best victims that make room for so many.
-void FitGpp::collect_offers(const Yard& yard, const VictimIndex::Question& question,
-                            std::int32_t workers) {
+void FitGpp::collect_offers(const VictimIndex::Question& question, std::int32_t workers) {
   offers_.clear();
   picked_.clear();
-  const CountIndex& machines = yard.free().of(question.kind).machines;
+  const CountIndex& machines = yard_.free().of(question.kind).machines;
   const auto gpus = static_cast<std::size_t>(question.demand.gpus);
   for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone;
        m = machines.next(m + 1, gpus)) {
     const MachineId machine{static_cast<std::uint32_t>(m)};
-    const std::int32_t fit = workers_that_fit(question.demand, yard.free().on(machine), workers);
+    const std::int32_t fit = workers_that_fit(question.demand, yard_.free().on(machine), workers);
     if (fit == 0) continue;
     offers_.push_back({m, fit, 0, picked_.size()});
     picked_.push_back({0, machine, kNoJob});
@@ -199,8 +191,8 @@ void FitGpp::collect_offers(const Yard& yard, const VictimIndex::Question& quest
   const VictimIndex::Weights w = weights(question);
   for (std::int32_t n = 1; n <= workers; ++n) {
     slots.demand = question.demand * n;
-    index_->find(slots, w, static_cast<std::size_t>(workers), choices_);
-    if (choices_.empty() && n > yard.cluster().largest_machine_gpus) break;
+    index_.find(slots, w, static_cast<std::size_t>(workers), choices_);
+    if (choices_.empty() && n > yard_.cluster().largest_machine_gpus) break;
     for (const VictimIndex::Choice& choice : choices_) {
       offers_.push_back({index(choice.machine), n, choice.score, picked_.size()});
       picked_.push_back(choice);
@@ -210,11 +202,11 @@ void FitGpp::collect_offers(const Yard& yard, const VictimIndex::Question& quest
                    [](const CoverOffer& a, const CoverOffer& b) { return a.machine < b.machine; });
 }
 
-bool FitGpp::find_victims(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder) {
-  const Shape& shape = yard.shape(waiter);
-  if (reach.machines > 1 && reach.tier + 1 < yard.cluster().tiers.size()) return false;
+bool FitGpp::find_victims(JobId waiter, Reach reach, RoomFinder& finder) {
+  const Shape& shape = yard_.shape(waiter);
+  if (reach.machines > 1 && reach.tier + 1 < yard_.cluster().tiers.size()) return false;
   const VictimIndex::Question question{shape.per_worker, shape.kind, waiter};
-  collect_offers(yard, question, shape.workers);
+  collect_offers(question, shape.workers);
   if (!cheapest_cover(offers_, shape.workers, reach.machines, taken_)) return false;
   // What is free is filled first, so that whoever is paused is needed.
   std::stable_sort(taken_.begin(), taken_.end(), [](const CoverOffer& a, const CoverOffer& b) {
@@ -236,21 +228,20 @@ bool FitGpp::find_victims(const Yard& yard, JobId waiter, Reach reach, RoomFinde
   return true;
 }
 
-bool FitGpp::fall_back(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
-                       Time& retry) {
+bool FitGpp::fall_back(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
   if (!falls_back_) return false;
-  if (literal_) return pause_one(yard, waiter, finder);
-  Offers offers(yard, waiter, reach, finder, retry);
-  return batch_.draw([&](JobId job) { return may_be_drawn(yard, job) && offers.make(job); });
+  if (literal_) return pause_one(waiter, finder);
+  Offers offers(yard_, waiter, reach, finder, retry);
+  return batch_.draw([&](JobId job) { return may_be_drawn(job) && offers.make(job); });
 }
 
 /// The literal rule: pauses one, and looks again when it has left.
-bool FitGpp::pause_one(const Yard& yard, JobId waiter, RoomFinder& finder) {
+bool FitGpp::pause_one(JobId waiter, RoomFinder& finder) {
   const auto asked = asked_.find(waiter);
-  if (asked != asked_.end() && yard.state(asked->second).phase == Phase::draining) return false;
+  if (asked != asked_.end() && yard_.state(asked->second).phase == Phase::draining) return false;
   JobId victim = kNoJob;
   batch_.draw([&](JobId job) {
-    if (may_be_drawn(yard, job) && yard.pausable_from(job, waiter) <= yard.now()) victim = job;
+    if (may_be_drawn(job) && yard_.pausable_from(job, waiter) <= yard_.now()) victim = job;
     return victim != kNoJob;
   });
   if (victim == kNoJob) return false;
@@ -296,9 +287,7 @@ Member<PreemptStage> preempt_fitgpp() {
              "how long leaving takes: as declared, or as the job and its like took before",
              {"declared", "learnt"},
              kBeyond}}},
-          [](const Params& params) -> std::unique_ptr<PreemptStage> {
-            return std::make_unique<FitGpp>(params);
-          }};
+          make_member<PreemptStage, FitGpp>};
 }
 
 }  // namespace trainyard

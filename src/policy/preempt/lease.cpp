@@ -15,28 +15,28 @@ namespace {
 
 class Lease final : public PreemptStage {
  public:
-  explicit Lease(const Params& params)
-      : lease_(std::max(params.duration("lease"), microseconds(1))),
+  Lease(const Params& params, PolicyContext& context)
+      : PreemptStage(params, context),
+        lease_(std::max(params.duration("lease"), microseconds(1))),
         depth_(params.whole("depth")) {}
 
-  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
-                 Time& retry) override {
-    end_leases(yard);
-    Offers offers(yard, waiter, reach, finder, retry);
-    const std::int64_t own = sensitivity_.of(yard, waiter);
-    std::int64_t left = depth_ + 4 * yard.job(waiter).gpus();
+  bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override {
+    end_leases();
+    Offers offers(yard_, waiter, reach, finder, retry);
+    const std::int64_t own = sensitivity_.of(yard_, waiter);
+    std::int64_t left = depth_ + 4 * yard_.job(waiter).gpus();
     competing_.each_reverse([&](const Entry& entry) {
       return entry.rank > own && left-- > 0 && !offers.make(entry.job);
     });
     return offers.accepted();
   }
 
-  [[nodiscard]] std::int64_t claim(const Yard& yard, JobId waiter) const override {
-    return sensitivity_.of(yard, waiter);
+  [[nodiscard]] std::int64_t claim(JobId waiter) const override {
+    return sensitivity_.of(yard_, waiter);
   }
-  [[nodiscard]] bool could_free(const Yard& yard, std::int64_t claim, std::int64_t gpus) override {
-    if (lease_ < yard.rules().min_run) return true;  // some that compete are protected
-    end_leases(yard);
+  [[nodiscard]] bool could_free(std::int64_t claim, std::int64_t gpus) override {
+    if (lease_ < yard_.rules().min_run) return true;  // some that compete are protected
+    end_leases();
     competing_.each_reverse([&](const Entry& entry) {
       if (entry.rank <= claim) return false;
       gpus -= entry.gpus;
@@ -44,18 +44,17 @@ class Lease final : public PreemptStage {
     });
     return gpus <= 0;
   }
-  [[nodiscard]] std::uint64_t state(const Yard& yard) override {
-    if (lease_ < yard.rules().min_run) return 0;
-    end_leases(yard);
+  [[nodiscard]] std::uint64_t state() override {
+    if (lease_ < yard_.rules().min_run) return 0;
+    end_leases();
     return changes_;
   }
-  void find_retry(const Yard& /*yard*/, JobId /*waiter*/, std::int64_t /*claim*/,
-                  Time& retry) override {
+  void find_retry(JobId /*waiter*/, std::int64_t /*claim*/, Time& retry) override {
     if (!leases_.empty()) retry = std::min(retry, leases_.front().at);
   }
 
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
-    sensitivity_.on_phase(yard, job, from, to);
+  void on_phase(JobId job, Phase from, Phase to) override {
+    sensitivity_.on_phase(yard_, job, from, to);
     if (lease_ == Duration::max()) return;
     if (from == Phase::running) {
       Known& known = jobs_[index(job)];
@@ -64,8 +63,8 @@ class Lease final : public PreemptStage {
       known.rank = -1;
     }
     if (to == Phase::running) {
-      grow_to(jobs_, index(job), yard.workload().jobs.size());
-      begin_lease(yard, job);
+      grow_to(jobs_, index(job), yard_.workload().jobs.size());
+      begin_lease(job);
     }
   }
 
@@ -92,24 +91,24 @@ class Lease final : public PreemptStage {
     Time lease_end;
   };
 
-  void begin_lease(const Yard& yard, JobId job) {
+  void begin_lease(JobId job) {
     Known& known = jobs_[index(job)];
-    known.lease_end = yard.now() + lease_;
+    known.lease_end = yard_.now() + lease_;
     leases_.insert({known.lease_end, job});
   }
 
-  void end_leases(const Yard& yard) {
-    while (!leases_.empty() && leases_.front().at <= yard.now()) {
+  void end_leases() {
+    while (!leases_.empty() && leases_.front().at <= yard_.now()) {
       const JobId job = leases_.front().job;
       Known& known = jobs_[index(job)];
       leases_.erase({known.lease_end, job});
-      if (const std::int64_t rank = sensitivity_.of(yard, job); rank != known.rank) {
+      if (const std::int64_t rank = sensitivity_.of(yard_, job); rank != known.rank) {
         if (known.rank >= 0) competing_.erase({known.rank, job});
         known.rank = rank;
-        competing_.insert({known.rank, job, yard.shape(job).gpus()});
+        competing_.insert({known.rank, job, yard_.shape(job).gpus()});
         ++changes_;
       }
-      begin_lease(yard, job);
+      begin_lease(job);
     }
   }
 
@@ -140,9 +139,7 @@ Member<PreemptStage> preempt_lease() {
              "running jobs looked at, least sensitive first, and four more for each GPU wanted",
              {},
              "ours, for speed"}}},
-          [](const Params& params) -> std::unique_ptr<PreemptStage> {
-            return std::make_unique<Lease>(params);
-          }};
+          make_member<PreemptStage, Lease>};
 }
 
 }  // namespace trainyard

@@ -9,31 +9,26 @@ namespace {
 
 class RandomVictims final : public PreemptStage {
  public:
-  explicit RandomVictims(const Params& params) : batch_(params.seed) {}
+  RandomVictims(const Params& params, PolicyContext& context)
+      : PreemptStage(params, context), rights_(context.rights()), batch_(context.seed()) {}
 
-  bool use(const TrialRights& rights) override {
-    rights_ = &rights;
-    return true;
-  }
-
-  bool make_room(const Yard& yard, JobId waiter, Reach reach, RoomFinder& finder,
-                 Time& retry) override {
-    if (claim(yard, waiter) == kNoClaim) return false;
-    Offers offers(yard, waiter, reach, finder, retry);
+  bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override {
+    if (claim(waiter) == kNoClaim) return false;
+    Offers offers(yard_, waiter, reach, finder, retry);
     return batch_.draw([&](JobId job) { return offers.make(job); });
   }
 
-  [[nodiscard]] std::int64_t claim(const Yard& /*yard*/, JobId waiter) const override {
-    return rights_->acts_as_trial(waiter) ? 0 : kNoClaim;
+  [[nodiscard]] std::int64_t claim(JobId waiter) const override {
+    return rights_.acts_as_trial(waiter) ? 0 : kNoClaim;
   }
 
-  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) override {
+  void on_phase(JobId job, Phase from, Phase to) override {
     if (from == Phase::running) batch_.remove(job);
-    if (to == Phase::running && !rights_->acts_as_trial(job)) batch_.add(yard, job);
+    if (to == Phase::running && !rights_.acts_as_trial(job)) batch_.add(yard_, job);
   }
 
  private:
-  const TrialRights* rights_ = nullptr;
+  const TrialRights& rights_;
   Lots batch_;  // those that run
 };
 
@@ -41,15 +36,13 @@ class RandomVictims final : public PreemptStage {
 
 Member<PreemptStage> preempt_none() {
   return {{"none", "nothing is ever paused", "standard"},
-          [](const Params&) -> std::unique_ptr<PreemptStage> { return nullptr; }};
+          [](const Params&, PolicyContext&) -> std::unique_ptr<PreemptStage> { return nullptr; }};
 }
 
 Member<PreemptStage> preempt_random() {
   return {{"random", "a trial job pauses batch jobs drawn at random",
            "RAND, a baseline of FitGpp (Yabuuchi et al. 2019)"},
-          [](const Params& params) -> std::unique_ptr<PreemptStage> {
-            return std::make_unique<RandomVictims>(params);
-          }};
+          make_member<PreemptStage, RandomVictims>};
 }
 
 }  // namespace trainyard

@@ -1,0 +1,55 @@
+#include "policy/extend.h"
+
+namespace trainyard {
+
+Policy::Policy() = default;
+Policy::~Policy() = default;
+
+Regards Policy::regards() const {
+  return context_ ? context_->regards() : Regards{};
+}
+
+void Policy::keep(std::unique_ptr<PolicyContext> context) {
+  context_ = std::move(context);
+}
+
+PolicyContext::PolicyContext(const Yard& yard, const PolicySettings& settings)
+    : yard_(yard),
+      settings_(settings),
+      estimator_(make_estimator(yard, settings.estimates, settings.error, settings.seed)),
+      rights_(yard, settings.trial_limit) {}
+
+const Estimator& PolicyContext::estimates() {
+  uses_estimator_ = true;
+  if (estimator_->is_declared()) regards_.estimates = true;
+  return *estimator_;
+}
+
+const TrialRights& PolicyContext::rights() {
+  regards_.classes = true;
+  return rights_;
+}
+
+void PolicyContext::refresh() {
+  if (regards_.classes) rights_.refresh(changed_);
+}
+
+Time PolicyContext::next_change() const {
+  return regards_.classes ? rights_.next_change() : Time::never();
+}
+
+void PolicyContext::take_changed(std::vector<JobId>& changed) {
+  changed.insert(changed.end(), changed_.begin(), changed_.end());
+  changed_.clear();
+}
+
+void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
+  if (uses_estimator_) estimator_->on_phase(job, from, to);
+  if (regards_.classes) rights_.on_phase(job, from, to, changed_);
+}
+
+void PolicyContext::on_estimate(JobId job) {
+  if (uses_estimator_) estimator_->on_estimate(job);
+}
+
+}  // namespace trainyard
