@@ -26,7 +26,7 @@ std::vector<std::string> all_policies() {
   for (const std::string& others : companions)
     for (const StageInfo& stage : stage_infos())
       for (const MemberInfo& member : stage.members)
-        if (stage.name != "queue" && stage.name != "yard")
+        if (stage.kind == StageInfo::Kind::stage)
           lines.push_back(others + stage.name + "=" + member.name);
   return lines;
 }

@@ -172,7 +172,7 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
       if (std::find(without.begin(), without.end(), member.name) == without.end())
         members.push_back(&member);
     const std::string& name = one_of(random, members)->name;
-    if (stage.name != "queue" && stage.name != "yard") line += stage.name + "=" + name + " ";
+    if (stage.kind == StageInfo::Kind::stage) line += stage.name + "=" + name + " ";
     if (name == "las" && chance(random, 0.8))
       line += "order.thresholds=1m/5m order.promote_wait=20s order.promote=" +
               std::string(chance(random, 0.5) ? "0.5 " : "2 ");

@@ -214,6 +214,21 @@ class PreemptStage : public Stage {
   virtual void on_level(JobId /*job*/) {}
 };
 
+/// Whose bytes go first? Every job that holds GPUs is in a flow class (yard/event.h).
+class FlowStage : public Stage {
+ public:
+  using Stage::Stage;
+
+  /// The class of a job that holds GPUs, or of one that is about to start.
+  [[nodiscard]] virtual FlowClass flow(JobId job) const = 0;
+
+  /// Called at the end of every decision. Lists the jobs whose class may have changed since,
+  /// by what the stage was told or by time; those that hold no GPUs do not matter.
+  virtual void refresh(std::vector<JobId>& /*changed*/) {}
+  /// When refresh will next have something to change, if nothing happens until then.
+  [[nodiscard]] virtual Time next_change() const { return Time::never(); }
+};
+
 /// What a backfill stage works with: the queue behind a job that cannot start, and the means to
 /// start others.
 class Dispatcher {

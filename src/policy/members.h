@@ -37,4 +37,7 @@ Member<PreemptStage> preempt_fitgpp();
 Member<PreemptStage> preempt_benefit();
 Member<PreemptStage> preempt_lease();
 
+// Whose bytes go first?
+Member<FlowStage> flow_fair();
+
 }  // namespace trainyard

@@ -36,10 +36,10 @@ const std::vector<Member<PreemptStage>>& preempts() {
   return all;
 }
 
-const MemberInfo kFair{"fair",
-                       "all flows share the network alike; the simulated network has no "
-                       "contention yet",
-                       "standard"};
+const std::vector<Member<FlowStage>>& flows() {
+  static const std::vector<Member<FlowStage>> all{flow_fair()};
+  return all;
+}
 
 const MemberInfo kQueue{
     "queue",
@@ -186,9 +186,9 @@ const std::vector<StageInfo>& stage_infos() {
       {"backfill", "which jobs may go while the first in the queue cannot?", infos(backfills())},
       {"place", "where does a job go?", infos(places())},
       {"preempt", "which jobs give way?", infos(preempts())},
-      {"flow", "whose bytes go first?", {kFair}},
-      {"queue", "what bounds a wait?", {kQueue}},
-      {"yard", "what is never allowed?", {kYard}}};
+      {"flow", "whose bytes go first?", infos(flows())},
+      {"queue", "what bounds a wait?", {kQueue}, StageInfo::Kind::shared},
+      {"yard", "what is never allowed?", {kYard}, StageInfo::Kind::shared}};
   return all;
 }
 
@@ -284,6 +284,7 @@ Stages PolicySpec::stages(PolicyContext& context) const {
   stages.backfill = make(backfills(), member("backfill"), params("backfill"), context);
   stages.place = make(places(), member("place"), params("place"), context);
   stages.preempt = make(preempts(), member("preempt"), params("preempt"), context);
+  stages.flow = make(flows(), member("flow"), params("flow"), context);
   // Where no job can be overtaken for ever there is nothing to bound.
   if (!stages.order->can_starve() && !stages.backfill->can_starve()) return stages;
   stages.patience = params("queue").duration("patience");

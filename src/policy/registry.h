@@ -20,11 +20,13 @@ struct Preset {
   std::string name, line, summary, source;
 };
 
-/// One stage as `trainyard policies` lists it. "queue" and "yard" are no stages: they hold the
-/// parameters that all policies share, and have one member each.
+/// One stage as `trainyard policies` lists it; or, with a member of its own name, parameters that
+/// all policies share.
 struct StageInfo {
+  enum class Kind : std::uint8_t { stage, shared };
   std::string name, question;
   std::vector<MemberInfo> members;  // the first is the default
+  Kind kind = Kind::stage;
 };
 
 const std::vector<Preset>& presets();

@@ -24,6 +24,7 @@ void StagedPolicy::each_stage(Visit visit) {
   visit(*stages_.backfill);
   if (stages_.guard) visit(*stages_.guard);
   if (stages_.preempt) visit(*stages_.preempt);
+  if (stages_.flow) visit(*stages_.flow);
 }
 
 void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
@@ -37,6 +38,8 @@ void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
     if (bounded_) begin_wait(job);
   }
   requeue_changed();
+  // One that another policy placed, or whose room was long in the making.
+  if (to == Phase::starting && yard_.flow(job) != flow_of(job)) reflow_.push_back(job);
   const bool held = holds_gpus(from) || from == Phase::reserved;
   if (held && !holds_gpus(to)) ++releases_;
 }
@@ -84,7 +87,20 @@ void StagedPolicy::decide(Plan& plan) {
   }
   if (bounded_ && !by_wait_.empty() && overdue() == kNoJob)
     plan.wake_at(by_wait_.front().since + stages_.patience + microseconds(1));
+  if (stages_.flow || !reflow_.empty()) write_flows(plan);
   plan_ = nullptr;
+}
+
+void StagedPolicy::write_flows(Plan& plan) {
+  if (stages_.flow) {
+    stages_.flow->refresh(reflow_);
+    plan.wake_at(stages_.flow->next_change());
+  }
+  for (const JobId job : reflow_) {
+    const Phase phase = yard_.state(job).phase;
+    if (holds_gpus(phase) || phase == Phase::reserved) (void)plan.set_flow(job, flow_of(job));
+  }
+  reflow_.clear();
 }
 
 void StagedPolicy::refresh_order(Plan& plan) {
@@ -181,7 +197,8 @@ bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
   const LaneId lane = stages_.place->lane(job);
   LaneMemory& known = memory(lane);
   if (known.no_room_since_release == releases_) return false;
-  if (stages_.place->find(job, avoid, scratch_) && plan_->start(job, scratch_) == Verdict::ok)
+  if (stages_.place->find(job, avoid, scratch_) &&
+      plan_->start(job, scratch_, flow_of(job)) == Verdict::ok)
     return true;
   if (avoid == nullptr) known.no_room_since_release = releases_;
   return false;
@@ -204,7 +221,7 @@ bool StagedPolicy::try_make_room(JobId job, LaneMemory& known) {
     Time retry = plan_->wake();
     const Reach reach = stages_.place->reach(job);
     if (stages_.preempt->make_room(job, reach, finder_, retry) &&
-        plan_->make_room(job, finder_.room(), finder_.victims()) == Verdict::ok) {
+        plan_->make_room(job, finder_.room(), finder_.victims(), flow_of(job)) == Verdict::ok) {
       in_round_.retried_claim = PreemptStage::kNoClaim;  // fewer run: ask again
       return true;
     }

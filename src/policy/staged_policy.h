@@ -7,6 +7,7 @@
 //  2. In the order of the order stage: place the job on what is free; else let the preempt stage
 //     make room for it. Stop at the first that gets neither.
 //  3. The backfill stage decides who may go behind it.
+//  4. Flow classes that are no longer what the flow stage says are written anew.
 #pragma once
 
 #include <limits>
@@ -24,6 +25,7 @@ struct Stages {
   std::unique_ptr<BackfillStage> backfill;
   std::unique_ptr<PlaceStage> place;
   std::unique_ptr<PreemptStage> preempt;  // null: nothing is ever paused
+  std::unique_ptr<FlowStage> flow;        // null: all jobs are in one class
   Duration patience = Duration::max();    // that: no bound, or none is needed
   std::unique_ptr<BackfillStage> guard;   // of who ran out of it; null: the backfill stage does it
 };
@@ -60,6 +62,10 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void begin_wait(JobId job);
   void refresh_order(Plan& plan);
   void requeue_changed();
+  [[nodiscard]] FlowClass flow_of(JobId job) const {
+    return stages_.flow ? stages_.flow->flow(job) : kFirstFlow;
+  }
+  void write_flows(Plan& plan);
   [[nodiscard]] JobId overdue() const;
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
   [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;
@@ -114,6 +120,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   std::uint64_t releases_ = 1;
   Placement scratch_;
   std::vector<JobId> changed_;
+  std::vector<JobId> reflow_;  // whose flow class may be another than the yard's
 };
 
 }  // namespace trainyard
