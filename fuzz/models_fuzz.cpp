@@ -20,7 +20,7 @@ void require(bool promise) {
 void check_speed(const Catalogue& catalogue, const ModelProfile& model, const Cluster& cluster) {
   const Placement placement{{MachineId{0}, 2}, {MachineId{1}, 1}, {MachineId{2}, 4}};
   const double compute_s = compute_time(catalogue, model, cluster, placement, 1, Shares::equal);
-  const double factor = slowdown(model, compute_s, spread_of(cluster, placement, 1), cluster.tiers);
+  const double factor = stretch(model, compute_s, spread_of(cluster, placement, 1), cluster.tiers);
   require(std::isfinite(compute_s) && compute_s > 0 && std::isfinite(factor) && factor >= 1);
 }
 

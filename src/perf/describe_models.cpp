@@ -90,7 +90,7 @@ std::string speed_cell(const Catalogue& catalogue, const ModelProfile& model,
   const double compute_s = compute_time(catalogue, model, cluster, placement, 1, Shares::equal);
   const Spread spread = spread_of(cluster, placement, 1);
   return fmt::format("{:.4g} ms, x{:.3f}", iteration_time(model, compute_s, spread).total_s() * 1e3,
-                     slowdown(model, compute_s, spread, cluster.tiers));
+                     stretch(model, compute_s, spread, cluster.tiers));
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ IterationTime iteration_time(const ModelProfile& model, double compute_s, const 
   return time;
 }
 
-double slowdown(const ModelProfile& model, double compute_s, const Spread& spread,
-                const std::vector<Tier>& tiers) {
+double stretch(const ModelProfile& model, double compute_s, const Spread& spread,
+               const std::vector<Tier>& tiers) {
   if (spread.tier == kMachineTier) return 1;
   const Spread ideal = spread_in_machine(tiers, spread.gpus);
   return std::max(1.0, iteration_time(model, compute_s, spread).total_s() /

@@ -60,8 +60,8 @@ IterationTime iteration_time(const ModelProfile& model, double compute_s, const 
 
 /// At least 1: how much longer an iteration is than with the same GPUs in one machine. Cheap; to be
 /// kept by (model, compute_s, spread) where it is asked for often.
-double slowdown(const ModelProfile& model, double compute_s, const Spread& spread,
-                const std::vector<Tier>& tiers);
+double stretch(const ModelProfile& model, double compute_s, const Spread& spread,
+               const std::vector<Tier>& tiers);
 
 /// The compute time of a model on the GPUs of a placement, by their kinds.
 double compute_time(const Catalogue& catalogue, const ModelProfile& model, const Cluster& cluster,

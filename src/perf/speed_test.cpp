@@ -70,14 +70,14 @@ TEST(Speed, KindsOfThePlacementCount) {
                    128 / (281 + 39.6));
 }
 
-TEST(Slowdown, IsOneInAMachineAndGrowsOutwards) {
+TEST(Stretch, IsOneInAMachineAndGrowsOutwards) {
   const auto cluster = parse_cluster_toml(
       "[network.rack]\ngbps = 20\n[network.across]\ngbps = 10\n[[rack]]\ncount = 2\n"
       "[[rack.machine]]\ncount = 2\n",
       "c.toml");
   ASSERT_TRUE(cluster);
   const auto at = [&](const Placement& placement) {
-    return slowdown(resnet50(), 0.1, spread_of(*cluster, placement, 1), cluster->tiers);
+    return stretch(resnet50(), 0.1, spread_of(*cluster, placement, 1), cluster->tiers);
   };
   EXPECT_EQ(at({{MachineId{0}, 8}}), 1);
   const double rack = at({{MachineId{0}, 4}, {MachineId{1}, 4}});
@@ -86,7 +86,7 @@ TEST(Slowdown, IsOneInAMachineAndGrowsOutwards) {
   EXPECT_GT(across, rack);
 }
 
-TEST(Slowdown, IsNeverBelowOneAndNeverFallsWithALowerBandwidth) {
+TEST(Stretch, IsNeverBelowOneAndNeverFallsWithALowerBandwidth) {
   Random random(3);
   auto fast = *parse_cluster_shorthand("4x4x8xV100");
   for (int round = 0; round < 500; ++round) {
@@ -101,7 +101,7 @@ TEST(Slowdown, IsNeverBelowOneAndNeverFallsWithALowerBandwidth) {
     ModelProfile model = Catalogue::builtin().models()[random.below(20)];
     model.collective = static_cast<Collective>(random.below(3));
     const auto of = [&](const Cluster& cluster) {
-      return slowdown(model, 0.2, spread_of(cluster, placement, 1), cluster.tiers);
+      return stretch(model, 0.2, spread_of(cluster, placement, 1), cluster.tiers);
     };
     ASSERT_GE(of(fast), 1);
     ASSERT_GE(of(slow), of(fast));

@@ -8,15 +8,13 @@
 //
 // Where the timers come from:
 //   fixed      the two that are given; tiers between are spaced evenly
-//   tuned      published: with est = mean + 2 deviations of the waits of that demand, in leases,
-//   for
-//              placements of the tier below, within the last H leases (1 where there are none):
+//   tuned      published: with est = mean + 2 deviations of the waits, in leases, of that demand
+//              for placements of the tier below, within the last H leases (1 where there are none):
 //              T(1) = min(ceil(0.8 H), max(6, ceil(est))), T(last) = min(H, max(12, ceil(est)));
 //              for tiers between, ours: floor 6 times the tier, at most H
-//   learnt     ours: a job holds out for a tier as long as what it would gain by it, (slowdown
-//   there
-//              - slowdown one tier up) x its remaining work, is more than it can expect to wait for
-//              it still, by a life table of the waits of that demand
+//   learnt     ours: a job holds out for a tier as long as what it would gain by it, (time for a
+//              unit of work one tier up - time for one there) x its remaining work, is more than
+//              it can expect to wait for it still, by a life table of the waits of that demand
 #pragma once
 
 #include <map>
