@@ -46,7 +46,7 @@ Cluster random_cluster(Random& random) {
 
 /// What all jobs of a case have in common.
 struct Mix {
-  double gangs, cpus, trials, own_kind, costs, checkpoints, wrong_estimates;
+  double gangs, cpus, trials, own_kind, costs, checkpoints, wrong_estimates, measured, elastic;
   std::uint64_t span, longest;  // in steps of the grid
 };
 
@@ -62,6 +62,8 @@ Mix random_mix(Random& random, const CaseStyle& style) {
   mix.wrong_estimates = share(style.wrong_estimates);
   mix.span = 1 + random.below(100);
   mix.longest = 1 + random.below(60);
+  mix.measured = share(true);
+  mix.elastic = share(true);
   return mix;
 }
 
@@ -87,10 +89,16 @@ Job random_job(Random& random, const Mix& mix, const Cluster& cluster, const Wor
   if (chance(random, mix.cpus)) job.per_worker.memory_mib = 256 * from_1_to(random, 8);
   if (chance(random, mix.trials)) job.job_class = JobClass::trial;
   if (chance(random, mix.own_kind))
-    job.kind = KindId{static_cast<std::uint16_t>(random.below(workload.kinds.size()))};
+    job.kind = KindId{static_cast<std::uint16_t>(random.below(cluster.kinds.size()))};
   if (chance(random, 0.5))
     job.model = ModelId{static_cast<std::uint16_t>(random.below(workload.models.size()))};
   job.min_workers = job.max_workers = job.workers;
+  if (chance(random, mix.elastic)) {
+    job.min_workers = from_1_to(random, job.workers);
+    job.max_workers += static_cast<std::int32_t>(random.below(4));
+  }
+  if (chance(random, mix.measured))
+    job.measured_on = KindId{static_cast<std::uint16_t>(random.below(workload.kinds.size()))};
   return job;
 }
 
@@ -148,6 +156,7 @@ RandomCase random_case(Random& random, const CaseStyle& style) {
   RandomCase made;
   made.cluster = random_cluster(random);
   for (const std::string& kind : made.cluster.kinds) made.workload.kinds.add(kind);
+  made.workload.kinds.add("P100");  // which only durations are of
   for (const char* model : {"VGG16", "ResNet50", "AlexNet"}) made.workload.models.add(model);
   const Mix mix = random_mix(random, style);
   const std::size_t wanted = 5 + random.below(style.max_jobs - 4);
@@ -212,6 +221,9 @@ Seeds seeds(std::uint64_t count) {
 }
 
 std::string describe(const RandomCase& made) {
+  const auto kind_name = [&](KindId kind) {
+    return kind == kAnyKind ? "any" : made.workload.kinds[index(kind)];
+  };
   std::string text = describe(made.cluster) + "\n";
   for (const Machine& machine : made.cluster.machines)
     text += fmt::format("  {}: {} GPUs of {}\n", machine.name, machine.capacity.gpus,
@@ -220,12 +232,13 @@ std::string describe(const RandomCase& made) {
     const Job& job = made.workload.jobs[j];
     text += fmt::format(
         "  job {}: submit {} duration {} estimate {} grace {} save {} load {} checkpoint {}+{} "
-        "{} x ({} GPUs {} mCPU {} MiB) {} kind {} model {}\n",
+        "{} ({} to {}) x ({} GPUs {} mCPU {} MiB) {} kind {} measured on {} model {}\n",
         j, job.submit.seconds(), job.duration.seconds(), job.estimate.seconds(),
         job.grace.seconds(), job.save.seconds(), job.load.seconds(),
         job.checkpoint_interval.seconds(), job.checkpoint_cost.seconds(), job.workers,
-        job.per_worker.gpus, job.per_worker.milli_cpus, job.per_worker.memory_mib,
-        name(job.job_class), job.kind == kAnyKind ? "any" : made.workload.kinds[index(job.kind)],
+        job.min_workers, job.max_workers, job.per_worker.gpus, job.per_worker.milli_cpus,
+        job.per_worker.memory_mib, name(job.job_class), kind_name(job.kind),
+        kind_name(job.measured_on),
         job.model == kNoModel ? "none" : made.workload.models[index(job.model)]);
   }
   for (const Fault& fault : made.faults)

@@ -6,7 +6,8 @@
 // It does not draw lots: preempt=random is not among its members, and preempt=fitgpp is only
 // without its fallback and for trial jobs of one worker. Trial jobs have their rights without
 // limit.
-// Remaining times are what jobs declare.
+// Remaining times are what jobs declare. Models are not known: jobs run by the kinds of their GPUs
+// (kind_speeds.h) and by their sizes.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kind_speeds.h"
+
 namespace trainyard::reference {
 namespace {
 
@@ -107,10 +109,11 @@ Resources State::free_on(std::size_t machine) const {
 }
 
 bool State::suits(std::size_t j, std::size_t machine) const {
-  if (!up[machine]) return false;
-  if (job(j).kind == kAnyKind) return true;
-  return workload_.kinds[index(job(j).kind)] ==
-         cluster.kinds[index(cluster.machines[machine].kind)];
+  return up[machine] && takes(j, cluster.kinds[index(cluster.machines[machine].kind)]);
+}
+
+bool State::takes(std::size_t j, const std::string& kind) const {
+  return job(j).kind == kAnyKind || workload_.kinds[index(job(j).kind)] == kind;
 }
 
 Free State::free_for(std::size_t j) const {
@@ -141,11 +144,25 @@ Time State::end_of(std::size_t j, Duration work) const {
   return from + time_for(so_far, job(j), left, train.pace);
 }
 
-double State::pace_on(const Spots& spots) const {
-  std::vector<double> used;
-  for (std::size_t m = 0; m < spots.size(); ++m)
-    if (spots[m] > 0) used.push_back(speeds[m]);
-  return used.empty() ? 1 : 1 / *std::min_element(used.begin(), used.end());
+/// By its size, by the slowest kind of GPU that it has and by its slowest machine. Where it has
+/// none yet: with its usual size, on the slowest kind that it may get, of machines as usual.
+double State::pace_on(std::size_t j, const Spots& spots) const {
+  const bool nowhere = std::all_of(spots.begin(), spots.end(), [](auto n) { return n == 0; });
+  double workers = nowhere ? job(j).workers : 0, slowest_gpu = 1e9;
+  double slowest_machine = nowhere ? 1 : 1e9;
+  for (std::size_t m = 0; m < spots.size(); ++m) {
+    const std::string& kind = cluster.kinds[index(cluster.machines[m].kind)];
+    if (nowhere ? !takes(j, kind) : spots[m] == 0) continue;
+    slowest_gpu = std::min(slowest_gpu, kKindSpeeds.at(kind));
+    if (nowhere) continue;
+    workers += spots[m];
+    slowest_machine = std::min(slowest_machine, speeds[m]);
+  }
+  const double kind_pace =
+      job(j).measured_on == kAnyKind
+          ? 1
+          : kKindSpeeds.at(workload_.kinds[index(job(j).measured_on)]) / slowest_gpu;
+  return job(j).workers / workers * kind_pace / slowest_machine;
 }
 
 void State::set_speed(std::size_t machine, double speed) {
@@ -153,7 +170,7 @@ void State::set_speed(std::size_t machine, double speed) {
   for (std::size_t j = 0; j < trains.size(); ++j) {
     Train& train = trains[j];
     if (train.stage != Stage::starting && train.stage != Stage::running) continue;
-    const double pace = pace_on(train.spots);
+    const double pace = pace_on(j, train.spots);
     if (pace == train.pace) continue;
     train.pace = pace;
     if (train.stage == Stage::running) train.stretches.emplace_back(now, pace);
@@ -187,7 +204,7 @@ void State::queue(std::size_t j) {
 
 void State::begin_start(std::size_t j) {
   trains[j].first_start = std::min(trains[j].first_start, now);
-  trains[j].pace = pace_on(trains[j].spots);
+  trains[j].pace = pace_on(j, trains[j].spots);
   enter(j, Stage::starting);
 }
 

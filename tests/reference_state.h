@@ -70,7 +70,7 @@ class State {
   Time now;
   std::vector<Train> trains;
   std::vector<bool> up;
-  std::vector<double> speeds;  // of machines
+  std::vector<double> speeds;           // of machines
   std::vector<std::size_t> queued_now;  // entered the queue since the policy last looked
   const Cluster& cluster;
 
@@ -82,7 +82,8 @@ class State {
   void vacate(std::size_t j);
   void void_reservation(std::size_t j);
   void fall_back(std::size_t j);
-  [[nodiscard]] double pace_on(const Spots& spots) const;
+  [[nodiscard]] bool takes(std::size_t j, const std::string& kind) const;
+  [[nodiscard]] double pace_on(std::size_t j, const Spots& spots) const;
   [[nodiscard]] Time end_of(std::size_t j, Duration work) const;
 
   const Workload& workload_;

@@ -13,7 +13,7 @@ namespace {
 std::vector<reference::Outcome> simulated(const RandomCase& made, const PolicySpec& spec) {
   Simulation simulation(
       made.cluster, made.workload, spec,
-      {.seed = 1, .faults = made.faults, .models = nullptr, .revisions = made.revisions});
+      {.seed = 1, .faults = made.faults, .models = &kinds_alone(), .revisions = made.revisions});
   simulation.run();
   std::vector<reference::Outcome> outcomes;
   for (std::size_t j = 0; j < made.workload.jobs.size(); ++j) {

@@ -2,7 +2,7 @@
 // was worked out by hand (the arithmetic is in the file's comment). Times are in seconds.
 //
 //   policy = "order=fifo"            # as for --policy
-//   cluster = "1x2xV100"             # or the text of a cluster file
+//   cluster = "1x2xV100"             # or the text of a cluster file; kinds as in kind_speeds.h
 //   [[job]]                          # gpus, cpus and memory are those of one worker
 //   name = "A"
 //   submit = 0
@@ -110,12 +110,17 @@ void read_job(const toml::table& table, Scenario& scenario) {
   job.checkpoint_interval = fields.seconds("checkpoint_interval");
   job.checkpoint_cost = fields.seconds("checkpoint_cost");
   job.workers = static_cast<std::int32_t>(fields.get<std::int64_t>("workers", 1));
-  job.min_workers = job.max_workers = job.workers;
+  job.min_workers = static_cast<std::int32_t>(fields.get<std::int64_t>("min_workers", job.workers));
+  job.max_workers = static_cast<std::int32_t>(fields.get<std::int64_t>("max_workers", job.workers));
   job.per_worker.gpus = static_cast<std::int32_t>(fields.get<std::int64_t>("gpus", 1));
   job.per_worker.milli_cpus = static_cast<std::int32_t>(fields.get<std::int64_t>("cpus", 0)) * 1000;
   job.per_worker.memory_mib = unwrap(parse_memory(fields.get<std::string>("memory", "0")));
-  if (const std::string kind = fields.get<std::string>("kind", ""); !kind.empty())
-    job.kind = KindId{static_cast<std::uint16_t>(workload.kinds.add(kind))};
+  const auto read_kind = [&](const char* key, KindId& kind) {
+    if (const std::string name = fields.get<std::string>(key, ""); !name.empty())
+      kind = KindId{static_cast<std::uint16_t>(workload.kinds.add(name))};
+  };
+  read_kind("kind", job.kind);
+  read_kind("measured_on", job.measured_on);
   if (const std::string model = fields.get<std::string>("model", ""); !model.empty())
     job.model = ModelId{static_cast<std::uint16_t>(workload.models.add(model))};
   if (fields.get<std::string>("class", "batch") == "trial") job.job_class = JobClass::trial;
@@ -223,9 +228,11 @@ class Scenarios : public testing::TestWithParam<std::string> {};
 TEST_P(Scenarios, RunsAsComputedByHand) {
   const Scenario scenario = read_scenario((kFolder / (GetParam() + ".toml")).string());
   const PolicySpec spec = unwrap(PolicySpec::parse(scenario.policy));
-  Simulation simulation(
-      scenario.cluster, scenario.workload, spec,
-      {.seed = 1, .faults = scenario.faults, .models = nullptr, .revisions = scenario.revisions});
+  Simulation simulation(scenario.cluster, scenario.workload, spec,
+                        {.seed = 1,
+                         .faults = scenario.faults,
+                         .models = &kinds_alone(),
+                         .revisions = scenario.revisions});
   FirstPlaces places(simulation.yard());
   simulation.listen(places);
   simulation.run();

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "kind_speeds.h"
+#include "perf/catalogue.h"
 #include "policy/registry.h"
 #include "random_case.h"
 
@@ -25,6 +27,20 @@ T unwrap(Expected<T> value) {
 inline PolicySpec parse_policy(const std::string& line,
                                const std::vector<std::string>& settings = {}) {
   return unwrap(PolicySpec::parse(line, settings));
+}
+
+/// What the reference knows too: how fast kinds of GPU are, and no model.
+inline const Catalogue& kinds_alone() {
+  static const Catalogue catalogue = [] {
+    std::string text;
+    for (const auto& [kind, speed] : kKindSpeeds)
+      text += fmt::format("[[kind]]\nname = \"{}\"\nrelative = {}\n", kind, speed);
+    Catalogue made;
+    if (auto ok = made.add_toml(text, "kind_speeds.h"); !ok)
+      throw std::runtime_error(ok.error().message);
+    return made;
+  }();
+  return catalogue;
 }
 
 inline JobId job_id(std::size_t j) {

@@ -1,9 +1,9 @@
 // A training job as its user submitted it; nothing here changes while it runs.
 //
-// A job is a gang: `workers` equal workers that start together or not at all. It has `duration`
-// of work: how long it runs when nothing pauses it. Policies never see the duration, only the
-// `estimate` (what the user, or a predictor, says it will take); the engine never sees the
-// estimate. A trace that knows only the truth sets both to it.
+// A job is a gang of equal workers that start together or not at all. It has `duration` of work:
+// how long it runs on `workers` of them, on GPUs of the kind `measured_on`, when nothing pauses it.
+// Policies never see the duration, only the `estimate` (what the user, or a predictor, says it will
+// take); the engine never sees the estimate. A trace that knows only the truth sets both to it.
 //
 // Kept small (a million of them are common): ids instead of strings, whose texts the Workload has.
 #pragma once
@@ -42,13 +42,16 @@ struct Job {
   std::uint64_t iterations = 0;  // 0: not known
 
   Resources per_worker{.gpus = 1};
-  std::int32_t workers = 1;
-  std::int32_t min_workers = 1;  // how far an elastic policy may shrink or grow the gang;
-  std::int32_t max_workers = 1;  // equal to `workers` for a rigid job
+  std::int32_t workers = 1;      // the size that its duration holds for, and that policies which
+                                 // know nothing of sizes start it with
+  std::int32_t min_workers = 1;  // the sizes that it can have, with `workers` between them;
+  std::int32_t max_workers = 1;  // both equal to it for a rigid job
 
   UserId user{0};
   ModelId model = kNoModel;
-  KindId kind = kAnyKind;  // the only kind of GPU it takes, numbered by the workload's names
+  // Kinds of GPU are numbered by the workload's names.
+  KindId kind = kAnyKind;         // the only one that it takes
+  KindId measured_on = kAnyKind;  // the one that its duration holds for; kAnyKind: it holds for all
   JobClass job_class = JobClass::batch;
   bool first_start_loads = true;  // false: the duration was recorded with that load in it
 
@@ -56,7 +59,9 @@ struct Job {
   [[nodiscard]] constexpr Duration expected_pause() const {
     return declared_pause.us < 0 ? grace + save : declared_pause;
   }
+  /// Of `workers`.
   [[nodiscard]] constexpr std::int32_t gpus() const { return workers * per_worker.gpus; }
+  [[nodiscard]] constexpr bool is_elastic() const { return min_workers < max_workers; }
 };
 
 static_assert(sizeof(Job) <= 120, "a million jobs should stay within 256 MB with their state");

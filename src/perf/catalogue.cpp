@@ -1,5 +1,6 @@
 #include "perf/catalogue.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -87,6 +88,15 @@ double Catalogue::relative(std::string_view kind) const {
   for (const KindFactor& known : kinds_)
     if (plain_name(known.kind) == plain_name(kind)) return known.relative.value;
   return 1;
+}
+
+bool Catalogue::knows_kind(std::string_view kind) const {
+  const auto has = [&](const auto& list) {
+    return std::ranges::any_of(
+        list, [&](const auto& known) { return plain_name(known.kind) == plain_name(kind); });
+  };
+  return has(kinds_) ||
+         std::ranges::any_of(models_, [&](const ModelProfile& model) { return has(model.speeds); });
 }
 
 }  // namespace trainyard

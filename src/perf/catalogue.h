@@ -61,11 +61,14 @@ class Catalogue {
   /// Of one GPU of this kind, with the model's batch. Where it was not measured: the first speed
   /// that was, scaled by how the kinds compare, and its source says so. An unknown kind is a V100.
   [[nodiscard]] Figure samples_per_s(const ModelProfile& model, std::string_view kind) const;
+  /// How fast a kind of GPU is in general, a V100 being 1; so is an unknown kind.
+  [[nodiscard]] double relative(std::string_view kind) const;
+  /// In a [[kind]] table, or in a model's speeds.
+  [[nodiscard]] bool knows_kind(std::string_view kind) const;
 
  private:
   void add(ModelProfile model);
   void add(KindFactor kind);
-  [[nodiscard]] double relative(std::string_view kind) const;
 
   std::vector<ModelProfile> models_;
   std::vector<KindFactor> kinds_;

@@ -2,23 +2,25 @@
 
 #include <algorithm>
 
-#include "perf/network_speed.h"
+#include "perf/catalogue_speed.h"
 
 namespace trainyard {
 
-/// By model and network, and by what slow machines make of that.
+/// By model, kinds of GPU, size and network, and by what slow machines make of that.
 class SimulatedEngine::Speed final : public PlacementSpeed {
  public:
   Speed(const Cluster& cluster, const Workload& workload, const Catalogue* models)
       : machines_(cluster.machines.size(), 1) {
-    if (models != nullptr && workload.models.size() > 0)
-      network_ = std::make_unique<NetworkSpeed>(cluster, workload, *models);
+    static const Catalogue nothing;
+    const Catalogue& known = models == nullptr ? nothing : *models;
+    if (CatalogueSpeed::matters(workload, known))
+      usual_ = std::make_unique<CatalogueSpeed>(cluster, workload, known);
   }
 
-  [[nodiscard]] bool knows_models() const { return network_ != nullptr; }
+  [[nodiscard]] bool matters() const { return usual_ != nullptr; }
 
   [[nodiscard]] Rate rate(const Job& job, const Placement& placement) const override {
-    const Rate usual = network_ ? network_->rate(job, placement) : Rate{};
+    const Rate usual = usual_ ? usual_->rate(job, placement) : Rate{};
     if (slow_ == 0) return usual;
     double slowest = machines_[index(placement.front().machine)];
     for (const Share& share : placement)
@@ -27,7 +29,7 @@ class SimulatedEngine::Speed final : public PlacementSpeed {
   }
 
   [[nodiscard]] Rate rate_at(const Job& job, std::size_t tier) const override {
-    return network_ ? network_->rate_at(job, tier) : Rate{};
+    return usual_ ? usual_->rate_at(job, tier) : Rate{};
   }
 
   void set(MachineId machine, double speed) {
@@ -37,7 +39,7 @@ class SimulatedEngine::Speed final : public PlacementSpeed {
   }
 
  private:
-  std::unique_ptr<NetworkSpeed> network_;
+  std::unique_ptr<CatalogueSpeed> usual_;
   std::vector<double> machines_;  // times the usual
   std::size_t slow_ = 0;          // machines that are not as usual
 };
@@ -51,7 +53,7 @@ SimulatedEngine::SimulatedEngine(const Cluster& cluster, const Workload& workloa
 SimulatedEngine::~SimulatedEngine() = default;
 
 const PlacementSpeed* SimulatedEngine::speed() const {
-  return machines_change_ || speed_->knows_models() ? speed_.get() : nullptr;
+  return machines_change_ || speed_->matters() ? speed_.get() : nullptr;
 }
 
 PendingEvents::Entry SimulatedEngine::take() {

@@ -1,6 +1,7 @@
 // The engine that only pretends to run jobs: it carries out the yard's orders in virtual time and
 // reports what comes of them. Like a live engine it is the one that knows how fast jobs run: from
-// their models and the network between their machines, and from machines that are slow for a while.
+// their models, sizes and kinds of GPU and the network between their machines, and from machines
+// that are slow for a while.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@ namespace trainyard {
 
 class SimulatedEngine {
  public:
-  /// `models` null: how far a job is spread out does not matter. `machines_change`: set_speed will
+  /// `models` null: of a placement nothing but its size matters. `machines_change`: set_speed will
   /// be called.
   SimulatedEngine(const Cluster& cluster, const Workload& workload, const Catalogue* models,
                   bool machines_change);

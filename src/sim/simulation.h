@@ -33,7 +33,7 @@ namespace trainyard {
 struct SimOptions {
   std::uint64_t seed = 1;
   std::vector<Fault> faults = {};
-  /// What is known of the jobs' models; null: how far a job is spread out does not matter.
+  /// What is known of models and kinds of GPU; null: of a placement nothing but its size matters.
   const Catalogue* models = &Catalogue::builtin();
   /// Estimates that change while jobs wait or run, as jobs that report their progress change them:
   /// events `estimate_changed`, by time.

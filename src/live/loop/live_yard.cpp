@@ -35,8 +35,8 @@ Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const
   numbers_.clear(), ids_.clear(), estimated_.clear();
   leaves_for_.clear(), marks_.clear(), all_work_.clear();
   policy_.reset();
-  speed_ = std::make_unique<NetworkSpeed>(cluster_, workload_, Catalogue::builtin(),
-                                          NetworkSpeed::DurationIs::in_one_machine);
+  speed_ = std::make_unique<CatalogueSpeed>(cluster_, workload_, Catalogue::builtin(),
+                                            CatalogueSpeed::DurationIs::in_one_machine);
   yard_ = std::make_unique<Yard>(cluster_, workload_, policy.rules(), speed_.get());
   policy_ = policy.build(*yard_, kSeed);
   std::vector<const JobRecord*> known;
@@ -101,7 +101,7 @@ Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   job.job_class = spec.job_class;
   if (!spec.model.empty() && workload_.models.size() < index(kNoModel)) {
     job.model = ModelId{static_cast<std::uint16_t>(workload_.models.add(spec.model))};
-    speed_->look_up_models();
+    speed_->look_up_names();
     if (const auto known = measured_.find({record.owner.user, spec.model});
         known != measured_.end())
       job.save = known->second.save, job.load = known->second.load;

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "live/book/job_record.h"
 #include "model/workload.h"
-#include "perf/network_speed.h"
+#include "perf/catalogue_speed.h"
 #include "policy/registry.h"
 #include "yard/yard.h"
 
@@ -96,7 +96,7 @@ class LiveYard : private YardListener {
   };
   std::unordered_map<JobId, Mark> marks_;         // of those that run: from where speed is measured
   std::unordered_map<JobId, Duration> all_work_;  // of those that have ended
-  std::unique_ptr<NetworkSpeed> speed_;
+  std::unique_ptr<CatalogueSpeed> speed_;
   std::unique_ptr<Yard> yard_;
   std::unique_ptr<Policy> policy_;
   std::set<JobNumber> changed_;

@@ -1,0 +1,159 @@
+#include "perf/catalogue_speed.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "perf/speed.h"
+
+namespace trainyard {
+namespace {
+
+constexpr MachineId kFirst{0};
+constexpr std::uint32_t kUnknownModel = 0;
+
+}  // namespace
+
+CatalogueSpeed::CatalogueSpeed(const Cluster& cluster, const Workload& workload,
+                               const Catalogue& catalogue, DurationIs duration)
+    : cluster_(cluster),
+      workload_(workload),
+      catalogue_(catalogue),
+      duration_(duration),
+      speeds_(1) {
+  away_.fill(kFirst);
+  for (std::size_t m = cluster.machines.size(); m-- > 1;) {
+    const MachineId machine{static_cast<std::uint32_t>(m)};
+    const std::size_t tier = tier_of(cluster, {{kFirst, 1}, {machine, 1}});
+    std::fill(away_.begin() + kRackTier, away_.begin() + static_cast<std::ptrdiff_t>(tier) + 1,
+              machine);
+  }
+  look_up_names();
+}
+
+bool CatalogueSpeed::matters(const Workload& workload, const Catalogue& catalogue) {
+  return std::ranges::any_of(
+             workload.models,
+             [&](const std::string& name) { return catalogue.find(name) != nullptr; }) ||
+         std::ranges::any_of(workload.jobs, [](const Job& job) {
+           return job.measured_on != kAnyKind || job.is_elastic();
+         });
+}
+
+void CatalogueSpeed::look_up_names() {
+  while (row_.size() < workload_.models.size()) {
+    const ModelProfile* model = catalogue_.find(workload_.models[row_.size()]);
+    // A model has one row, by however many names a workload calls it.
+    const auto known = std::ranges::find(speeds_, model, &GpuSpeeds::model);
+    row_.push_back(static_cast<std::uint32_t>(known - speeds_.begin()));
+    if (known == speeds_.end()) speeds_.push_back({model, {}, {}});
+  }
+  for (GpuSpeeds& speeds : speeds_) look_up_kinds(speeds);
+}
+
+void CatalogueSpeed::look_up_kinds(GpuSpeeds& speeds) const {
+  const auto speed_of = [&](const std::string& kind) {
+    return speeds.model == nullptr ? catalogue_.relative(kind)
+                                   : catalogue_.samples_per_s(*speeds.model, kind).value;
+  };
+  const auto look_up = [&](std::vector<double>& known, const Names& kinds) {
+    while (known.size() < kinds.size()) known.push_back(speed_of(kinds[known.size()]));
+  };
+  look_up(speeds.here, cluster_.kinds);
+  look_up(speeds.named, workload_.kinds);
+}
+
+const CatalogueSpeed::GpuSpeeds& CatalogueSpeed::speeds_of(const Job& job) const {
+  return speeds_[index(job.model) < row_.size() ? row_[index(job.model)] : kUnknownModel];
+}
+
+double CatalogueSpeed::slowest_on(const GpuSpeeds& speeds, const Placement& placement) const {
+  double slowest = std::numeric_limits<double>::max();
+  for (const Share& share : placement)
+    slowest = std::min(slowest, speeds.here[index(cluster_.machine(share.machine).kind)]);
+  return slowest;
+}
+
+double CatalogueSpeed::slowest_for(const GpuSpeeds& speeds, const Job& job) const {
+  if (job.kind != kAnyKind) return speeds.named[index(job.kind)];
+  return *std::ranges::min_element(speeds.here);
+}
+
+Rate CatalogueSpeed::rate(const Job& job, const Placement& placement) const {
+  const GpuSpeeds& speeds = speeds_of(job);
+  const bool may_communicate = speeds.model != nullptr && job.gpus() > 1;
+  if (!may_communicate && job.measured_on == kAnyKind && workers(placement) == job.workers)
+    return {};
+  return Rate::taking(time_per_work(job, speeds, placement, slowest_on(speeds, placement)));
+}
+
+/// `slowest` of the job's GPUs.
+double CatalogueSpeed::time_per_work(const Job& job, const GpuSpeeds& speeds,
+                                     const Placement& placement, double slowest) const {
+  const double measured =
+      job.measured_on == kAnyKind ? slowest : speeds.named[index(job.measured_on)];
+  const double computing = static_cast<double>(job.workers) / workers(placement) *
+                           (measured / slowest);  // over what the duration says
+  if (speeds.model == nullptr) return computing;
+  const ModelProfile& model = *speeds.model;
+  const double said_s = job.iterations > 0
+                            ? job.duration.seconds() / static_cast<double>(job.iterations)
+                            : model.batch.value / measured;
+  if (said_s <= 0) return computing;
+  const double compute_s = said_s * computing;
+  const Spread spread = spread_of(cluster_, placement, job.per_worker.gpus);
+  const double here_s = iteration_time(model, compute_s, spread).total_s();
+  if (duration_ == DurationIs::computing) return here_s / said_s;
+  const auto in_one_machine = [&](double s, std::int32_t gpus) {
+    return iteration_time(model, s, spread_in_machine(cluster_.tiers, gpus)).total_s();
+  };
+  return std::max(here_s, in_one_machine(compute_s, spread.gpus)) /
+         in_one_machine(said_s, job.gpus());
+}
+
+/// Whatever these machines hold: the slowest link between them is what matters. All on the first
+/// where the cluster has no machine so far away.
+Placement CatalogueSpeed::typical_placement(const Job& job, std::size_t tier) const {
+  const std::int32_t half = (job.workers + 1) / 2;
+  if (away_[tier] == kFirst || half == job.workers) return {{kFirst, job.workers}};
+  return {{kFirst, half}, {away_[tier], job.workers - half}};
+}
+
+Rate CatalogueSpeed::rate_at(const Job& job, std::size_t tier) const {
+  const GpuSpeeds& speeds = speeds_of(job);
+  if (job.measured_on == kAnyKind)
+    return speeds.model == nullptr ? Rate{} : rate(job, typical_placement(job, tier));
+  return Rate::taking(
+      time_per_work(job, speeds, typical_placement(job, tier), slowest_for(speeds, job)));
+}
+
+std::string unknown_measure(const Workload& workload, const Job& job, const Cluster& cluster,
+                            const Catalogue& catalogue) {
+  if (job.measured_on == kAnyKind) return {};
+  const std::string& kind = workload.kinds[index(job.measured_on)];
+  const auto is_this = [&](const std::string& other) {
+    return plain_name(other) == plain_name(kind);
+  };
+  if (catalogue.knows_kind(kind) || std::ranges::any_of(cluster.kinds, is_this)) return {};
+  std::vector<std::string> known(cluster.kinds.begin(), cluster.kinds.end());
+  for (const KindFactor& other : catalogue.kinds()) known.push_back(other.kind);
+  return fmt::format(
+      "was measured on GPUs of kind {}, which neither the cluster nor the catalogue has{}",
+      quoted(kind), did_you_mean(kind, known));
+}
+
+Expected<void> check_measures(const Workload& workload, const Cluster& cluster,
+                              const Catalogue& catalogue) {
+  std::vector<bool> is_known(workload.kinds.size());  // those that were asked for
+  for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
+    const Job& job = workload.jobs[j];
+    if (job.measured_on == kAnyKind || is_known[index(job.measured_on)]) continue;
+    const std::string why = unknown_measure(workload, job, cluster, catalogue);
+    if (!why.empty())
+      return fail("{}: job {} {}; --models FILE adds a kind by a [[kind]] table", workload.source,
+                  workload.job_name(JobId{static_cast<std::uint32_t>(j)}), why);
+    is_known[index(job.measured_on)] = true;
+  }
+  return {};
+}
+
+}  // namespace trainyard
