@@ -33,7 +33,8 @@ void check_jobs(const Workload& workload) {
             job.workers <= job.max_workers);
     require(workload.users.size() == 0 || index(job.user) < workload.users.size());
     require(job.model == kNoModel || index(job.model) < workload.models.size());
-    require(job.kind == kAnyKind || index(job.kind) < workload.kinds.size());
+    for (const KindId kind : {job.kind, job.measured_on})
+      require(kind == kAnyKind || index(kind) < workload.kinds.size());
   }
 }
 

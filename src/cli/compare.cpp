@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "perf/catalogue_speed.h"
 #include "study/compare.h"
 #include "study/json.h"
 #include "study/report/report.h"
@@ -58,6 +59,8 @@ class Workloads {
     auto workload = load_workload(options, cluster_);
     if (!workload) return workload;
     if (auto ok = check_fits(*workload, cluster_); !ok) return tl::make_unexpected(ok.error());
+    if (auto ok = check_measures(*workload, cluster_, models_); !ok)
+      return tl::make_unexpected(ok.error());
     set_pauses(options, models_, *workload);
     return workload;
   }

@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "perf/catalogue_speed.h"
 #include "sim/job_table.h"
 #include "sim/simulation.h"
 #include "sim/timeline.h"
@@ -162,6 +163,7 @@ Expected<void> sim(const SimCommandOptions& options) {
 
   const auto models = load_models(options);
   if (!models) return tl::make_unexpected(models.error());
+  if (auto ok = check_measures(*workload, *cluster, *models); !ok) return ok;
   set_pauses(options, *models, *workload);
 
   Simulation simulation(*cluster, *workload, *policy, {options.seed, std::move(*faults), &*models});

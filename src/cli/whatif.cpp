@@ -6,6 +6,7 @@
 #include "cli/answer_text.h"
 #include "cli/client.h"
 #include "cli/options.h"
+#include "perf/catalogue_speed.h"
 #include "sim/simulation.h"
 #include "workload/read.h"
 
@@ -144,6 +145,7 @@ Expected<void> whatif(const WhatifOptions& options) {
       options.cluster.empty() ? present_cluster(*client) : read_cluster(options.cluster);
   if (!cluster) return tl::make_unexpected(cluster.error());
   if (auto ok = check_fits(*workload, *cluster); !ok) return ok;
+  if (auto ok = check_measures(*workload, *cluster, Catalogue::builtin()); !ok) return ok;
   const auto present = client->get("/v1/policy");
   if (!present) return tl::make_unexpected(present.error());
 

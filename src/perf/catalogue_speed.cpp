@@ -126,10 +126,8 @@ Rate CatalogueSpeed::rate_at(const Job& job, std::size_t tier) const {
       time_per_work(job, speeds, typical_placement(job, tier), slowest_for(speeds, job)));
 }
 
-std::string unknown_measure(const Workload& workload, const Job& job, const Cluster& cluster,
+std::string unknown_measure(std::string_view kind, const Cluster& cluster,
                             const Catalogue& catalogue) {
-  if (job.measured_on == kAnyKind) return {};
-  const std::string& kind = workload.kinds[index(job.measured_on)];
   const auto is_this = [&](const std::string& other) {
     return plain_name(other) == plain_name(kind);
   };
@@ -147,7 +145,8 @@ Expected<void> check_measures(const Workload& workload, const Cluster& cluster,
   for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
     const Job& job = workload.jobs[j];
     if (job.measured_on == kAnyKind || is_known[index(job.measured_on)]) continue;
-    const std::string why = unknown_measure(workload, job, cluster, catalogue);
+    const std::string why =
+        unknown_measure(workload.kinds[index(job.measured_on)], cluster, catalogue);
     if (!why.empty())
       return fail("{}: job {} {}; --models FILE adds a kind by a [[kind]] table", workload.source,
                   workload.job_name(JobId{static_cast<std::uint32_t>(j)}), why);

@@ -26,6 +26,8 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -81,8 +83,9 @@ class CatalogueSpeed final : public PlacementSpeed {
   std::vector<std::uint32_t> row_;           // in speeds_, by the workload's numbers of models
 };
 
-/// Why nothing is known of the speed of the GPUs that the job was measured on; empty when it is.
-std::string unknown_measure(const Workload& workload, const Job& job, const Cluster& cluster,
+/// Why a job cannot have been measured on GPUs of this kind: nobody knows how fast they are. Empty
+/// when the cluster or the catalogue does.
+std::string unknown_measure(std::string_view kind, const Cluster& cluster,
                             const Catalogue& catalogue);
 
 /// Refuses a workload with such a job, and names the first.

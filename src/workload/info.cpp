@@ -124,6 +124,8 @@ WorkloadInfo inspect(const Workload& workload, const Cluster* cluster) {
   info.users = count_distinct(jobs, &Job::user, workload.users.size());
   info.models = count_distinct(jobs, &Job::model, workload.models.size());
   info.kinds = count_distinct(jobs, &Job::kind, workload.kinds.size());
+  info.measured = count_distinct(jobs, &Job::measured_on, workload.kinds.size());
+  info.elastic = static_cast<std::size_t>(std::ranges::count_if(jobs, &Job::is_elastic));
   if (!jobs.empty()) info.first = jobs.front().submit, info.last = jobs.back().submit;
   info.demands = share_by_demand(jobs);
   for (const DemandShare& share : info.demands) info.gpu_s += share.gpu_s;

@@ -44,6 +44,8 @@ struct WorkloadInfo {
   std::string source;
   std::size_t jobs = 0, trial = 0, batch = 0;
   std::size_t users = 0, models = 0, kinds = 0;  // that jobs really have
+  std::size_t elastic = 0;                       // jobs that can have other sizes
+  std::size_t measured = 0;                      // kinds of GPU that durations hold for
   Time first, last;                              // submissions
   double gpu_s = 0;
   struct {

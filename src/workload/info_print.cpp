@@ -66,6 +66,10 @@ void print_totals(const WorkloadInfo& info, std::string& text) {
        grouped(info.batch));
   line(text, "names      users: {}, models: {}, kinds of GPU asked for: {}", grouped(info.users),
        grouped(info.models), grouped(info.kinds));
+  if (info.elastic > 0)
+    line(text, "elastic    {} jobs can run at other sizes", grouped(info.elastic));
+  if (info.measured > 0)
+    line(text, "measured   durations hold for so many kinds of GPU: {}", grouped(info.measured));
   line(text, "submitted  from {} to {}, a span of {}", in_words(info.first), in_words(info.last),
        format(info.last - info.first));
   line(text, "duration   mean {}, p50 {}, p90 {}, p99 {}, max {}", in_words(d.mean_s),
@@ -148,6 +152,8 @@ std::string to_json(const WorkloadInfo& info) {
       {"users", info.users},
       {"models", info.models},
       {"kinds", info.kinds},
+      {"elastic", info.elastic},
+      {"measured_on", info.measured},
       {"first_submit_s", info.first.seconds()},
       {"last_submit_s", info.last.seconds()},
       {"gpu_hours", info.gpu_s / kSecondsPerHour},

@@ -23,6 +23,7 @@ enum class NativeColumn {
   iterations,
   iteration_time,
   kind,
+  measured_on,
   grace,
   save,
   declared_pause,
@@ -32,7 +33,7 @@ enum class NativeColumn {
 };
 
 /// In the order of the enumeration, which is also that of writing.
-constexpr std::array<std::string_view, 22> kNativeColumns{"id",
+constexpr std::array<std::string_view, 23> kNativeColumns{"id",
                                                           "user",
                                                           "class",
                                                           "submit",
@@ -48,6 +49,7 @@ constexpr std::array<std::string_view, 22> kNativeColumns{"id",
                                                           "iterations",
                                                           "iteration_time",
                                                           "kind",
+                                                          "measured_on",
                                                           "grace",
                                                           "save",
                                                           "declared_pause",

@@ -66,6 +66,15 @@ constexpr WrittenColumn duration_column(NativeColumn column) {
           }};
 }
 
+template <KindId Job::*member>
+constexpr WrittenColumn kind_column(NativeColumn column) {
+  return {column, [](const Workload&, const Job& job) { return job.*member != kAnyKind; },
+          [](Text& out, const Workload& w, std::size_t i) {
+            if (const KindId kind = w.jobs[i].*member; kind != kAnyKind)
+              put_text(out, w.kinds[index(kind)]);
+          }};
+}
+
 using W = const Workload&;
 using J = const Job&;
 
@@ -106,11 +115,8 @@ constexpr std::array kWritten{
                   }},
     WrittenColumn{NativeColumn::iterations, [](W, J job) { return job.iterations != 0; },
                   [](Text& out, W w, std::size_t i) { put(out, "{}", w.jobs[i].iterations); }},
-    WrittenColumn{NativeColumn::kind, [](W, J job) { return job.kind != kAnyKind; },
-                  [](Text& out, W w, std::size_t i) {
-                    if (const KindId kind = w.jobs[i].kind; kind != kAnyKind)
-                      put_text(out, w.kinds[index(kind)]);
-                  }},
+    kind_column<&Job::kind>(NativeColumn::kind),
+    kind_column<&Job::measured_on>(NativeColumn::measured_on),
     duration_column<&Job::grace>(NativeColumn::grace),
     // Also where it is 0 for all, if that is what pauses are known to cost.
     WrittenColumn{NativeColumn::save,

@@ -57,6 +57,29 @@ assert sum(e["dur"] for e in bars) == (800 + 400 + 40) * 10**6, bars
 expect "queue" '^ +1 +b +batch +8 +20s +1m 10s +resources: needs 8 GPUs on one machine; 0 free$' "$work/queue"
 expect "queue" '^ +2 +c +trial .* behind job b' "$work/queue"
 
+# A duration holds for a kind of GPU and a size.
+cat >"$work/kinds.csv" <<'END'
+id,submit,duration,workers,model,measured_on
+one,0,100,1,ResNet-50,P100
+other,0,100,1,,P100
+elastic,0,100,2..8,,V100
+plain,0,100,1,,
+END
+"$TRAINYARD" sim --workload "$work/kinds.csv" --cluster 1x8xV100 --policy fifo \
+  --jobs-csv "$work/table.csv" >"$work/text"
+expect "the model's speed on both" '^one,,batch,1,0,0,59\.786477,' "$work/table.csv"
+expect "the kinds in general" '^other,,batch,1,0,0,60,' "$work/table.csv"
+expect "the size that the duration holds for" '^elastic,,batch,2,0,0,100,' "$work/table.csv"
+expect "a duration for every kind" '^plain,,batch,1,0,0,100,' "$work/table.csv"
+"$TRAINYARD" workload info "$work/kinds.csv" >"$work/text"
+expect "elastic jobs" '^elastic +1 job' "$work/text"
+sed 's/P100/P10O/' "$work/kinds.csv" >"$work/slip.csv"
+refuses "job one was measured on GPUs of kind 'P10O', .*did you mean 'P100'" \
+  sim --workload "$work/slip.csv" --cluster 1x8xV100
+sed 's/2\.\.8/8..2/' "$work/kinds.csv" >"$work/slip.csv"
+refuses "slip.csv:4: field 'workers': value '8..2' ends before it begins; write 2..8" \
+  sim --workload "$work/slip.csv" --cluster 1x8xV100
+
 # Without users trial jobs have no allowance, which is said where it matters.
 cut -d, -f1-6 "$work/jobs.csv" >"$work/nobody.csv"
 for policy in fifo fitgpp; do

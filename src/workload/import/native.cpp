@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "model/worker_range.h"
 #include "workload/import/importers.h"
 #include "workload/import/table.h"
 
@@ -47,7 +48,7 @@ class NativeReader {
   /// takes longer than reading a field.
   static constexpr Job kBlank = [] {
     Job job;
-    job.min_workers = job.max_workers = 0;  // not given
+    job.workers = job.min_workers = job.max_workers = 0;  // not given
     return job;
   }();
 
@@ -78,6 +79,7 @@ class NativeReader {
     workload_.jobs.push_back(kBlank);
     Job& job = workload_.jobs.back();
     iteration_time_.reset();
+    range_.reset();
     if (table_.is_quoted()) {
       read_split(job);
     } else {
@@ -147,8 +149,7 @@ class NativeReader {
         job.estimate = positive(name, cell);
         return;
       case NativeColumn::workers:
-        job.workers = count(name, cell);
-        return;
+        return read_workers(job, cell);
       case NativeColumn::gpus:
         job.per_worker.gpus = count(name, cell);
         return;
@@ -169,6 +170,9 @@ class NativeReader {
         return;
       case NativeColumn::kind:
         job.kind = in.take(name, add_kind(workload_, cell));
+        return;
+      case NativeColumn::measured_on:
+        job.measured_on = in.take(name, add_kind(workload_, cell));
         return;
       case NativeColumn::iterations:
         return read_iterations(job, cell);
@@ -197,6 +201,17 @@ class NativeReader {
       table_.fields().complain("class",
                                fmt::format("value {} is neither trial nor batch", quoted(cell)));
     }
+  }
+
+  /// "4", or a range "2..8".
+  void read_workers(Job& job, std::string_view cell) {
+    if (cell.find("..") == std::string_view::npos) {
+      job.workers = count("workers", cell);
+      return;
+    }
+    const auto range = parse_worker_range(cell, kMostGpus);
+    if (!range) return table_.fields().complain("workers", "value " + range.error().message);
+    range_ = *range;
   }
 
   void read_iterations(Job& job, std::string_view cell) {
@@ -249,13 +264,29 @@ class NativeReader {
       in.complain("duration",
                   "value '' is missing or 0; give it, or iterations and iteration_time");
     if (job.estimate.us == 0) job.estimate = job.duration;
+    complete_sizes(job);
+    if (job.max_workers > 1) table_.check(check_demand(job));
+  }
+
+  /// The duration holds for the least size, unless `workers` is another.
+  void complete_sizes(Job& job) {
+    InputFields& in = table_.fields();
+    if (range_ && (job.min_workers != 0 || job.max_workers != 0))
+      in.complain("workers",
+                  fmt::format("value '{}' is a range beside min_workers or max_workers; leave "
+                              "them empty, or write the size that the duration holds for",
+                              format(*range_)));
+    if (job.max_workers != 0 && job.min_workers > job.max_workers)
+      in.complain("min_workers", fmt::format("value '{}' is more than max_workers {}",
+                                             job.min_workers, job.max_workers));
+    if (range_) job.min_workers = range_->min, job.max_workers = range_->max;
+    if (job.workers == 0) job.workers = std::max(job.min_workers, 1);
     if (job.min_workers == 0) job.min_workers = job.workers;
     if (job.max_workers == 0) job.max_workers = job.workers;
     if (job.min_workers > job.workers || job.max_workers < job.workers)
       in.complain("workers", fmt::format("value '{}' does not lie between min_workers {} and "
                                          "max_workers {}",
                                          job.workers, job.min_workers, job.max_workers));
-    if (job.max_workers > 1) table_.check(check_demand(job));
   }
 
   JobTable table_;
@@ -264,6 +295,7 @@ class NativeReader {
   std::vector<NativeColumn> columns_;
   Workload workload_;
   std::optional<double> iteration_time_;
+  std::optional<WorkerRange> range_;  // that `workers` gives
   Time last_submit_;  // seen so far; most files are in order, and another pass over all is not free
   bool in_order_ = true;
 };

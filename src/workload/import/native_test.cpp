@@ -88,6 +88,14 @@ TEST(Native, ErrorsNameLineFieldAndValue) {
          "jobs.csv:2: 60000000 workers of 60000000 GPUs each");
   begins("submit,duration,workers,max_workers\n0,1,4,2\n",
          "jobs.csv:2: field 'workers': value '4' does not lie");
+  begins("submit,duration,min_workers,max_workers\n0,1,4,2\n",
+         "jobs.csv:2: field 'min_workers': value '4' is more than max_workers 2");
+  begins("submit,duration,workers\n0,1,8..2\n",
+         "jobs.csv:2: field 'workers': value '8..2' ends before it begins; write 2..8");
+  begins("submit,duration,workers\n0,1,2..x\n",
+         "jobs.csv:2: field 'workers': value '2..x' is neither a whole number");
+  begins("submit,duration,workers,max_workers\n0,1,2..8,8\n",
+         "jobs.csv:2: field 'workers': value '2..8' is a range beside");
   begins("submit,duration,iterations,iteration_time\n0,1,5,1\n",
          "jobs.csv:2: field 'iteration_time': is given beside");
   begins("submit,duration\n0,\"1", "jobs.csv:2: a quoted field is not closed");
@@ -125,6 +133,31 @@ TEST(Native, NamesHaveALimit) {
             "jobs.csv:65538: field 'model': 'one more' is one model too many; there may be 65535");
 }
 
+TEST(Native, SizesAndTheKindThatTheDurationHoldsFor) {
+  const auto w = parse_native(
+      "submit,duration,workers,min_workers,max_workers,kind,measured_on\n"
+      "0,1,4,2,8,,V100\n"
+      "1,1,2..8,,,A100,V100\n"
+      "2,1,,2,8,,\n"
+      "3,1,4,,,,\n"
+      "4,1,,,8,,\n");
+  ASSERT_TRUE(w);
+  const auto sizes = [&](std::size_t j) {
+    const Job& job = w->jobs[j];
+    return fmt::format("{} of {}..{}", job.workers, job.min_workers, job.max_workers);
+  };
+  EXPECT_EQ(sizes(0), "4 of 2..8");
+  EXPECT_EQ(sizes(1), "2 of 2..8") << "the duration holds for the smaller one";
+  EXPECT_EQ(sizes(2), "2 of 2..8");
+  EXPECT_EQ(sizes(3), "4 of 4..4");
+  EXPECT_EQ(sizes(4), "1 of 1..8");
+  EXPECT_EQ(w->jobs[0].kind, kAnyKind);
+  EXPECT_EQ(w->kinds[index(w->jobs[0].measured_on)], "V100");
+  EXPECT_EQ(w->kinds[index(w->jobs[1].kind)], "A100");
+  EXPECT_EQ(w->jobs[1].measured_on, w->jobs[0].measured_on);
+  EXPECT_EQ(w->jobs[2].measured_on, kAnyKind);
+}
+
 Duration any_duration(bool positive) {
   return {*rc::gen::inRange<std::int64_t>(positive ? 1 : 0, kLongestDuration.us)};
 }
@@ -146,8 +179,9 @@ Job any_job(Workload& w) {
   job.user = UserId{w.users.add(text())};
   if (*rc::gen::arbitrary<bool>())
     job.model = ModelId{static_cast<std::uint16_t>(w.models.add(text()))};
-  if (*rc::gen::arbitrary<bool>())
-    job.kind = KindId{static_cast<std::uint16_t>(w.kinds.add(text()))};
+  for (KindId Job::*kind : {&Job::kind, &Job::measured_on})
+    if (*rc::gen::arbitrary<bool>())
+      job.*kind = KindId{static_cast<std::uint16_t>(w.kinds.add(text()))};
   if (*rc::gen::arbitrary<bool>()) job.job_class = JobClass::trial;
   return job;
 }
@@ -177,8 +211,10 @@ RC_GTEST_PROP(Native, WhatIsWrittenIsReadBack, ()) {
     RC_ASSERT(w.users[index(a.user)] == r->users[index(b.user)]);
     RC_ASSERT((a.model == kNoModel) == (b.model == kNoModel));
     if (a.model != kNoModel) RC_ASSERT(w.models[index(a.model)] == r->models[index(b.model)]);
-    RC_ASSERT((a.kind == kAnyKind) == (b.kind == kAnyKind));
-    if (a.kind != kAnyKind) RC_ASSERT(w.kinds[index(a.kind)] == r->kinds[index(b.kind)]);
+    for (KindId Job::*kind : {&Job::kind, &Job::measured_on}) {
+      RC_ASSERT((a.*kind == kAnyKind) == (b.*kind == kAnyKind));
+      if (a.*kind != kAnyKind) RC_ASSERT(w.kinds[index(a.*kind)] == r->kinds[index(b.*kind)]);
+    }
   }
 }
 
