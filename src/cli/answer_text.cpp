@@ -46,6 +46,12 @@ std::string where(const json& job) {
   return waits.empty() ? places(job) : "(" + waits + ")";
 }
 
+/// Those that it has or would start with, and how many it may have.
+std::string gpus_of(const json& job) {
+  const auto each = job.at("per_worker").at("gpus").get<std::int64_t>();
+  return std::to_string(job.at("workers").get<std::int64_t>() * each) + size_range(job, each);
+}
+
 std::vector<std::string> heading(std::vector<std::string> names) {
   for (std::string& name : names) name = coloured(name, Colour::bold);
   return names;
@@ -105,9 +111,10 @@ std::string places(const json& job) {
   return text.empty() ? "-" : text;
 }
 
-std::int64_t gpus_of(const json& job) {
-  return job.at("workers").get<std::int64_t>() *
-         job.at("per_worker").at("gpus").get<std::int64_t>();
+std::string size_range(const json& job, std::int64_t times) {
+  const std::int64_t least = job.value("min_workers", std::int64_t{0});
+  const std::int64_t most = job.value("max_workers", std::int64_t{0});
+  return least == most ? "" : fmt::format(" ({}..{})", least * times, most * times);
 }
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {
@@ -133,10 +140,9 @@ std::string job_table(const json& jobs) {
   for (const json& job : jobs)
     rows.push_back({job.at("id"), shortened(printable(job.at("name").get<std::string>()), 24),
                     printable(job.at("user").get<std::string>()), job.at("class"),
-                    coloured_state(job.at("state").get<std::string>()),
-                    std::to_string(gpus_of(job)), span(std::floor(age(job))),
-                    job.at("time_s") > 0 ? span(job["time_s"]) : "-", progress_of(job),
-                    where(job)});
+                    coloured_state(job.at("state").get<std::string>()), gpus_of(job),
+                    span(std::floor(age(job))), job.at("time_s") > 0 ? span(job["time_s"]) : "-",
+                    progress_of(job), where(job)});
   return table(rows);
 }
 

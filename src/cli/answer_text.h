@@ -25,7 +25,8 @@ std::string clock(const nlohmann::json& seconds_since_epoch);
 std::string from_now(const nlohmann::json& seconds_since_epoch);
 /// "r0m0:0,1 r0m1:0" or "-".
 std::string places(const nlohmann::json& job);
-std::int64_t gpus_of(const nlohmann::json& job);
+/// " (2..8)" of a job whose size may vary, each number times so many; nothing of any other.
+std::string size_range(const nlohmann::json& job, std::int64_t times = 1);
 /// Columns as wide as they need be; the first row is the heading.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 /// Jobs as `queue` and `watch` list them.

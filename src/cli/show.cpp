@@ -30,8 +30,8 @@ std::string counted(int number, const char* what) {
 
 std::string needs(const json& job) {
   const json& each = job.at("per_worker");
-  std::string text = fmt::format("{} of {}", counted(job.at("workers").get<int>(), "worker"),
-                                 counted(each.at("gpus").get<int>(), "GPU"));
+  std::string text = fmt::format("{}{} of {}", counted(job.at("workers").get<int>(), "worker"),
+                                 size_range(job), counted(each.at("gpus").get<int>(), "GPU"));
   if (each.at("cpus") > 0) text += fmt::format(", {:g} CPUs", each.at("cpus").get<double>());
   if (each.at("memory_mib") > 0)
     text += fmt::format(", {} MiB", each.at("memory_mib").get<std::int64_t>());
@@ -51,6 +51,8 @@ std::string state_of(const json& job) {
 /// What is shown only of one's own jobs, and to operators.
 template <class Add>
 void add_private(const json& job, const Add& add) {
+  if (const std::string kind = job.value("measured_on", ""); !kind.empty())
+    add("measured on", printable(kind));
   add("grace", span(job.at("grace_s")));
   add("signal", job.at("signal").get<std::string>());
   if (job.at("pauses") > 0)

@@ -181,6 +181,7 @@ JobRecord public_part(const JobRecord& job) {
   part.spec.name = job.spec.name;
   part.spec.job_class = job.spec.job_class;
   part.spec.workers = job.spec.workers;
+  part.spec.max_workers = job.spec.max_workers;
   part.spec.per_worker = job.spec.per_worker;
   part.spec.time = job.spec.time;
   part.submitted = job.submitted;

@@ -145,6 +145,21 @@ Expected<void> read_class(const json& value, JobSpec& spec) {
   return fail("{} is neither trial nor batch", shown(value));
 }
 
+/// A number, or a text: "2..8".
+Expected<void> read_workers(const json& value, JobSpec& spec) {
+  if (!value.is_string()) {
+    const auto workers = read_whole(value, 1, kMostWorkers);
+    if (!workers) return tl::make_unexpected(workers.error());
+    spec.workers = static_cast<std::int32_t>(*workers), spec.max_workers = 0;
+    return {};
+  }
+  const auto range = parse_worker_range(value.get_ref<const std::string&>(), kMostWorkers);
+  if (!range) return tl::make_unexpected(range.error());
+  spec.workers = range->min;
+  spec.max_workers = range->max > range->min ? range->max : 0;
+  return {};
+}
+
 Expected<void> read_after(const json& value, JobSpec& spec) {
   if (!value.is_array() || value.size() > kMostAfter)
     return fail("is not a list of at most {} job numbers", kMostAfter);
@@ -231,8 +246,7 @@ constexpr std::array kFields{
     Field{"runs_once", [](const json& v, JobSpec& s) { return keep(read_bool(v), s.runs_once); }},
     Field{"gpus_per_task",
           [](const json& v, JobSpec& s) { return keep(read_bool(v), s.gpus_per_task); }},
-    Field{"workers", [](const json& v,
-                        JobSpec& s) { return keep(read_whole(v, 1, kMostWorkers), s.workers); }},
+    Field{"workers", read_workers},
     Field{"gpus", [](const json& v,
                      JobSpec& s) { return keep(read_whole(v, 1, kMostGpus), s.per_worker.gpus); }},
     Field{"cpus",
@@ -256,6 +270,9 @@ constexpr std::array kFields{
     Field{"signal", read_signal},
     Field{"model",
           [](const json& v, JobSpec& s) { return keep(read_line(v, kLongestName), s.model); }},
+    Field{
+        "measured_on",
+        [](const json& v, JobSpec& s) { return keep(read_line(v, kLongestName), s.measured_on); }},
     Field{"after", read_after},
     Field{"array", read_array},
 };
@@ -295,6 +312,11 @@ Expected<JobSpec> job_spec_from_json(const json& value) {
   if (spec.runs_once && spec.script.empty()) return fail("runs_once: only a `script` can");
   if (spec.gpus_per_task && !spec.runs_once)
     return fail("gpus_per_task: only of a script that `runs_once`");
+  if (spec.is_elastic() && (spec.runs_once || spec.exclusive))
+    return fail("workers: {} is a range, and a job that {} has a fixed number of them",
+                format(spec.sizes()),
+                spec.runs_once ? "starts its workers itself (`runs_once`)"
+                               : "takes the whole machine (`exclusive`)");
   if (!value.contains("name")) spec.name = default_name(spec);
   return spec;
 }
@@ -312,7 +334,7 @@ json to_json(const JobSpec& spec) {
              {"directory", spec.directory},
              {"environment", spec.environment},
              {"class", name(spec.job_class)},
-             {"workers", spec.workers},
+             {"workers", spec.is_elastic() ? json(format(spec.sizes())) : json(spec.workers)},
              {"gpus", spec.per_worker.gpus},
              {"cpus", spec.per_worker.milli_cpus / 1000.0},
              {"memory", fmt::format("{}MiB", mib)},
@@ -330,6 +352,7 @@ json to_json(const JobSpec& spec) {
   if (spec.exclusive) value["exclusive"] = true;
   if (!spec.constraint.empty()) value["constraint"] = spec.constraint;
   if (!spec.array.empty()) value["array"] = spec.array;
+  if (!spec.measured_on.empty()) value["measured_on"] = spec.measured_on;
   return value;
 }
 

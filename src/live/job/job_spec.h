@@ -1,10 +1,12 @@
 // What a user submits: what to run, and what it needs. As JSON on the wire and in the journal.
 //
-// A job is a gang of `workers` equal processes. Each runs `command`, or `script` with `command` as
+// A job is a gang of `workers` equal processes, or of as many as the policy likes up to
+// `max_workers`. Each runs `command`, or `script` with `command` as
 // its arguments; one that is paused runs again later, with the same checkpoint directory. As
 // under Slurm, a script may also run once, with the GPUs of all, and start the workers with `srun`.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -16,6 +18,7 @@
 #include "base/resources.h"
 #include "base/time.h"
 #include "model/job.h"
+#include "model/worker_range.h"
 
 namespace trainyard {
 
@@ -51,9 +54,10 @@ struct JobSpec {
   std::map<std::string, std::string> environment;
 
   JobClass job_class = JobClass::batch;
-  bool runs_once = false;      // the script; it starts the workers with srun
-  bool gpus_per_task = false;  // ... of which each then sees its own GPUs, not all of them
-  std::int32_t workers = 1;
+  bool runs_once = false;           // the script; it starts the workers with srun
+  bool gpus_per_task = false;       // ... of which each then sees its own GPUs, not all of them
+  std::int32_t workers = 1;         // the fewest; `time` is said of them
+  std::int32_t max_workers = 0;     // more than `workers`: an elastic job may have up to so many
   Resources per_worker{.gpus = 1};  // CPUs or memory of 0: the machine's part for its GPUs
   bool exclusive = false;           // the whole machine, shared evenly by the workers
   std::string constraint;           // features that the machine must have; see constraint.h
@@ -61,12 +65,15 @@ struct JobSpec {
   Duration grace = seconds(30);     // from being asked to save to SIGTERM; see the stop sequence
   StopSignal signal;
   std::string model;             // of neural network; empty: not known
+  std::string measured_on;       // the kind of GPU that `time` is said of; empty: of any
   std::vector<JobNumber> after;  // starts when all of these are done, arrays as a whole
   std::string array;             // tasks to make of it, "0-9%2" (job_array.h); empty: one job
 
   bool operator==(const JobSpec&) const = default;
   /// How many processes the engine starts.
   [[nodiscard]] std::int32_t processes() const { return runs_once ? 1 : workers; }
+  [[nodiscard]] WorkerRange sizes() const { return {workers, std::max(workers, max_workers)}; }
+  [[nodiscard]] bool is_elastic() const { return max_workers > workers; }
 };
 
 /// Refuses what no daemon could run: names what is wrong, field by field.

@@ -62,6 +62,22 @@ TEST(JobSpec, AllFieldsAreRead) {
   EXPECT_EQ(*again, *spec);
 }
 
+TEST(JobSpec, TheNumberOfWorkersMayBeARange) {
+  const auto elastic = parse_job_spec(
+      R"({"command": ["x"], "workers": "2..8", "measured_on": "V100", "time": "1h"})");
+  ASSERT_TRUE(elastic) << elastic.error().message;
+  EXPECT_EQ(elastic->sizes(), (WorkerRange{2, 8}));
+  EXPECT_EQ(elastic->measured_on, "V100");
+  EXPECT_EQ(to_json(*elastic).at("workers"), "2..8");
+  EXPECT_EQ(*job_spec_from_json(to_json(*elastic)), *elastic);
+  const auto rigid = parse_job_spec(R"({"command": ["x"], "workers": "4"})");
+  ASSERT_TRUE(rigid) << rigid.error().message;
+  EXPECT_EQ(*rigid, *parse_job_spec(R"({"command": ["x"], "workers": 4})"));
+  JobSpec later = *elastic;
+  ASSERT_TRUE(set_job_field(later, "workers", 3));
+  EXPECT_EQ(later.sizes(), (WorkerRange{3, 3}));
+}
+
 TEST(JobSpec, WhatIsWrongIsNamed) {
   EXPECT_THAT(spec_problem("{"), HasSubstr("not JSON: byte 2 of 1"));
   EXPECT_THAT(spec_problem("[]"), HasSubstr("a JSON object"));
@@ -69,6 +85,12 @@ TEST(JobSpec, WhatIsWrongIsNamed) {
   EXPECT_THAT(spec_problem(R"({"command": [""]})"), HasSubstr("nothing to run"));
   EXPECT_THAT(problem_of({{"gpu", 1}}), HasSubstr("unknown field 'gpu', did you mean 'gpus'?"));
   EXPECT_THAT(problem_of({{"workers", 0}}), HasSubstr("workers: '0' is not a whole number from 1"));
+  EXPECT_THAT(problem_of({{"workers", "8..2"}}),
+              HasSubstr("workers: '8..2' ends before it begins; write 2..8"));
+  EXPECT_THAT(problem_of({{"workers", "2-8"}}),
+              HasSubstr("workers: '2-8' is neither a whole number from 1 to 4096 nor a range"));
+  EXPECT_THAT(problem_of({{"workers", "2..8"}, {"exclusive", true}}),
+              HasSubstr("workers: 2..8 is a range, and a job that takes the whole machine"));
   EXPECT_THAT(problem_of({{"workers", 1.5}}), HasSubstr("workers: '1.5' is not a whole number"));
   EXPECT_THAT(problem_of({{"gpus", 0}}), HasSubstr("gpus: '0'"));
   EXPECT_THAT(problem_of({{"gpus", 1025}}), HasSubstr("from 1 to 1024"));
@@ -163,6 +185,9 @@ RC_GTEST_PROP(JobSpec, IsReadBackAsItWasWritten, ()) {
   spec.command.insert(spec.command.begin(), "run");
   spec.job_class = *rc::gen::element(JobClass::trial, JobClass::batch);
   spec.workers = *rc::gen::inRange(1, 4097);
+  if (*rc::gen::arbitrary<bool>() && spec.workers < 4096)
+    spec.max_workers = *rc::gen::inRange(spec.workers + 1, 4097);
+  spec.measured_on = *rc::gen::element<std::string>("", "V100", "RTX 2080 Ti");
   spec.per_worker = {*rc::gen::inRange(1, 65), *rc::gen::inRange(0, 1'000'000),
                      *rc::gen::inRange(0, 100'000'000)};
   spec.time = {*rc::gen::inRange<std::int64_t>(0, days(36'500).us)};

@@ -23,6 +23,12 @@ Duration expected_work(const JobRecord& record) {
   return record.done_when_returned + time;
 }
 
+/// A job whose size may vary starts with the fewest workers, of which its time is said.
+void set_sizes(Job& job, const JobSpec& spec) {
+  job.workers = job.min_workers = spec.workers;
+  job.max_workers = spec.sizes().max;
+}
+
 Duration in_seconds(double s) {
   return duration_from_seconds(s).value_or(Duration{});
 }
@@ -82,8 +88,12 @@ std::string LiveYard::misfit(const JobSpec& spec) const {
   if (spec.exclusive && machine.capacity.gpus % spec.workers != 0)
     return fmt::format("asks for the whole machine, whose {} GPUs {} workers cannot share evenly",
                        machine.capacity.gpus, spec.workers);
+  if (!spec.measured_on.empty())
+    if (std::string why = unknown_measure(spec.measured_on, cluster_, Catalogue::builtin());
+        !why.empty())
+      return why;
   Job job;
-  job.workers = job.min_workers = job.max_workers = spec.workers;
+  set_sizes(job, spec);
   job.per_worker = demand(spec);
   return trainyard::misfit(workload_, job, cluster_);
 }
@@ -96,16 +106,18 @@ Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   job.grace = spec.grace;
   if (record.pause_took) job.declared_pause = *record.pause_took;
   job.per_worker = demand(spec);
-  job.workers = job.min_workers = job.max_workers = spec.workers;
+  set_sizes(job, spec);
   job.user = UserId{workload_.users.add(record.owner.user)};
   job.job_class = spec.job_class;
   if (!spec.model.empty() && workload_.models.size() < index(kNoModel)) {
     job.model = ModelId{static_cast<std::uint16_t>(workload_.models.add(spec.model))};
-    speed_->look_up_names();
     if (const auto known = measured_.find({record.owner.user, spec.model});
         known != measured_.end())
       job.save = known->second.save, job.load = known->second.load;
   }
+  if (!spec.measured_on.empty() && workload_.kinds.size() < index(kAnyKind))
+    job.measured_on = KindId{static_cast<std::uint16_t>(workload_.kinds.add(spec.measured_on))};
+  speed_->look_up_names();
   return job;
 }
 

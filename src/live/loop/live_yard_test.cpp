@@ -66,6 +66,25 @@ TEST_F(LiveYardTest, WhatARunningJobReportsReachesThePolicy) {
   EXPECT_EQ(life(job).room_for, shorter.number);
 }
 
+TEST_F(LiveYardTest, AnElasticJobStartsWithTheFewestWorkersAndRunsByTheKindThatItWasMeasuredOn) {
+  JobRecord& job = jobs_[++last_];
+  job.number = last_;
+  job.spec.workers = 2, job.spec.max_workers = 8;
+  job.spec.measured_on = "P100";
+  job.spec.time = hours(1);
+  ASSERT_EQ(yard_.misfit(job.spec), "") << "the most need not fit";
+  ASSERT_EQ(yard_.submit(job, now_), Verdict::ok);
+  decide();
+  EXPECT_EQ(workers(yard().placement(kFirst)), 2);
+  EXPECT_EQ(yard().job(kFirst).max_workers, 8);
+  EXPECT_DOUBLE_EQ(yard().rate(kFirst).time_per_work(), 0.6) << "on V100";
+  JobSpec unknown = job.spec;
+  unknown.measured_on = "P10O";
+  EXPECT_EQ(yard_.misfit(unknown),
+            "was measured on GPUs of kind 'P10O', which neither the cluster nor the catalogue has, "
+            "did you mean 'P100'?");
+}
+
 TEST_F(LiveYardTest, SpeedIsMeasuredOverAMinuteAndMore) {
   JobRecord& job = submit(hours(10));
   at(minutes(10));

@@ -190,11 +190,15 @@ Answer<std::string> Views::history(const Identity& who) const {
     if (record.progress && record.progress->load_s)
       job.load = duration_from_seconds(*record.progress->load_s).value_or(Duration{});
     job.per_worker = record.spec.per_worker;
-    job.workers = job.min_workers = job.max_workers = record.spec.workers;
+    job.workers = job.min_workers = record.spec.workers;
+    job.max_workers = record.spec.sizes().max;
     job.user = UserId{workload.users.add(record.owner.user)};
     job.job_class = record.spec.job_class;
     if (!record.spec.model.empty())
       job.model = ModelId{static_cast<std::uint16_t>(workload.models.add(record.spec.model))};
+    if (!record.spec.measured_on.empty())
+      job.measured_on =
+          KindId{static_cast<std::uint16_t>(workload.kinds.add(record.spec.measured_on))};
     workload.jobs.push_back(job);
     workload.names.push_back(std::to_string(record.number));
   };

@@ -31,6 +31,8 @@ TEST(BatchScript, OneForSlurmRunsOnce) {
   EXPECT_TRUE(parse("#SBATCH --gpus-per-task=1\n")->spec.gpus_per_task);
   EXPECT_FALSE(parse("#SBATCH --gpus=2\n")->spec.gpus_per_task);
   EXPECT_FALSE(parse("#TRAINYARD --workers=2\n")->spec.runs_once);
+  EXPECT_EQ(parse("#TRAINYARD --workers=2..8 --measured-on V100\n")->spec.sizes(),
+            (WorkerRange{2, 8}));
   EXPECT_FALSE(parse("")->spec.runs_once);
 }
 

@@ -12,7 +12,9 @@ using nlohmann::json;
 constexpr std::array kOptions{
     JobOption{"--name", "name", "TEXT", "what people see"},
     JobOption{"--gpus", "gpus", "N", "for each worker; 1 if not given"},
-    JobOption{"--workers", "workers", "N", "equal processes that start together; 1 if not given"},
+    JobOption{"--workers", "workers", "N[..MAX]",
+              "equal processes that start together; 1 if not given; 2..8: as many as there is room "
+              "for, from 2 on"},
     JobOption{"--class", "class", "{trial,batch}", "trial: small, somebody waits for it"},
     JobOption{"--time", "time", "TIME", "what each run may take: minutes, HH:MM:SS, D-HH, or 2h"},
     JobOption{"--cpus", "cpus", "N", "cores for each worker; else the machine's part for its GPUs"},
@@ -21,6 +23,8 @@ constexpr std::array kOptions{
     JobOption{"--grace", "grace", "DURATION", "from being asked to save to SIGTERM; else 30s"},
     JobOption{"--signal", "signal", "[B:]USR1[@SECONDS]", "asks it to save; else SIGTERM"},
     JobOption{"--model", "model", "NAME", "of neural network (trainyard models lists them)"},
+    JobOption{"--measured-on", "measured_on", "KIND",
+              "of GPU that --time is said of; on others it may run faster or slower"},
     JobOption{"--after", "after", "JOB[,JOB...]", "starts when all of these are done"},
     JobOption{"--array", "array", "TASKS",
               "many jobs that differ in SLURM_ARRAY_TASK_ID: 0-9, 1,3,5-9:2; 0-9%2: two at once"},

@@ -192,7 +192,7 @@ Expected<JobSpec> add_up(SbatchWishes wishes) {
   const std::int64_t nodes = wishes.nodes.value_or(1);
   const auto workers = workers_of(wishes, nodes);
   if (!workers) return tl::make_unexpected(workers.error());
-  wishes.spec.workers = *workers;
+  wishes.spec.workers = *workers, wishes.spec.max_workers = 0;
   if (auto ok = share_gpus(wishes, nodes); !ok) return tl::make_unexpected(ok.error());
   if (wishes.cpus_per_gpu) {
     const std::int64_t cores = *wishes.cpus_per_gpu * wishes.spec.per_worker.gpus;

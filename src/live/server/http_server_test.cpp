@@ -186,6 +186,7 @@ TEST(OpenApi, DescribesTheFieldsOfAJobAndNoOther) {
   spec.exclusive = true;
   spec.constraint = "a100";
   spec.array = "0-9";
+  spec.measured_on = "V100";
   spec.output = spec.error = "%j";
   spec.append = spec.runs_once = spec.gpus_per_task = true;
   const json written = to_json(spec);

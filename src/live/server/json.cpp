@@ -63,6 +63,11 @@ json curve_of(const LearningCurve& curve) {
   return points;
 }
 
+/// Of a job that has a place, those that it has there; else those that it would start with.
+std::int32_t workers_now(const JobRecord& job) {
+  return job.life.placement.empty() ? job.spec.workers : workers(job.life.placement);
+}
+
 /// What everybody may see: the same fields as public_part() leaves.
 json in_queue(const JobRecord& job, const std::vector<std::string>& machines) {
   const JobSpec& spec = job.spec;
@@ -76,7 +81,9 @@ json in_queue(const JobRecord& job, const std::vector<std::string>& machines) {
           {"state", state_name(job.phase())},
           {"waits_by", name(job.waits_by)},
           {"class", name(spec.job_class)},
-          {"workers", spec.workers},
+          {"workers", workers_now(job)},
+          {"min_workers", spec.sizes().min},
+          {"max_workers", spec.sizes().max},
           {"per_worker", to_json(spec.per_worker)},
           {"time_s", spec.time.seconds()},
           {"submitted", when(job.submitted)},
@@ -94,6 +101,7 @@ void add_private(const JobRecord& job, json& value) {
   value.update({{"grace_s", spec.grace.seconds()},
                 {"signal", format(spec.signal)},
                 {"model", spec.model},
+                {"measured_on", spec.measured_on},
                 {"after", spec.after},
                 {"stopping", job.ending != Ending::none},
                 {"exit_status", or_null(job.exit_status)},

@@ -60,7 +60,9 @@ json job_spec_schema() {
         {"gpus_per_task",
          {{"type", "boolean"},
           {"description", "with runs_once: a worker sees its own GPUs, not all of the job's"}}},
-        {"workers", whole_schema("equal processes that start together", 1)},
+        {"workers",
+         amount_schema("equal processes that start together: a number, or \"2..8\" for an "
+                       "elastic job, which starts with the fewest")},
         {"gpus", whole_schema("for each worker", 1)},
         {"cpus", amount_schema("cores for each worker; 0: the machine's part for its GPUs")},
         {"memory", amount_schema("for each worker, \"64GiB\" or a number of GiB; 0 as for cpus")},
@@ -73,6 +75,7 @@ json job_spec_schema() {
         {"grace", amount_schema("from being asked to save to SIGTERM, \"30s\" or seconds")},
         {"signal", text_schema("asks it to save: [B:]USR1[@SECONDS]")},
         {"model", text_schema("of neural network")},
+        {"measured_on", text_schema("the kind of GPU that `time` is said of; any if not given")},
         {"after", list_schema("integer", "numbers of jobs and arrays that must be done before")},
         {"array", text_schema("tasks to make of it: 0-9, 1,3,5-9:2; 0-9%2: two at once")}}}};
 }
