@@ -250,6 +250,26 @@ TEST(Generate, DeclaresTheTruthOrLimitsOrNothing) {
   EXPECT_GT(longest, 0);
 }
 
+TEST(Generate, JobsMayBeElasticAndMeasuredOnKindsOfGpu) {
+  const std::string spec = "philly-like:jobs=2000";
+  const Workload rigid = generated(spec);
+  const Workload varied = generated(spec + ",elastic=0.3,measured_on=V100/P100");
+  std::size_t elastic = 0, on_v100 = 0;
+  for (std::size_t i = 0; i < rigid.jobs.size(); ++i) {
+    const Job &a = rigid.jobs[i], &b = varied.jobs[i];
+    ASSERT_TRUE(a.submit == b.submit && a.duration == b.duration && a.workers == b.workers);
+    ASSERT_TRUE(!a.is_elastic() && a.measured_on == kAnyKind);
+    if (b.is_elastic()) {
+      ++elastic;
+      ASSERT_EQ(b.min_workers, std::max(1, b.workers / 2));
+      ASSERT_EQ(b.max_workers, 2 * b.workers);
+    }
+    on_v100 += varied.kinds[index(b.measured_on)] == "V100" ? 1U : 0U;
+  }
+  EXPECT_NEAR(static_cast<double>(elastic), 600, 100);
+  EXPECT_NEAR(static_cast<double>(on_v100), 1000, 150);
+}
+
 TEST(Generate, SaysWhatIsWrong) {
   const auto has = [](const std::string& message, std::string_view part) {
     EXPECT_NE(message.find(part), std::string::npos) << message;
@@ -273,7 +293,7 @@ TEST(Generate, SaysWhatIsWrong) {
 TEST(Generate, NoParameterTakesNonsense) {
   for (const Generator& generator : generators()) {
     for (const Parameter& parameter : generator.parameters) {
-      if (parameter.name == "file") continue;
+      if (parameter.name == "file" || parameter.name == "measured_on") continue;  // names
       const auto spec = [&](std::string_view value) {
         std::string text = fmt::format("{}:{}={}", generator.name, parameter.name, value);
         if (generator.make == nullptr)
@@ -298,6 +318,9 @@ TEST(Generate, NoParameterTakesNonsense) {
         EXPECT_TRUE(job.duration.us > 1 && job.gpus() > 0) << spec("0");
     }
   }
+  EXPECT_EQ(generate_error("poisson:measured_on=V100/"),
+            "poisson: measured_on='V100/'; it must be at most 100 names with / between them, as in "
+            "V100/P100");
   EXPECT_EQ(generate_error("poisson:mean=0"),
             "poisson: mean='0'; it must be a duration longer than 0, as in 90, 1.5h, 2d12h, 250ms");
 }

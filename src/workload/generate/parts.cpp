@@ -35,10 +35,13 @@ std::vector<Parameter> with_common_parameters(std::vector<Parameter> own) {
       {"checkpoint_interval", "0", "work between two checkpoints of its own; 0: none"},
       {"checkpoint_cost", "0", "time without progress for each of them"},
   };
-  const std::vector<Parameter> pauses = pause_parameters();
-  all.insert(all.end(), pauses.begin(), pauses.end());
-  all.push_back(estimates_parameter());
-  all.insert(all.end(), own.begin(), own.end());
+  const auto add = [&](const std::vector<Parameter>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  add(pause_parameters());
+  add({estimates_parameter()});
+  add(flexibility_parameters());
+  add(own);
   return all;
 }
 
@@ -55,6 +58,7 @@ Basics read_basics(Settings& settings) {
   basics.costs.checkpoint_cost = settings.duration("checkpoint_cost");
   basics.pauses = read_pauses(settings);
   basics.estimates = read_estimates(settings);
+  basics.flexibility = read_flexibility(settings);
   return basics;
 }
 
@@ -77,6 +81,35 @@ void set_estimates(Estimates estimates, std::uint64_t seed, Workload& workload) 
     job.estimate = estimates == Estimates::none
                        ? kUndeclared
                        : usual_limit(job_duration(job.duration.seconds() * times));
+  }
+}
+
+std::vector<Parameter> flexibility_parameters() {
+  return {{"elastic", "0",
+           "share of jobs that can run at other sizes, from half to twice their own, 0 to 1"},
+          {"measured_on", "any",
+           "kinds of GPU that durations hold for, as V100/P100, a job's drawn evenly; any: every "
+           "kind"}};
+}
+
+Flexibility read_flexibility(Settings& settings) {
+  Flexibility flexibility;
+  flexibility.elastic = settings.real("elastic", 0, 1);
+  if (settings.word("measured_on") != "any") flexibility.kinds = settings.words("measured_on");
+  return flexibility;
+}
+
+void set_flexibility(const Flexibility& flexibility, std::uint64_t seed, Workload& workload) {
+  Random sizes = stream(seed, Stream::sizes), kinds = stream(seed, Stream::kinds);
+  for (Job& job : workload.jobs) {
+    if (flexibility.elastic > 0 && sizes.uniform() < flexibility.elastic) {
+      job.min_workers = std::max(1, job.workers / 2);
+      job.max_workers = job.workers * 2;
+    }
+    if (!flexibility.kinds.empty()) {
+      const std::string& kind = flexibility.kinds[kinds.below(flexibility.kinds.size())];
+      job.measured_on = KindId{static_cast<std::uint16_t>(workload.kinds.add(kind))};
+    }
   }
 }
 

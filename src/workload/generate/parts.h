@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -21,7 +22,9 @@ enum class Stream : std::uint64_t {
   classes,
   users,
   pauses,
-  estimates
+  estimates,
+  sizes,
+  kinds
 };
 
 inline Random stream(std::uint64_t seed, Stream which) {
@@ -43,6 +46,15 @@ Parameter estimates_parameter();
 Estimates read_estimates(Settings& settings);
 void set_estimates(Estimates estimates, std::uint64_t seed, Workload& workload);
 
+/// How jobs run on other GPUs and at other sizes than their durations hold for.
+struct Flexibility {
+  double elastic = 0;              // the share of jobs that can have from half to twice their size
+  std::vector<std::string> kinds;  // of GPU that durations hold for, one drawn for each job
+};
+std::vector<Parameter> flexibility_parameters();
+Flexibility read_flexibility(Settings& settings);
+void set_flexibility(const Flexibility& flexibility, std::uint64_t seed, Workload& workload);
+
 /// The parameters of poisson and philly-like, to stand before their own.
 std::vector<Parameter> with_common_parameters(std::vector<Parameter> own);
 
@@ -54,6 +66,7 @@ struct Basics {
   Job costs;  // only what a pause and a checkpoint cost is set
   Pauses pauses;
   Estimates estimates = Estimates::given;
+  Flexibility flexibility;
 
   /// A rigid gang of one worker for each GPU, as costly to pause as every other.
   [[nodiscard]] Job gang(std::int32_t gpus, Duration duration) const;

@@ -2,9 +2,12 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cassert>
 #include <charconv>
 #include <set>
+
+#include "base/split.h"
 
 namespace trainyard {
 namespace {
@@ -119,6 +122,14 @@ DemandMix Settings::mix(std::string_view key, std::int32_t most_gpus) {
                             "with weights, as in 1:0.7/2:0.2/4:0.1",
                             most_gpus));
   return {{1}, {1.0}};
+}
+
+std::vector<std::string> Settings::words(std::string_view key) {
+  constexpr std::size_t kMost = 100;
+  const std::vector<std::string_view> words = split(text(key), "/");
+  if (words.size() > kMost || std::ranges::find(words, std::string_view()) != words.end())
+    complain(key, fmt::format("at most {} names with / between them, as in V100/P100", kMost));
+  return {words.begin(), words.end()};
 }
 
 std::size_t Settings::choice(std::string_view key, std::span<const std::string_view> choices) {

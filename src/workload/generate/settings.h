@@ -42,6 +42,8 @@ class Settings {
   DemandMix mix(std::string_view key, std::int32_t most_gpus);
   /// The text itself.
   [[nodiscard]] const std::string& word(std::string_view key) const { return text(key); }
+  /// Words with `/` between them, at most 100, none of them empty.
+  std::vector<std::string> words(std::string_view key);
   /// The index of the value among `choices`.
   std::size_t choice(std::string_view key, std::span<const std::string_view> choices);
 

@@ -85,9 +85,12 @@ std::vector<Parameter> trace_parameters() {
       {"max_gpus", "0", "larger jobs are left out; 0: none"},
       {"duration_scale", "1", "times the durations and estimates of the trace"},
   };
-  const std::vector<Parameter> pauses = pause_parameters();
-  all.insert(all.end(), pauses.begin(), pauses.end());
-  all.push_back(estimates_parameter());
+  const auto add = [&](const std::vector<Parameter>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  add(pause_parameters());
+  add({estimates_parameter()});
+  add(flexibility_parameters());
   return all;
 }
 
@@ -101,6 +104,7 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
   const double scale = settings.real("duration_scale", 1e-9, 1e9);
   const Pauses pauses = read_pauses(settings);
   const Estimates estimates = read_estimates(settings);
+  const Flexibility flexibility = read_flexibility(settings);
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
   if (file.empty()) return fail("trace: file=... is missing; it names the trace to take jobs from");
   if (file == "-") return fail("trace: file='-'; standard input can be read only as a workload");
@@ -120,6 +124,7 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
     return tl::make_unexpected(ok.error());
   set_pauses(pauses, *workload);
   set_estimates(estimates, seed, *workload);
+  set_flexibility(flexibility, seed, *workload);
   return workload;
 }
 
