@@ -47,7 +47,7 @@ Spread spread_of(const std::vector<int>& gpus, const std::vector<Tier>& tiers) {
   if (gpus.size() < 2) return spread;
   spread.tier = kRackTier;
   const Tier& rack = tiers[kRackTier];
-  spread.stages[kRackTier] = {static_cast<std::int32_t>(gpus.size()), rack.link_gbps(),
+  spread.exchanges[kRackTier] = {static_cast<std::int32_t>(gpus.size()), rack.link_gbps(),
                               rack.latency_us, 0};
   return spread;
 }

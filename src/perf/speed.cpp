@@ -21,15 +21,15 @@ double ring_s(double bytes, std::int32_t members, double gbps, double latency_us
 double flat_ring_s(double bytes, const Spread& spread) {
   double gbps = std::numeric_limits<double>::max();
   for (std::size_t tier = 0; tier <= spread.tier; ++tier)
-    if (spread.stages[tier].members > 1) gbps = std::min(gbps, spread.stages[tier].gbps);
-  return ring_s(bytes, spread.gpus, gbps, spread.stages[spread.tier].latency_us);
+    if (spread.exchanges[tier].members > 1) gbps = std::min(gbps, spread.exchanges[tier].gbps);
+  return ring_s(bytes, spread.gpus, gbps, spread.exchanges[spread.tier].latency_us);
 }
 
 double hierarchical_s(double bytes, const Spread& spread) {
   double sum = 0;
   for (std::size_t tier = 0; tier <= spread.tier; ++tier) {
-    const Stage& stage = spread.stages[tier];
-    sum += ring_s(bytes, stage.members, stage.gbps, stage.latency_us);
+    const Exchange& exchange = spread.exchanges[tier];
+    sum += ring_s(bytes, exchange.members, exchange.gbps, exchange.latency_us);
   }
   return sum;
 }
@@ -37,10 +37,11 @@ double hierarchical_s(double bytes, const Spread& spread) {
 double parameter_server_s(double bytes, const Spread& spread) {
   double push = 0;
   for (std::size_t tier = 0; tier <= spread.tier; ++tier) {
-    const Stage& stage = spread.stages[tier];
-    if (stage.pushes > 0) push = std::max(push, transfer_s(stage.pushes * bytes, stage.gbps));
+    const Exchange& exchange = spread.exchanges[tier];
+    if (exchange.pushes > 0)
+      push = std::max(push, transfer_s(exchange.pushes * bytes, exchange.gbps));
   }
-  return 2 * (push + spread.stages[spread.tier].latency_us * 1e-6);
+  return 2 * (push + spread.exchanges[spread.tier].latency_us * 1e-6);
 }
 
 }  // namespace

@@ -54,27 +54,27 @@ double pushes_of(const Member& member, std::int32_t gpus, std::int32_t machines)
 /// Runs one tier and leaves the members of the next.
 void climb(const Cluster& cluster, std::size_t tier, std::int32_t machines,
            std::vector<Member>& members, Spread& spread) {
-  Stage& stage = spread.stages[tier];
+  Exchange& exchange = spread.exchanges[tier];
   const double link =
       tier == kRackTier ? std::numeric_limits<double>::max() : cluster.tiers[tier].link_gbps();
-  stage.gbps = std::numeric_limits<double>::max();
-  stage.latency_us = cluster.tiers[tier].latency_us;
+  exchange.gbps = std::numeric_limits<double>::max();
+  exchange.latency_us = cluster.tiers[tier].latency_us;
   std::vector<Member> above;
   for (const Member *first = members.data(), *end = first + members.size(); first != end;) {
     const std::uint32_t group = group_at(cluster, tier, first->rack);
     const Member* last = first;
     for (; last != end && group_at(cluster, tier, last->rack) == group; ++last) {
-      stage.gbps = std::min({stage.gbps, last->gbps, link});
-      stage.pushes = std::max(stage.pushes, pushes_of(*last, spread.gpus, machines));
+      exchange.gbps = std::min({exchange.gbps, last->gbps, link});
+      exchange.pushes = std::max(exchange.pushes, pushes_of(*last, spread.gpus, machines));
     }
-    stage.members = std::max(stage.members, static_cast<std::int32_t>(last - first));
+    exchange.members = std::max(exchange.members, static_cast<std::int32_t>(last - first));
     above.push_back(join(cluster, tier, first, last));
     first = last;
   }
   members = std::move(above);
 }
 
-Stage machine_stage(const std::vector<Tier>& tiers, std::int32_t gpus) {
+Exchange machine_exchange(const std::vector<Tier>& tiers, std::int32_t gpus) {
   const Tier& tier = tiers[kMachineTier];
   return {std::max(1, gpus), tier.link_gbps(), tier.latency_us, gpus > 1 ? 1.0 : 0.0};
 }
@@ -84,7 +84,7 @@ Stage machine_stage(const std::vector<Tier>& tiers, std::int32_t gpus) {
 Spread spread_in_machine(const std::vector<Tier>& tiers, std::int32_t gpus) {
   Spread spread;
   spread.gpus = gpus;
-  spread.stages[kMachineTier] = machine_stage(tiers, gpus);
+  spread.exchanges[kMachineTier] = machine_exchange(tiers, gpus);
   return spread;
 }
 
@@ -97,7 +97,7 @@ Spread spread_of(const Cluster& cluster, const Placement& placement, std::int32_
   std::vector<Member> members = machines_of(cluster, placement, gpus_per_worker);
   const auto machines = static_cast<std::int32_t>(members.size());
   const Member& fullest = *std::ranges::max_element(members, {}, &Member::gpus);
-  spread.stages[kMachineTier] = machine_stage(cluster.tiers, fullest.gpus);
+  spread.exchanges[kMachineTier] = machine_exchange(cluster.tiers, fullest.gpus);
   for (std::size_t tier = kRackTier; tier <= spread.tier; ++tier)
     climb(cluster, tier, machines, members, spread);
   return spread;

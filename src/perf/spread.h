@@ -18,7 +18,7 @@
 namespace trainyard {
 
 /// What happens at one tier.
-struct Stage {
+struct Exchange {
   std::int32_t members = 1;  // that exchange, in the largest group; 1: nothing happens here
   double gbps = 0;           // of the slowest member's link
   double latency_us = 0;
@@ -26,13 +26,13 @@ struct Stage {
   /// the busiest link in one direction, when all workers push.
   double pushes = 0;
 
-  bool operator==(const Stage&) const = default;
+  bool operator==(const Exchange&) const = default;
 };
 
 struct Spread {
   std::int32_t gpus = 0;
   std::size_t tier = kMachineTier;  // the one the placement spans
-  std::array<Stage, kMaxTiers> stages{};
+  std::array<Exchange, kMaxTiers> exchanges{};
 
   bool operator==(const Spread&) const = default;
 };

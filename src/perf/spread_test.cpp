@@ -49,40 +49,42 @@ TEST(Spread, TheExampleOfTheHeader) {
   const Spread spread = spread_of(*cluster, on({{2, 4}, {0, 4}, {1, 4}}), 1);
   EXPECT_EQ(spread.gpus, 12);
   EXPECT_EQ(spread.tier, 2U);
-  EXPECT_EQ(spread.stages[0].members, 4);
-  EXPECT_EQ(spread.stages[1].members, 2);
-  EXPECT_EQ(spread.stages[2].members, 2);
+  EXPECT_EQ(spread.exchanges[0].members, 4);
+  EXPECT_EQ(spread.exchanges[1].members, 2);
+  EXPECT_EQ(spread.exchanges[2].members, 2);
 }
 
 TEST(Spread, InOneMachineOnlyGpusExchange) {
   const Spread spread = spread_of(pods(), on({{5, 3}}), 2);
   EXPECT_EQ(spread, spread_in_machine(pods().tiers, 6));
-  EXPECT_EQ(spread.stages[0].members, 6);
-  EXPECT_EQ(spread.stages[0].gbps, 4800);
-  EXPECT_EQ(spread.stages[1].members, 1);
+  EXPECT_EQ(spread.exchanges[0].members, 6);
+  EXPECT_EQ(spread.exchanges[0].gbps, 4800);
+  EXPECT_EQ(spread.exchanges[1].members, 1);
 }
 
 TEST(Spread, TheSlowestLinkCounts) {
   const Cluster cluster = pods();
-  EXPECT_EQ(spread_of(cluster, on({{0, 1}, {1, 1}}), 1).stages[1].gbps, 100);
-  EXPECT_EQ(spread_of(cluster, on({{12, 1}, {13, 1}}), 1).stages[1].gbps, 50);
+  EXPECT_EQ(spread_of(cluster, on({{0, 1}, {1, 1}}), 1).exchanges[1].gbps, 100);
+  EXPECT_EQ(spread_of(cluster, on({{12, 1}, {13, 1}}), 1).exchanges[1].gbps, 50);
   const Spread pod = spread_of(cluster, on({{0, 1}, {1, 1}, {4, 1}, {5, 1}}), 1);
-  EXPECT_EQ(pod.stages[2].gbps, 150) << "two machines could send 200, the oversubscribed rack 150";
+  EXPECT_EQ(pod.exchanges[2].gbps, 150)
+      << "two machines could send 200, the oversubscribed rack 150";
   const Spread thin = spread_of(cluster, on({{0, 1}, {4, 1}}), 1);
-  EXPECT_EQ(thin.stages[2].gbps, 100) << "one machine is all that sends";
-  EXPECT_EQ(spread_of(cluster, on({{8, 1}, {12, 1}}), 1).stages[2].gbps, 50);
-  EXPECT_EQ(spread_of(cluster, on({{8, 1}, {9, 1}, {12, 1}, {13, 1}}), 1).stages[2].gbps, 90)
+  EXPECT_EQ(thin.exchanges[2].gbps, 100) << "one machine is all that sends";
+  EXPECT_EQ(spread_of(cluster, on({{8, 1}, {12, 1}}), 1).exchanges[2].gbps, 50);
+  EXPECT_EQ(spread_of(cluster, on({{8, 1}, {9, 1}, {12, 1}, {13, 1}}), 1).exchanges[2].gbps, 90)
       << "the uplink of the last rack";
 }
 
 TEST(Spread, PushesThroughTheBusiestLink) {
   const Cluster cluster = pods();
   const Spread even = spread_of(cluster, on({{0, 4}, {1, 4}}), 1);
-  EXPECT_EQ(even.stages[1].pushes, 2) << "4 workers push half to the other machine";
+  EXPECT_EQ(even.exchanges[1].pushes, 2) << "4 workers push half to the other machine";
   const Spread uneven = spread_of(cluster, on({{0, 7}, {1, 1}}), 1);
-  EXPECT_EQ(uneven.stages[1].pushes, 3.5);
+  EXPECT_EQ(uneven.exchanges[1].pushes, 3.5);
   const Spread racks = spread_of(cluster, on({{0, 2}, {1, 2}, {4, 4}}), 1);
-  EXPECT_NEAR(racks.stages[2].pushes, 4 * 2.0 / 3, 1e-12) << "two of three servers are elsewhere";
+  EXPECT_NEAR(racks.exchanges[2].pushes, 4 * 2.0 / 3, 1e-12)
+      << "two of three servers are elsewhere";
 }
 
 /// By counting groups in maps, without any order.
@@ -120,7 +122,7 @@ TEST(Spread, AgreesWithCountingInMaps) {
     SCOPED_TRACE(testing::Message() << "round " << round << " of seed 5");
     ASSERT_EQ(spread.gpus, workers(placement));
     for (std::size_t tier = 0; tier < cluster.tiers.size(); ++tier)
-      ASSERT_EQ(spread.stages[tier].members, members[tier]) << "tier " << tier;
+      ASSERT_EQ(spread.exchanges[tier].members, members[tier]) << "tier " << tier;
   }
 }
 
