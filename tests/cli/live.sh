@@ -198,6 +198,10 @@ refuses "cannot be opened.*trainyard submit -- COMMAND" submit no-such-script
 refuses "standard input: is empty" submit </dev/null
 refuses "standard input:2: --hold is not supported" submit - <<<$'#!/bin/sh\n#SBATCH --hold'
 refuses "gpus: '0' is not a whole number from 1 to 1024" submit --gpus 0 -- true
+refuses "--workers: '3..2' ends before it begins; write 2..3" submit --workers 3..2 -- true
+refuses "--workers: '2-3' is neither a whole number .* nor a range" submit --workers 2-3 -- true
+refuses "measured on GPUs of kind 'V10O', .*did you mean 'V100'" submit --measured-on V10O -- true
+refuses "2..3 is a range, and a job that takes the whole machine" submit --workers 2..3 --exclusive -- true
 refuses "time: '1x' is not a time; write minutes" submit --time 1x -- true
 refuses "first line does not name its interpreter" submit "$work/serve"
 refuses "--ntasks is an option of sbatch: write it into the script" submit --ntasks=2 "$work/train.sh"
@@ -260,10 +264,17 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   done
 fi
 
-# --- of several that are cancelled, those that have ended are named ---
-yard submit --json -- sleep 300
+# --- an elastic job starts with the fewest of its workers ---
+yard submit --workers 2..3 --measured-on V100 --json -- sleep 300
 last=$(sed -E 's/.*"job":([0-9]+).*/\1/' "$work/out")
 until_state "$last" running
+yard queue
+expect "its size and the others" "^$last +.* running +2 \(2\.\.3\) " "$work/out"
+yard show "$last"
+expect "both of one job" "^needs +2 workers \(2\.\.3\) of 1 GPU" "$work/out"
+expect "what its time is said of" "^measured on +V100$" "$work/out"
+
+# --- of several that are cancelled, those that have ended are named ---
 refuses "job 3 has ended already.*; there is no job 99$" cancel 3 "$last" 99
 expect "the others are told to end" "^job $last has been told to end$" "$work/out"
 until_state "$last" cancelled
