@@ -13,6 +13,7 @@
 #include "cli/config_file.h"
 #include "live/client/client.h"
 #include "live/daemon/daemon.h"
+#include "live/engine/local/on_this_machine.h"
 #include "live/server/http_server.h"
 #include "live/system/log.h"
 #include "live/system/systemd.h"
@@ -35,33 +36,16 @@ struct ServeOptions {
   ServerOptions server;
 };
 
-std::string describe_slots(const Cluster& cluster, bool given) {
-  const Machine& machine = cluster.machines.front();
-  const std::string& kind = cluster.kinds[index(machine.kind)];
-  const std::int32_t slots = machine.capacity.gpus;
-  if (kind != "cpu") return fmt::format("{} GPUs ({})", slots, kind);
-  if (given) return fmt::format("{} slots that stand in for GPUs", slots);
-  return fmt::format("{} CPU cores that stand in for GPUs", slots);
-}
-
-std::string describe_limits(const CgroupPlaces& places) {
-  return !places.limits_cpu() && !places.limits_memory()
-             ? "no control groups here: limits of CPU and memory do not hold"
-             : "control groups hold the limits of CPU and memory";
-}
-
 /// What a person at another terminal needs to know.
-std::string greeting(const ServeOptions& options, Daemon& daemon, const HttpServer& server) {
+std::string greeting(Daemon& daemon, const HttpServer& server) {
   const std::string& state = daemon.state().path();
   // Another daemon may be found before this one.
   const auto found = Client::open({});
   const bool is_found = found && found->found().state == state;
   std::string text = fmt::format(
-      "trainyard: {} on {}; policy {}; {}\n"
+      "trainyard: {}; policy {}\n"
       "trainyard: listening on {}\n",
-      describe_slots(daemon.engine().cluster(), options.slots > 0),
-      daemon.engine().cluster().machines.front().name, daemon.service().policy({})->policy,
-      describe_limits(daemon.engine().cgroups()), daemon.state().socket());
+      daemon.engine().describe(), daemon.service().policy({})->policy, daemon.state().socket());
   if (server.tcp_port() > 0)
     text += fmt::format("trainyard: and on TCP port {}, with tokens (trainyard token add)\n",
                         server.tcp_port());
@@ -104,6 +88,14 @@ Expected<void> take_config(ServeOptions& options, Command& command) {
   return read_config(text.str(), options.config, command, "--config");
 }
 
+/// Which engine carries orders out is chosen here: that of this machine.
+EngineFactory engine_for(const ServeOptions& options) {
+  return [slots = static_cast<std::int32_t>(options.slots)](System& system,
+                                                            const StateDirectory& state) {
+    return open_engine_on(system, {.state = state.path(), .slots = slots});
+  };
+}
+
 /// Schedules until a signal of `ends` comes.
 Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   const auto state = options.state.empty() ? default_state_directory() : options.state;
@@ -116,21 +108,18 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   RealSystem system(log);
   DaemonOptions daemon_options;
   daemon_options.state = *state;
-  daemon_options.slots = static_cast<std::int32_t>(options.slots);
   daemon_options.scheduling.policy = {options.policy, options.settings};
   daemon_options.scheduling.keep_ended = *keep;
   daemon_options.scheduling.private_jobs = options.is_private;
-  auto daemon = Daemon::start(system, std::move(daemon_options));
+  auto daemon = Daemon::start(system, std::move(daemon_options), engine_for(options));
   if (!daemon) return tl::make_unexpected(daemon.error());
   options.server.state_directory = (*daemon)->state().path();
   options.server.log = &log;
   auto server = HttpServer::start((*daemon)->service(), options.server);
   if (!server) return tl::make_unexpected(server.error());
-  for (const std::string& gpu : (*daemon)->left_out())
-    log.write(LogLevel::warning, gpu + "; it is left out");
   log.write(LogLevel::info, fmt::format("listening on {}", (*daemon)->state().socket()));
   if (!is_journal(STDOUT_FILENO))
-    if (auto ok = print(greeting(options, **daemon, **server)); !ok) return ok;
+    if (auto ok = print(greeting(**daemon, **server)); !ok) return ok;
   notify_ready();
   wait_for_end(ends);
   log.write(LogLevel::info, "ending; jobs run on, and the next start finds them again");

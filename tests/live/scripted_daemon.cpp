@@ -27,6 +27,7 @@
 
 #include "base/random.h"
 #include "live/daemon/daemon.h"
+#include "live/engine/local/on_this_machine.h"
 
 using namespace trainyard;
 
@@ -203,10 +204,11 @@ int main(int argc, char** argv) {
   MortalSystem system(what == "submit" ? number : 0);
   DaemonOptions options;
   options.state = argv[1];
-  options.supervisor = argv[2];
-  options.slots = 2;
   options.scheduling.policy = {"fitgpp", {"yard.min_run=0"}};
-  const auto daemon = Daemon::start(system, options);
+  const auto daemon =
+      Daemon::start(system, options, [&](System& on, const StateDirectory& state) {
+        return open_engine_on(on, {.state = state.path(), .supervisor = argv[2], .slots = 2});
+      });
   if (!daemon) die(daemon.error().message);
   if (what == "submit") {
     run_script(**daemon);

@@ -1,34 +1,16 @@
 #include "live/daemon/daemon.h"
 
-#include <fmt/ranges.h>
 #include <unistd.h>
-
-#include "live/engine/local/machine.h"
 
 namespace trainyard {
 
-Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions options) {
+Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions options,
+                                                const EngineFactory& open_engine) {
   auto state = StateDirectory::take(options.state);
   if (!state) return tl::make_unexpected(state.error());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(*state)));
 
-  const auto gpus = find_gpus().value_or(std::vector<Gpu>());
-  const bool stands_in = options.slots != 0 || gpus.empty();
-  auto claims = stands_in ? GpuClaims() : GpuClaims::take(gpus, daemon->state_.path());
-  daemon->left_out_ = claims.left_out();
-  if (!stands_in && claims.ours().empty())
-    return fail(
-        "every GPU of this machine is taken: {}; use that daemon, or give --slots N to try "
-        "with stand-ins",
-        fmt::join(claims.left_out(), "; "));
-  auto machine = this_machine(claims.ours(), options.slots);
-  if (!machine) return tl::make_unexpected(machine.error());
-  auto engine = LocalEngine::open(system,
-                                  {.state = daemon->state_.path(),
-                                   .supervisor = std::move(options.supervisor),
-                                   .claims = std::move(claims),
-                                   .hides_gpus = stands_in && !gpus.empty()},
-                                  std::move(*machine));
+  auto engine = open_engine(system, daemon->state_);
   if (!engine) return tl::make_unexpected(engine.error());
   daemon->engine_ = std::move(*engine);
 

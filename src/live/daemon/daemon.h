@@ -1,12 +1,13 @@
-// The parts of the daemon on this machine, put together: state directory, journal, local engine,
-// yardmaster. How it is reached (HTTP) is put on top of it.
+// The parts of the daemon, put together: state directory, journal, engine, yardmaster. Which engine
+// it is the caller chooses. How the daemon is reached (HTTP) is put on top of it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/error.h"
-#include "live/engine/local/local_engine.h"
+#include "live/engine/engine.h"
 #include "live/journal/journal.h"
 #include "live/loop/yardmaster.h"
 #include "live/system/state_directory.h"
@@ -16,30 +17,31 @@ namespace trainyard {
 
 struct DaemonOptions {
   std::string state;
-  std::string supervisor = default_supervisor();
-  std::int32_t slots = 0;  // 0: the machine's GPUs, or its cores
   SchedulingOptions scheduling;
 };
+
+/// Opens the engine of the daemon whose state directory this is. It is called once that directory
+/// is ours alone.
+using EngineFactory =
+    std::function<Expected<std::unique_ptr<Engine>>(System& system, const StateDirectory& state)>;
 
 class Daemon {
  public:
   /// Takes up what the state directory holds, and begins to schedule.
-  static Expected<std::unique_ptr<Daemon>> start(System& system, DaemonOptions options);
+  static Expected<std::unique_ptr<Daemon>> start(System& system, DaemonOptions options,
+                                                 const EngineFactory& open_engine);
 
   [[nodiscard]] Yardmaster& service() { return *master_; }
   [[nodiscard]] const StateDirectory& state() const { return state_; }
-  [[nodiscard]] const LocalEngine& engine() const { return *engine_; }
-  /// GPUs of this machine that others hold, and who: a sentence for each.
-  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+  [[nodiscard]] const Engine& engine() const { return *engine_; }
 
  private:
   explicit Daemon(StateDirectory state) : state_(std::move(state)) {}
 
   StateDirectory state_;
   std::unique_ptr<Journal> journal_;
-  std::unique_ptr<LocalEngine> engine_;
+  std::unique_ptr<Engine> engine_;
   std::unique_ptr<Yardmaster> master_;
-  std::vector<std::string> left_out_;
 };
 
 }  // namespace trainyard

@@ -78,6 +78,8 @@ class Engine {
   virtual ~Engine() = default;
 
   [[nodiscard]] virtual const Cluster& cluster() const = 0;
+  /// For the person who starts the daemon: "8 GPUs (V100) on gpu7".
+  [[nodiscard]] virtual std::string describe() const { return trainyard::describe(cluster()); }
   /// Which GPUs those of the cluster are: after a restart with others, numbers mean others too.
   [[nodiscard]] virtual std::string gpu_names() const { return {}; }
 

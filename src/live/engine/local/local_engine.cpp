@@ -74,18 +74,19 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEn
                   .hides_gpus = options.hides_gpus};
   for (const Gpu& gpu : options.claims.ours()) site.gpu_numbers.push_back(gpu.number);
   std::unique_ptr<LocalEngine> engine(new LocalEngine(system, std::move(site), std::move(machine),
-                                                      supervisor, std::move(options.claims)));
+                                                      supervisor, options));
   if (auto ok = engine->open_events(); !ok) return tl::make_unexpected(ok.error());
   return engine;
 }
 
 LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor,
-                         GpuClaims claims)
+                         LocalEngineOptions& options)
     : system_(system),
       site_(std::move(site)),
       cluster_(std::move(machine)),
       supervisor_(std::move(supervisor)),
-      claims_(std::move(claims)),
+      claims_(std::move(options.claims)),
+      has_slots_(options.has_slots),
       trash_(site_.state + "/trash") {}
 
 LocalEngine::~LocalEngine() {
@@ -104,6 +105,21 @@ Expected<void> LocalEngine::open_events() {
       return fail("the engine cannot listen for events: {}", std::strerror(errno));
   }
   return {};
+}
+
+std::string LocalEngine::describe() const {
+  const Machine& machine = cluster_.machines.front();
+  const std::string& kind = cluster_.kinds[index(machine.kind)];
+  const std::int32_t slots = machine.capacity.gpus;
+  const bool limits = site_.cgroups.limits_cpu() || site_.cgroups.limits_memory();
+  return fmt::format(
+      "{} on {}; {}",
+      kind != "cpu" ? fmt::format("{} GPUs ({})", slots, kind)
+                    : fmt::format("{} {} that stand in for GPUs", slots,
+                                  has_slots_ ? "slots" : "CPU cores"),
+      machine.name,
+      limits ? "control groups hold the limits of CPU and memory"
+             : "no control groups here: limits of CPU and memory do not hold");
 }
 
 std::string LocalEngine::directory_of(RunId id) const {

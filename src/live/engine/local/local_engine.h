@@ -32,6 +32,7 @@ struct LocalEngineOptions {
   std::string supervisor = default_supervisor();
   bool use_cgroups = true;  // false: also where they could be used
   GpuClaims claims{};       // none: `machine` has stand-ins
+  bool has_slots = false;   // ... as many as its operator said
   bool hides_gpus = false;  // ... though there are GPUs, which jobs are not to see
 };
 
@@ -44,6 +45,7 @@ class LocalEngine : public Engine {
   ~LocalEngine() override;
 
   [[nodiscard]] const Cluster& cluster() const override { return cluster_; }
+  [[nodiscard]] std::string describe() const override;
   Expected<void> start(const Launch& launch) override;
   Expected<void> stop(const Stop& stop) override;
   Expected<void> adopt(RunId id) override;
@@ -73,7 +75,7 @@ class LocalEngine : public Engine {
   };
 
   LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor,
-              GpuClaims claims);
+              LocalEngineOptions& options);
   Expected<void> open_events();
 
   [[nodiscard]] std::string directory_of(RunId id) const;
@@ -101,6 +103,7 @@ class LocalEngine : public Engine {
   Cluster cluster_;
   std::string supervisor_;
   GpuClaims claims_;
+  bool has_slots_;
   Trash trash_;
   Descriptor events_, timer_, notices_, wake_;
   std::map<RunId, Run> runs_;
