@@ -205,10 +205,9 @@ int main(int argc, char** argv) {
   DaemonOptions options;
   options.state = argv[1];
   options.scheduling.policy = {"fitgpp", {"yard.min_run=0"}};
-  const auto daemon =
-      Daemon::start(system, options, [&](System& on, const StateDirectory& state) {
-        return open_engine_on(on, {.state = state.path(), .supervisor = argv[2], .slots = 2});
-      });
+  const auto daemon = Daemon::start(system, options, [&](System& on, const StateDirectory& state) {
+    return open_engine_on(on, {.state = state.path(), .supervisor = argv[2], .slots = 2});
+  });
   if (!daemon) die(daemon.error().message);
   if (what == "submit") {
     run_script(**daemon);

@@ -1,14 +1,23 @@
-// Who carries orders out: starts, stops and watches real processes. The local engine does it on
-// this machine; another may do it through a cluster's own manager. Called by one thread.
+// What carries orders out: starts, stops and watches the processes of jobs. The local engine does
+// it on this machine, the one in memory (memory/) pretends to; another may do it through a
+// cluster's own manager. One thread calls it. What each must do is tested for all of them
+// (engine_contract_test.cpp):
 //
-// A job runs once or more; each time is a Run with a number of its own, and a run is started at
-// most once, whatever happens to the daemon: the journal holds the intent before start() is called,
-// and adopt() tells after a restart what became of it.
+//  1. A job runs once or more; each time is a Run with a number of its own, and a run is started at
+//     most once, whatever happens to the daemon: the journal holds the intent before start() is
+//     called, and adopt() tells after a restart what became of it.
+//  2. Of every run that was begun or adopted one end is reported: `exited`, `lost` or `refused`;
+//  and
+//     only when nothing of it is left that could use its GPUs. Its GPUs are held until then,
+//     however long it takes to start or to stop.
+//  3. Machines, and jobs that were not submitted to us, are reported too: after open() all that is
+//     not as cluster() says, later each change.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/error.h"
@@ -33,6 +42,8 @@ struct RunId {
 struct WorkerPlace {
   MachineId machine{0};
   std::vector<std::int32_t> gpus;
+
+  bool operator==(const WorkerPlace&) const = default;
 };
 
 struct Launch {
@@ -43,6 +54,7 @@ struct Launch {
   std::vector<WorkerPlace> workers;  // by rank
   std::uint32_t restarts = 0;        // how often it was paused or moved before
   ArrayTask task;                    // its place in an array, if it is of one
+  std::string born_as;               // the engine's own name of a job that it reported
 };
 
 /// The stop sequence: SIGCONT; the declared signal, if any, and wait for the grace; SIGTERM, and
@@ -54,14 +66,18 @@ struct Stop {
   Duration kill_wait = seconds(30);
 };
 
-/// What the engine has seen.
+/// What the engine has seen of a run.
 struct RunReport {
   enum class Kind : std::uint8_t {
-    started,   // its processes run
-    exited,    // all of them have ended, and nothing of them is left
-    lost,      // its supervisor or machine is gone, and with it the run; it may be run again
-    refused,   // it could not be started, by a fault of the job: `why`
-    progress,  // it told of itself
+    started,  // its processes run; `places` says where, if the engine chose the GPUs itself
+    exited,   // all of them have ended, and nothing of them is left
+    lost,     // it could not be started, or is gone with its supervisor or machine, and nothing of
+              // it is left; by no fault of the job, which may be run again
+    refused,  // it could not be started, by a fault of the job: `why`
+    broken,   // a part of it is gone, and the rest may live on: it is to be stopped, and then
+              // reported as lost or exited
+    withdrawn,  // its job, which was born there, is not to be run any more: its user says so
+    progress,   // it told of itself
   };
   Kind kind{};
   RunId id;
@@ -71,7 +87,46 @@ struct RunReport {
   bool asked_requeue = false;  // the job itself asked to be run again
   std::string why;             // for people: "killed by signal 9", "out of memory"
   JobProgress progress;
+  std::vector<WorkerPlace> places;  // on the machines that were ordered; empty: as ordered
 };
+
+constexpr bool is_end(RunReport::Kind kind) {
+  using Kind = RunReport::Kind;
+  return kind == Kind::exited || kind == Kind::lost || kind == Kind::refused;
+}
+
+/// A machine of the cluster, by its name, is not what it was. Its runs are reported apart from it:
+/// those that are gone with it wholly as lost, and those of which a part is left when they were
+/// stopped.
+struct MachineReport {
+  enum class State : std::uint8_t {
+    up,
+    closed,  // starts nothing new; what runs there goes on
+    down,    // nothing runs there any more, as far as the engine can tell
+  };
+  std::string machine;
+  State state{};
+  std::string why;  // for people: "not responding"
+
+  bool operator==(const MachineReport&) const = default;
+};
+
+/// cluster() is another than it was: there are new machines, or some have other capacities.
+/// Machines are known by their names. One that is gone for good stays, and is down.
+struct ClusterReport {};
+
+/// A job that was not submitted to us. It is reported until call() has said what we call it, and
+/// again after a restart, always under the same name, which no other job ever has.
+struct BirthReport {
+  std::string name;
+  Identity owner;
+  JobSpec spec;
+  /// It runs there already, outside of our control: nobody else gets these GPUs until its end is
+  /// reported (as run 1). Empty: it waits to be scheduled like any other.
+  std::vector<WorkerPlace> places;
+};
+
+using EngineReport = std::variant<RunReport, MachineReport, ClusterReport, BirthReport>;
 
 class Engine {
  public:
@@ -83,8 +138,9 @@ class Engine {
   /// Which GPUs those of the cluster are: after a restart with others, numbers mean others too.
   [[nodiscard]] virtual std::string gpu_names() const { return {}; }
 
-  /// Begins a run. Its `started`, `refused` or `lost` comes as a report. A run that was begun
-  /// before is not begun again.
+  /// Begins a run. Its `started`, `refused` or `lost` comes as a report, be it after minutes. An
+  /// error: nothing was begun, and nothing is reported. A run that was begun before is not begun
+  /// again: that is an error.
   virtual Expected<void> start(const Launch& launch) = 0;
   /// Begins the stop sequence. Again, with a shorter grace: it is shortened. Of a run that has
   /// ended: nothing.
@@ -92,14 +148,18 @@ class Engine {
   /// After the daemon's restart: a run that the journal says was to be started. If it was not, it
   /// never will be. Reports follow for it: `started` again if it runs, or how it ended, or `lost`.
   virtual Expected<void> adopt(RunId id) = 0;
+  /// The job that was reported under this name is recorded as this one. Said again after a restart,
+  /// before any of its runs is adopted.
+  virtual void call(const std::string& /*born_as*/, JobNumber /*job*/) {}
   /// How it ended is recorded: what is kept for a restart of the daemon may go. The output stays.
+  /// Of a job that was born there, and has ended without this run: it is not to run there either.
   virtual void forget(RunId id) = 0;
   /// The job is over and old: its output may go too.
   virtual void erase(JobNumber job, std::uint32_t runs) = 0;
 
   /// Readable when poll() has something to say.
   [[nodiscard]] virtual int descriptor() const = 0;
-  [[nodiscard]] virtual std::vector<RunReport> poll() = 0;
+  [[nodiscard]] virtual std::vector<EngineReport> poll() = 0;
 
   /// The output of a worker from byte `offset` on (of all that it ever wrote), `limit` at most.
   /// What is no longer kept is skipped: `offset` is where the text really begins.

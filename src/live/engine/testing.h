@@ -41,7 +41,7 @@ class HandEngine : public Engine {
   void forget(RunId id) override { (void)write("forget", id); }
   void erase(JobNumber job, std::uint32_t runs) override { (void)write("erase", {job, runs}); }
   [[nodiscard]] int descriptor() const override { return wake_; }
-  [[nodiscard]] std::vector<RunReport> poll() override {
+  [[nodiscard]] std::vector<EngineReport> poll() override {
     std::uint64_t count = 0;
     (void)!::read(wake_, &count, sizeof count);
     const std::lock_guard lock(mutex_);
@@ -53,7 +53,7 @@ class HandEngine : public Engine {
     return Output{offset, offset < text.size() ? text.substr(offset) : ""};
   }
 
-  void report(RunReport report) {
+  void report(EngineReport report) {
     {
       const std::lock_guard lock(mutex_);
       reports_.push_back(std::move(report));
@@ -108,7 +108,7 @@ class HandEngine : public Engine {
   std::vector<std::string> log_;
   std::map<RunId, Launch> launches_;
   std::map<RunId, Stop> stops_;
-  std::vector<RunReport> reports_;
+  std::vector<EngineReport> reports_;
   std::string refusal_;
 };
 

@@ -100,7 +100,8 @@ void Loop::run() {
 void Loop::turn(Commands& commands, Questions& questions) {
   if (!state_.counters.accepting) write_down();
   const std::vector<Answer<void>> answers = take_in(commands);
-  for (const RunReport& report : state_.engine.poll()) runs_.hear(report);
+  for (const EngineReport& report : state_.engine.poll())
+    if (const auto* of_run = std::get_if<RunReport>(&report)) runs_.hear(*of_run);
   runs_.end_those_out_of_time();
   if (state_.counters.accepting && state_.decisions.is_now(state_.now())) decide();
   runs_.take_orders();

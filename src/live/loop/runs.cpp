@@ -56,7 +56,7 @@ void Runs::launch(JobNumber number) {
   ++state_.counters.started;
   Launch launch{
       job.run(),    job.owner, nullptr, state_.yard.demand(job.spec), state_.yard.places(number),
-      job.restarts, job.task};
+      job.restarts, job.task,  {}};
   json gpus = json::array();
   for (const WorkerPlace& worker : launch.workers)
     for (const std::int32_t gpu : worker.gpus) gpus.push_back(gpu);
@@ -136,8 +136,7 @@ void Runs::hear(const RunReport& report) {
   const JobNumber number = report.id.job;
   const JobRecord* known = state_.book.find(number);
   if (known == nullptr || known->runs != report.id.run || known->has_ended()) {
-    if (report.kind != RunReport::Kind::progress && report.kind != RunReport::Kind::started)
-      state_.engine.forget(report.id);
+    if (is_end(report.kind)) state_.engine.forget(report.id);
     return;
   }
   switch (report.kind) {

@@ -21,11 +21,6 @@ class LocalEngineAdopt : public LocalEngineBothWays {
     ASSERT_TRUE(process && *process);
     ::syscall(SYS_pidfd_send_signal, process->get(), SIGKILL, nullptr, 0);
   }
-
-  void adopt(RunId id) {
-    const auto ok = engine_->adopt(id);
-    ASSERT_TRUE(ok) << ok.error().message;
-  }
 };
 INSTANTIATE_TEST_SUITE_P(, LocalEngineAdopt, testing::Bool(), way_name);
 

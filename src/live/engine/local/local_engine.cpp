@@ -73,8 +73,8 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEn
                   .gpu_numbers = {},
                   .hides_gpus = options.hides_gpus};
   for (const Gpu& gpu : options.claims.ours()) site.gpu_numbers.push_back(gpu.number);
-  std::unique_ptr<LocalEngine> engine(new LocalEngine(system, std::move(site), std::move(machine),
-                                                      supervisor, options));
+  std::unique_ptr<LocalEngine> engine(
+      new LocalEngine(system, std::move(site), std::move(machine), supervisor, options));
   if (auto ok = engine->open_events(); !ok) return tl::make_unexpected(ok.error());
   return engine;
 }
@@ -112,14 +112,13 @@ std::string LocalEngine::describe() const {
   const std::string& kind = cluster_.kinds[index(machine.kind)];
   const std::int32_t slots = machine.capacity.gpus;
   const bool limits = site_.cgroups.limits_cpu() || site_.cgroups.limits_memory();
-  return fmt::format(
-      "{} on {}; {}",
-      kind != "cpu" ? fmt::format("{} GPUs ({})", slots, kind)
-                    : fmt::format("{} {} that stand in for GPUs", slots,
-                                  has_slots_ ? "slots" : "CPU cores"),
-      machine.name,
-      limits ? "control groups hold the limits of CPU and memory"
-             : "no control groups here: limits of CPU and memory do not hold");
+  return fmt::format("{} on {}; {}",
+                     kind != "cpu" ? fmt::format("{} GPUs ({})", slots, kind)
+                                   : fmt::format("{} {} that stand in for GPUs", slots,
+                                                 has_slots_ ? "slots" : "CPU cores"),
+                     machine.name,
+                     limits ? "control groups hold the limits of CPU and memory"
+                            : "no control groups here: limits of CPU and memory do not hold");
 }
 
 std::string LocalEngine::directory_of(RunId id) const {
@@ -238,7 +237,7 @@ Expected<Engine::Output> LocalEngine::output(RunId id, std::int32_t worker, std:
 
 // --- what happens ---
 
-std::vector<RunReport> LocalEngine::poll() {
+std::vector<EngineReport> LocalEngine::poll() {
   std::array<epoll_event, 64> events;
   const int count = ::epoll_wait(events_.get(), events.data(), events.size(), 0);
   std::uint64_t ignored = 0;
@@ -304,7 +303,12 @@ void LocalEngine::check_started(Run& run) {
   run.started = true;
   if (run.watch >= 0) ::inotify_rm_watch(notices_.get(), run.watch), by_watch_.erase(run.watch);
   run.watch = -1;
-  say({.kind = RunReport::Kind::started, .id = run.id, .at = *at, .why = {}, .progress = {}});
+  say({.kind = RunReport::Kind::started,
+       .id = run.id,
+       .at = *at,
+       .why = {},
+       .progress = {},
+       .places = {}});
 }
 
 void LocalEngine::check_progress(Run& run) {
@@ -313,7 +317,8 @@ void LocalEngine::check_progress(Run& run) {
          .id = run.id,
          .at = system_.wall_clock(),
          .why = {},
-         .progress = *progress});
+         .progress = *progress,
+         .places = {}});
 }
 
 /// Also called for one that had ended before it was adopted.
@@ -363,7 +368,8 @@ void LocalEngine::report_end(const Run& run, const RunEnd& end) {
        .exit_status = end.status,
        .asked_requeue = end.asked_requeue,
        .why = end.why,
-       .progress = {}});
+       .progress = {},
+       .places = {}});
 }
 
 void LocalEngine::report_lost(RunId id, std::string why) {
@@ -371,7 +377,8 @@ void LocalEngine::report_lost(RunId id, std::string why) {
        .id = id,
        .at = system_.wall_clock(),
        .why = std::move(why),
-       .progress = {}});
+       .progress = {},
+       .places = {}});
 }
 
 void LocalEngine::report_refused(RunId id, std::string why) {
@@ -380,7 +387,8 @@ void LocalEngine::report_refused(RunId id, std::string why) {
        .at = system_.wall_clock(),
        .exit_status = 127,
        .why = std::move(why),
-       .progress = {}});
+       .progress = {},
+       .places = {}});
 }
 
 void LocalEngine::say(RunReport report) {

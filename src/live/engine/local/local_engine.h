@@ -53,7 +53,7 @@ class LocalEngine : public Engine {
   void erase(JobNumber job, std::uint32_t runs) override;
   [[nodiscard]] std::string gpu_names() const override { return claims_.names(); }
   [[nodiscard]] int descriptor() const override { return events_.get(); }
-  [[nodiscard]] std::vector<RunReport> poll() override;
+  [[nodiscard]] std::vector<EngineReport> poll() override;
   [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
                                         std::size_t limit) const override;
 
@@ -109,7 +109,7 @@ class LocalEngine : public Engine {
   std::map<RunId, Run> runs_;
   std::map<int, RunId> by_process_;  // descriptor
   std::map<int, RunId> by_watch_;
-  std::vector<RunReport> reports_;
+  std::vector<EngineReport> reports_;
   Duration kill_again_;  // while the rest of a lost run is being killed
 };
 

@@ -1,24 +1,18 @@
 // For tests of the local engine: real processes, under a state directory of the test's own.
-// Whatever a test does, nothing of it is left when it ends, and no wait is longer than kPatience.
+// Whatever a test does, nothing of it is left when it ends.
 #pragma once
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdlib>
-#include <deque>
 #include <filesystem>
-#include <functional>
-#include <initializer_list>
 #include <memory>
-#include <set>
 #include <string>
-#include <vector>
 
+#include "live/engine/engine_fixture.h"
 #include "live/engine/local/local_engine.h"
 #include "live/engine/local/machine.h"
 #include "live/supervisor/environment.h"
@@ -26,11 +20,8 @@
 
 namespace trainyard {
 
-class LocalEngineTest : public testing::Test {
+class LocalEngineTest : public EngineTest {
  protected:
-  using Kind = RunReport::Kind;
-  static constexpr std::chrono::seconds kPatience{30};
-
   void SetUp() override {
     std::string name = std::filesystem::temp_directory_path() / "trainyard-engine-XXXXXX";
     ASSERT_NE(::mkdtemp(name.data()), nullptr);
@@ -81,95 +72,11 @@ class LocalEngineTest : public testing::Test {
     return spec;
   }
 
-  static Identity ourselves() {
-    const passwd* account = ::getpwuid(::getuid());
-    return {.user = account ? account->pw_name : std::to_string(::getuid()),
-            .uid = ::getuid(),
-            .gid = ::getgid()};
-  }
-
-  Launch launch(RunId id, const JobSpec& spec) {
-    Launch launch{.id = id,
-                  .owner = ourselves(),
-                  .spec = &spec,
-                  .per_worker = spec.per_worker,
-                  .workers = {},
-                  .task = {}};
-    for (std::int32_t rank = 0; rank < spec.workers; ++rank)
-      launch.workers.push_back({.gpus = {2 * rank + 1, 2 * rank + 2}});
-    return launch;
-  }
-
-  /// Begins it and waits until its processes run.
-  void start(RunId id, const JobSpec& spec) {
-    begin(launch(id, spec));
-    wait_for(Kind::started, id);
-  }
-
-  void begin(const Launch& launch) {
-    const auto ok = engine_->start(launch);
-    ASSERT_TRUE(ok) << ok.error().message;
-    open_.insert(launch.id);
-    begun_.insert(launch.id);
-  }
-
-  RunReport run(RunId id, const JobSpec& spec) {
-    begin(launch(id, spec));
-    return wait_for_end(id);
-  }
-
-  /// `signal` 0: none was declared.
-  void stop(RunId id, int signal, Duration grace, Duration kill_wait = seconds(30),
-            bool leader_only = false) {
-    const StopSignal declared{.number = signal, .leader_only = leader_only, .ahead = {}};
-    const auto ok =
-        engine_->stop({.id = id, .signal = declared, .grace = grace, .kill_wait = kill_wait});
-    ASSERT_TRUE(ok) << ok.error().message;
-  }
-
-  /// The next report about a run of one of these kinds; earlier ones of other kinds are dropped.
-  RunReport wait_for(std::initializer_list<Kind> kinds, RunId id) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    do {
-      for (; !waiting_.empty(); waiting_.pop_front()) {
-        const RunReport report = waiting_.front();
-        const bool is_end = report.kind == Kind::exited || report.kind == Kind::lost ||
-                            report.kind == Kind::refused;
-        if (is_end) open_.erase(report.id);
-        if (report.id != id || std::find(kinds.begin(), kinds.end(), report.kind) == kinds.end())
-          continue;
-        waiting_.pop_front();
-        return report;
-      }
-      pollfd ready{.fd = engine_->descriptor(), .events = POLLIN, .revents = 0};
-      ::poll(&ready, 1, 100);
-      for (RunReport& report : engine_->poll()) waiting_.push_back(std::move(report));
-    } while (std::chrono::steady_clock::now() < deadline || !waiting_.empty());
-    ADD_FAILURE() << "nothing was reported of run " << id.job << "." << id.run;
-    return {};
-  }
-  RunReport wait_for(Kind kind, RunId id) { return wait_for({kind}, id); }
-  RunReport wait_for_end(RunId id) {
-    return wait_for({Kind::exited, Kind::lost, Kind::refused}, id);
-  }
-
-  /// For what a job does that nobody reports.
-  static bool eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      ::usleep(2000);
-    }
+  Engine& engine() override { return *engine_; }
+  bool wait_a_little() override {
+    pollfd ready{.fd = engine_->descriptor(), .events = POLLIN, .revents = 0};
+    ::poll(&ready, 1, 100);
     return true;
-  }
-
-  std::string output(RunId id, std::int32_t worker = 0) {
-    const auto output = engine_->output(id, worker, 0, 1 << 20);
-    EXPECT_TRUE(output) << output.error().message;
-    return output ? output->text : "";
-  }
-  bool printed(RunId id, const std::string& text, std::int32_t worker = 0) {
-    return eventually([&] { return output(id, worker).find(text) != std::string::npos; });
   }
 
   std::size_t left_of(RunId id) const {
@@ -182,8 +89,6 @@ class LocalEngineTest : public testing::Test {
   RealSystem system_;
   std::string root_, state_;
   std::unique_ptr<LocalEngine> engine_;
-  std::deque<RunReport> waiting_;
-  std::set<RunId> open_, begun_;
 };
 
 /// Everything must hold with control groups and without.

@@ -1,0 +1,82 @@
+#include "live/engine/memory/memory_engine.h"
+
+#include <algorithm>
+
+namespace trainyard {
+
+MemoryEngine::MemoryEngine(System& system, MemoryWorld& world) : system_(system), world_(world) {
+  const std::lock_guard lock(world_.mutex_);
+  world_.attach();
+  cluster_ = world_.cluster_;
+}
+
+Expected<void> MemoryEngine::start(const Launch& launch) {
+  if (auto ok = system_.before("engine.start"); !ok) return ok;
+  {
+    const std::lock_guard lock(world_.mutex_);
+    if (auto ok = world_.start(launch); !ok) return ok;
+  }
+  system_.after("engine.start");
+  return {};
+}
+
+Expected<void> MemoryEngine::stop(const Stop& stop) {
+  if (auto ok = system_.before("engine.stop"); !ok) return ok;
+  {
+    const std::lock_guard lock(world_.mutex_);
+    world_.stop(stop);
+  }
+  system_.after("engine.stop");
+  return {};
+}
+
+Expected<void> MemoryEngine::adopt(RunId id) {
+  if (auto ok = system_.before("engine.adopt"); !ok) return ok;
+  {
+    const std::lock_guard lock(world_.mutex_);
+    world_.adopt(id);
+  }
+  system_.after("engine.adopt");
+  return {};
+}
+
+void MemoryEngine::call(const std::string& born_as, JobNumber job) {
+  const std::lock_guard lock(world_.mutex_);
+  world_.call(born_as, job);
+}
+
+void MemoryEngine::forget(RunId id) {
+  if (!system_.before("engine.forget")) return;
+  {
+    const std::lock_guard lock(world_.mutex_);
+    world_.forget(id);
+  }
+  system_.after("engine.forget");
+}
+
+void MemoryEngine::erase(JobNumber job, std::uint32_t /*runs*/) {
+  if (!system_.before("engine.erase")) return;
+  {
+    const std::lock_guard lock(world_.mutex_);
+    world_.erase(job);
+  }
+  system_.after("engine.erase");
+}
+
+std::vector<EngineReport> MemoryEngine::poll() {
+  const std::lock_guard lock(world_.mutex_);
+  std::vector<EngineReport> reports = world_.take_reports();
+  if (std::ranges::any_of(reports, [](const EngineReport& report) {
+        return std::holds_alternative<ClusterReport>(report);
+      }))
+    cluster_ = world_.cluster_;
+  return reports;
+}
+
+Expected<Engine::Output> MemoryEngine::output(RunId id, std::int32_t worker, std::uint64_t offset,
+                                              std::size_t limit) const {
+  const std::lock_guard lock(world_.mutex_);
+  return world_.output(id, worker, offset, limit);
+}
+
+}  // namespace trainyard

@@ -1,0 +1,368 @@
+#include "live/engine/memory/memory_world.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <stdexcept>
+
+namespace trainyard {
+
+using Kind = RunReport::Kind;
+
+MemoryWorld::MemoryWorld(const System& clock, Cluster cluster)
+    : clock_(clock), cluster_(std::move(cluster)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (wake_ < 0) throw std::runtime_error("no eventfd can be had");
+}
+
+MemoryWorld::~MemoryWorld() {
+  ::close(wake_);
+}
+
+// --- What its user decides -----------------------------------------------------------------------
+
+void MemoryWorld::set_script(JobNumber job, MemoryScript script) {
+  const std::lock_guard lock(mutex_);
+  scripts_.insert_or_assign(job, std::move(script));
+}
+
+void MemoryWorld::choose_gpus() {
+  const std::lock_guard lock(mutex_);
+  chooses_gpus_ = true;
+}
+
+void MemoryWorld::set_machine(const MachineReport& machine) {
+  const std::lock_guard lock(mutex_);
+  catch_up();
+  machines_.erase(machine.machine);
+  if (machine.state != MachineReport::State::up) machines_.emplace(machine.machine, machine);
+  say(machine);
+  for (auto& [id, run] : runs_) {
+    if (run.state != Run::State::starting && run.state != Run::State::running) continue;
+    for (std::size_t rank = 0; rank < run.places.size(); ++rank)
+      if (is_down(run.places[rank].machine)) run.lives[rank] = false, run.is_broken = true;
+    if (run.is_broken && run.state == Run::State::starting)
+      run.script.start_fails = "its machine is down";
+    if (std::ranges::none_of(run.lives, std::identity{}))
+      end(id, run, Kind::lost, clock_.wall_clock(), 0, "its machine is down");
+    reckon(id, run);
+  }
+}
+
+void MemoryWorld::set_cluster(Cluster cluster) {
+  const std::lock_guard lock(mutex_);
+  catch_up();
+  for (auto& [id, run] : runs_)
+    for (WorkerPlace& place : run.places) {
+      const std::string& name = cluster_.machine(place.machine).name;
+      const auto found = std::ranges::find(cluster.machines, name, &Machine::name);
+      if (found != cluster.machines.end())
+        place.machine = MachineId{static_cast<std::uint32_t>(found - cluster.machines.begin())};
+    }
+  cluster_ = std::move(cluster);
+  say(ClusterReport{});
+}
+
+void MemoryWorld::bear(BirthReport birth, MemoryScript script) {
+  const std::lock_guard lock(mutex_);
+  const std::string name = birth.name;
+  births_.insert_or_assign(name, Birth{birth, std::move(script), clock_.wall_clock()});
+  say(std::move(birth));
+}
+
+void MemoryWorld::withdraw(const std::string& born_as) {
+  const std::lock_guard lock(mutex_);
+  Birth& birth = births_.at(born_as);
+  birth.is_over = true;
+  if (birth.job == 0) return;
+  RunReport report;
+  report.kind = Kind::withdrawn;
+  report.id = {birth.job, 0};
+  report.at = clock_.wall_clock();
+  report.why = "its user has withdrawn it";
+  say(std::move(report));
+}
+
+Time MemoryWorld::next() const {
+  const std::lock_guard lock(mutex_);
+  return due_.empty() ? Time::never() : due_.begin()->first;
+}
+
+void MemoryWorld::wake() const {
+  const std::uint64_t one = 1;
+  (void)!::write(wake_, &one, sizeof one);
+}
+
+// --- What there is to see ------------------------------------------------------------------------
+
+std::size_t MemoryWorld::living(RunId id) {
+  const std::lock_guard lock(mutex_);
+  catch_up();
+  const auto run = runs_.find(id);
+  if (run == runs_.end() || run->second.state != Run::State::running) return 0;
+  return static_cast<std::size_t>(std::ranges::count(run->second.lives, true));
+}
+
+std::vector<WorkerPlace> MemoryWorld::places(RunId id) {
+  const std::lock_guard lock(mutex_);
+  catch_up();
+  const auto run = runs_.find(id);
+  return run == runs_.end() ? std::vector<WorkerPlace>() : run->second.places;
+}
+
+std::vector<std::string> MemoryWorld::faults() const {
+  const std::lock_guard lock(mutex_);
+  return faults_;
+}
+
+// --- What the engine is told ---------------------------------------------------------------------
+
+/// What was said to the last engine is said again where it still holds.
+void MemoryWorld::attach() {
+  catch_up();
+  reports_.clear();
+  for (auto& [id, run] : runs_) run.is_heard = false;
+  for (const auto& [name, machine] : machines_) say(machine);
+  for (auto& [name, birth] : births_)
+    if (!birth.is_over) say(birth.report);
+}
+
+Expected<void> MemoryWorld::start(const Launch& launch) {
+  catch_up();
+  const auto [at, is_new] = runs_.try_emplace(launch.id);
+  if (!is_new) return fail("run {} of job {} was begun before", launch.id.run, launch.id.job);
+  Run& run = at->second;
+  run.state = Run::State::starting;
+  run.places = launch.workers;
+  run.lives.assign(launch.workers.size(), true);
+  if (const auto birth = births_.find(launch.born_as); birth != births_.end())
+    run.script = birth->second.script;
+  if (const auto script = scripts_.find(launch.id.job); script != scripts_.end())
+    run.script = script->second;
+  run.begun = clock_.wall_clock();
+  run.is_heard = true;
+  for (const WorkerPlace& place : run.places)
+    if (is_down(place.machine)) run.script.start_fails = "its machine is down";
+  reckon(launch.id, run);
+  wake();
+  return {};
+}
+
+/// The grace begins anew only if it then ends earlier.
+void MemoryWorld::stop(const Stop& stop) {
+  catch_up();
+  const auto found = runs_.find(stop.id);
+  if (found == runs_.end()) return;
+  Run& run = found->second;
+  const Time now = clock_.wall_clock();
+  if (run.leaves == Time::never())
+    run.leaves = run.script.leaves_after ? now + *run.script.leaves_after : Time::never();
+  const Duration kill_wait = stop.signal.number != 0 ? stop.kill_wait : Duration{};
+  run.is_killed = std::min(run.is_killed, now + stop.grace + kill_wait);
+  if (run.state == Run::State::starting || run.is_broken) run.leaves = now;
+  reckon(stop.id, run);
+  wake();
+}
+
+void MemoryWorld::adopt(RunId id) {
+  catch_up();
+  const auto [at, is_new] = runs_.try_emplace(id);
+  Run& run = at->second;
+  run.is_heard = true;
+  if (is_new || run.state == Run::State::fenced || run.is_forgotten) {
+    RunReport report;
+    report.kind = Kind::lost, report.id = id, report.at = clock_.wall_clock();
+    report.why = "it had not been started when the daemon ended";
+    return say(EngineReport(std::move(report)));
+  }
+  if (run.has_run) {
+    RunReport report;
+    report.kind = Kind::started, report.id = id, report.at = run.began_to_run;
+    if (chooses_gpus_) report.places = run.places;
+    say(run, std::move(report));
+  }
+  if (run.state == Run::State::ended) say(run, run.end);
+}
+
+void MemoryWorld::call(const std::string& born_as, JobNumber job) {
+  catch_up();
+  const auto found = births_.find(born_as);
+  if (found == births_.end()) return;
+  Birth& birth = found->second;
+  birth.job = job;
+  if (birth.report.places.empty()) return;
+  const auto [at, is_new] = runs_.try_emplace({job, 1});
+  Run& run = at->second;
+  run.is_heard = true;
+  if (!is_new) return;
+  run.state = Run::State::running;
+  run.places = birth.report.places;
+  run.lives.assign(run.places.size(), true);
+  run.script = birth.script;
+  run.begun = run.began_to_run = birth.at;
+  run.has_run = true;
+  reckon({job, 1}, run);
+  catch_up();
+}
+
+void MemoryWorld::forget(RunId id) {
+  if (const auto run = runs_.find(id); run != runs_.end()) run->second.is_forgotten = true;
+  for (auto& [name, birth] : births_)
+    if (birth.job == id.job) birth.is_over = true;
+}
+
+void MemoryWorld::erase(JobNumber job) {
+  for (auto& [id, run] : runs_)
+    if (id.job == job) run.script.output.clear(), run.has_run = false;
+}
+
+std::vector<EngineReport> MemoryWorld::take_reports() {
+  std::uint64_t count = 0;
+  (void)!::read(wake_, &count, sizeof count);
+  catch_up();
+  return std::exchange(reports_, {});
+}
+
+Expected<Engine::Output> MemoryWorld::output(RunId id, std::int32_t worker, std::uint64_t offset,
+                                             std::size_t limit) const {
+  const auto run = runs_.find(id);
+  if (run == runs_.end() || !run->second.has_run || worker < 0 ||
+      static_cast<std::size_t>(worker) >= run->second.places.size())
+    return fail("there is no output of worker {} in run {} of job {}", worker, id.run, id.job);
+  const std::string& text = run->second.script.output;
+  const std::uint64_t from = std::min<std::uint64_t>(offset, text.size());
+  return Engine::Output{from, text.substr(from, limit)};
+}
+
+// --- What happens --------------------------------------------------------------------------------
+
+void MemoryWorld::catch_up() {
+  while (!due_.empty() && due_.begin()->first <= clock_.wall_clock()) {
+    const auto [at, id] = *due_.begin();
+    Run& run = runs_.at(id);
+    happen(id, run, at);
+    reckon(id, run);
+  }
+}
+
+void MemoryWorld::reckon(RunId id, Run& run) {
+  due_.erase({run.due, id});
+  run.due = next_of(run);
+  if (run.due != Time::never()) due_.emplace(run.due, id);
+}
+
+Time MemoryWorld::next_of(const Run& run) {
+  if (run.state == Run::State::starting)
+    return std::min({run.begun + run.script.start_takes, run.leaves, run.is_killed});
+  if (run.state != Run::State::running) return Time::never();
+  Time next = std::min(run.leaves, run.is_killed);
+  if (run.is_broken) return next;
+  if (run.script.runs_for) next = std::min(next, run.began_to_run + *run.script.runs_for);
+  if (run.script.breaks_after) next = std::min(next, run.began_to_run + *run.script.breaks_after);
+  return next;
+}
+
+void MemoryWorld::happen(RunId id, Run& run, Time at) {
+  const MemoryScript& script = run.script;
+  const bool was_told = at >= run.leaves || at >= run.is_killed;
+  if (was_told && run.is_broken) return end(id, run, Kind::lost, at, 0, "a part of it was gone");
+  if (at >= run.leaves)
+    return end(id, run, Kind::exited, at,
+               run.state == Run::State::starting ? 128 + SIGTERM : script.exit_when_told, "");
+  if (at >= run.is_killed)
+    return end(id, run, Kind::exited, at, 128 + SIGKILL, "killed by signal 9 (SIGKILL)");
+  if (run.state == Run::State::starting) return begin_to_run(id, run, at);
+  if (script.runs_for && at >= run.began_to_run + *script.runs_for)
+    return end(id, run, Kind::exited, at, script.exit_status, "");
+  run.is_broken = true;
+  run.lives.front() = false;
+  RunReport report;
+  report.kind = Kind::broken, report.id = id, report.at = at, report.why = "worker 0 is gone";
+  say(run, std::move(report));
+}
+
+void MemoryWorld::begin_to_run(RunId id, Run& run, Time at) {
+  if (!run.script.start_fails.empty())
+    return end(id, run, Kind::lost, at, 0, run.script.start_fails);
+  if (!run.script.refused.empty()) return end(id, run, Kind::refused, at, 127, run.script.refused);
+  if (chooses_gpus_) choose(run);
+  check_places(id, run);
+  run.state = Run::State::running;
+  run.has_run = true;
+  run.began_to_run = at;
+  RunReport report;
+  report.kind = Kind::started, report.id = id, report.at = at;
+  if (chooses_gpus_) report.places = run.places;
+  say(run, report);
+  if (!run.script.tells) return;
+  report.kind = Kind::progress, report.progress = *run.script.tells;
+  report.places.clear();
+  say(run, std::move(report));
+}
+
+void MemoryWorld::end(RunId id, Run& run, Kind kind, Time at, int status, const std::string& why) {
+  run.state = Run::State::ended;
+  run.lives.assign(run.lives.size(), false);
+  run.end = {};
+  run.end.kind = kind, run.end.id = id, run.end.at = at;
+  run.end.exit_status = status;
+  run.end.asked_requeue = kind == Kind::exited && run.script.asks_requeue;
+  run.end.why = why;
+  say(run, run.end);
+}
+
+void MemoryWorld::choose(Run& run) {
+  for (WorkerPlace& place : run.places) {
+    const std::size_t wanted = place.gpus.size();
+    place.gpus.clear();
+    const auto is_ours = [&](std::int32_t gpu) {
+      return std::ranges::any_of(run.places, [&](const WorkerPlace& other) {
+        return other.machine == place.machine &&
+               std::ranges::find(other.gpus, gpu) != other.gpus.end();
+      });
+    };
+    for (std::int32_t gpu = cluster_.machine(place.machine).capacity.gpus - 1;
+         gpu >= 0 && place.gpus.size() < wanted; --gpu)
+      if (!is_used(place.machine, gpu) && !is_ours(gpu)) place.gpus.push_back(gpu);
+    std::ranges::sort(place.gpus);
+  }
+}
+
+void MemoryWorld::check_places(RunId id, const Run& run) {
+  for (const WorkerPlace& place : run.places)
+    for (const std::int32_t gpu : place.gpus)
+      if (is_used(place.machine, gpu))
+        faults_.push_back(fmt::format("run {}.{} began on GPU {} of {}, where another lives",
+                                      id.job, id.run, gpu, cluster_.machine(place.machine).name));
+}
+
+bool MemoryWorld::is_down(MachineId machine) const {
+  const auto found = machines_.find(cluster_.machine(machine).name);
+  return found != machines_.end() && found->second.state == MachineReport::State::down;
+}
+
+/// By a process that runs there, also of a job that we have not heard of yet.
+bool MemoryWorld::is_used(MachineId machine, std::int32_t gpu) const {
+  const auto uses = [&](const WorkerPlace& place) {
+    return place.machine == machine && std::ranges::find(place.gpus, gpu) != place.gpus.end();
+  };
+  for (const auto& [id, run] : runs_)
+    for (std::size_t rank = 0; run.state == Run::State::running && rank < run.places.size(); ++rank)
+      if (run.lives[rank] && uses(run.places[rank])) return true;
+  return std::ranges::any_of(births_, [&](const auto& birth) {
+    return birth.second.job == 0 && !birth.second.is_over &&
+           std::ranges::any_of(birth.second.report.places, uses);
+  });
+}
+
+void MemoryWorld::say(const Run& run, RunReport report) {
+  if (run.is_heard && !run.is_forgotten) say(EngineReport(std::move(report)));
+}
+
+void MemoryWorld::say(EngineReport report) {
+  reports_.push_back(std::move(report));
+  wake();
+}
+
+}  // namespace trainyard
