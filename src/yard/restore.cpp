@@ -76,9 +76,9 @@ Verdict Yard::check_saved(std::span<const SavedJob> jobs) const {
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const SavedJob& saved = jobs[j];
     if (saved.state.phase == Phase::absent) return Verdict::wrong_phase;
-    const KindId kind = workload_.jobs[j].kind;
-    if (kind != kAnyKind && index(cluster_kind(workload_, kind, cluster_)) >= cluster_.kinds.size())
-      return Verdict::wrong_kind;
+    if (const Verdict verdict = check_kind(JobId{static_cast<std::uint32_t>(j)});
+        verdict != Verdict::ok)
+      return verdict;
     if (!has_place(saved.state.phase)) continue;
     if (!(saved.progress.rate.time_per_work() > 0) || saved.progress.saved > saved.state.done)
       return Verdict::wrong_value;
@@ -100,6 +100,46 @@ Verdict Yard::check_saved(std::span<const SavedJob> jobs) const {
       free[machine] -= amount;
     }
   }
+  return Verdict::ok;
+}
+
+/// One that the cluster has, if it names one.
+Verdict Yard::check_kind(JobId job) const {
+  const KindId kind = workload_.jobs[index(job)].kind;
+  const bool is_known =
+      kind == kAnyKind || index(cluster_kind(workload_, kind, cluster_)) < cluster_.kinds.size();
+  return is_known ? Verdict::ok : Verdict::wrong_kind;
+}
+
+Verdict Yard::take_up(JobId job, const SavedJob& saved) {
+  const Phase phase = saved.state.phase;
+  if (index(job) >= workload_.jobs.size()) return Verdict::no_such_subject;
+  if (index(job) != states_.size() || saved.room_for != kNoJob) return Verdict::wrong_phase;
+  if (phase != Phase::queued && !holds_gpus(phase)) return Verdict::wrong_phase;
+  if (const Verdict verdict = check_kind(job); verdict != Verdict::ok) return verdict;
+  const ShapeId shape_id = shapes_.of(workload_.jobs[index(job)], workload_, cluster_);
+  if (holds_gpus(phase)) {
+    const Shape& shape = shapes_[shape_id];
+    if (!names_machines_once(saved.placement)) return Verdict::wrong_gang;
+    if (const Verdict verdict = check_place(saved, shape, cluster_); verdict != Verdict::ok)
+      return verdict;
+    for (std::size_t i = 0; i < saved.placement.size(); ++i) {
+      const MachineId machine = saved.placement[i].machine;
+      const auto words = std::span(free_gpus_).subspan(index(machine) * gpu_words_, gpu_words_);
+      std::vector<std::uint64_t> free(words.begin(), words.end());
+      const Resources amount = held(saved, shape, i);
+      if (!amount.fits_in(free_.on(machine)) || std::ssize(saved.gpus[i]) != amount.gpus ||
+          !take_bits(free, saved.gpus[i]))
+        return Verdict::no_room;
+    }
+  }
+  states_.emplace_back().shape = shape_id;
+  if (saved.estimate != Estimate{}) {
+    grow_to(revised_, index(job), workload_.jobs.size());
+    revised_[index(job)] = saved.estimate;
+  }
+  for (const JobId other : saved.yielded_to) turns_.note(job, other);
+  resume(job, saved);
   return Verdict::ok;
 }
 

@@ -55,6 +55,54 @@ TEST(Restore, AJobThatGaveWayWaitsForItsTurn) {
   EXPECT_EQ(second.pausable_from(waiter, victim), second.now() + first.yard.rules().turn);
 }
 
+TEST(TakeUp, AJobComesBackWithItsPastOrOnGpusOfItsOwn) {
+  HandYard scene("2x8xV100");
+  const JobId there = scene.running(gang(2, 2), 0);
+  const SavedJob past = scene.yard.save(there);
+  scene.workload.jobs.push_back(gang(2, 2));
+  SavedJob queued;
+  queued.state = past.state;
+  queued.state.phase = Phase::queued;
+  queued.state.done = minutes(5), queued.state.pauses = 3;
+  scene.at(hours(1));
+  ASSERT_EQ(scene.yard.take_up(JobId{1}, queued), Verdict::ok);
+  EXPECT_EQ(scene.yard.state(JobId{1}).done, minutes(5));
+  EXPECT_EQ(scene.yard.state(JobId{1}).pauses, 3U);
+  EXPECT_EQ(scene.yard.state(JobId{1}).since, scene.yard.now());
+
+  scene.workload.jobs.push_back(gang(2, 2));
+  EXPECT_EQ(scene.yard.take_up(JobId{2}, past), Verdict::no_room) << "these are held";
+  SavedJob outside = past;
+  outside.gpus = {{4, 5, 6, 7}};
+  scene.tell(EventKind::machine_closed, MachineId{0});
+  ASSERT_EQ(scene.yard.take_up(JobId{2}, outside), Verdict::ok) << "it runs there, closed or not";
+  EXPECT_EQ(scene.phase(JobId{2}), Phase::running);
+  EXPECT_EQ(scene.yard.gpus(JobId{2}, 0), (std::vector<std::int32_t>{4, 5, 6, 7}));
+  EXPECT_EQ(scene.free_gpus(0), 0);
+  EXPECT_EQ(scene.orders(), "start 0") << "nobody ordered it";
+  scene.tell(EventKind::finished, JobId{2});
+  EXPECT_EQ(scene.free_gpus(0), 4);
+}
+
+TEST(TakeUp, RefusesWhatCannotBe) {
+  HandYard scene("1x8xV100");
+  const JobId first = scene.running(gang(1, 4), 0);
+  SavedJob saved = scene.yard.save(first);
+  EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::no_such_subject);
+  scene.workload.jobs.push_back(gang(1, 4));
+  EXPECT_EQ(scene.yard.take_up(first, saved), Verdict::wrong_phase) << "it is there";
+  saved.gpus = {{4, 5, 6}};
+  EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::no_room);
+  saved.gpus = {{4, 5, 6, 8}};
+  EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::no_room);
+  saved.placement[0].machine = MachineId{7};
+  EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::no_such_subject);
+  saved.state.phase = Phase::reserved;
+  EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::wrong_phase);
+  EXPECT_EQ(scene.yard.jobs(), 1U);
+  EXPECT_EQ(scene.free_gpus(0), 4);
+}
+
 TEST(Restore, RefusesWhatDoesNotFitTogether) {
   HandYard first("1x8xV100");
   first.running(gang(1, 4), 0);

@@ -127,9 +127,7 @@ Verdict Yard::load(JobId job) {
 }
 
 Verdict Yard::submit(JobId job) {
-  const KindId kind = workload_.jobs[index(job)].kind;
-  if (kind != kAnyKind && index(cluster_kind(workload_, kind, cluster_)) >= cluster_.kinds.size())
-    return Verdict::wrong_kind;
+  if (const Verdict verdict = check_kind(job); verdict != Verdict::ok) return verdict;
   JobState& state = states_.emplace_back();
   state.shape = shapes_.of(workload_.jobs[index(job)], workload_, cluster_);
   ++unfinished_;

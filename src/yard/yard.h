@@ -84,6 +84,11 @@ class Yard {
   /// have none yet. Listeners are told how each came into its phase, as if it had been at the
   /// instant when that phase began. Orders are not repeated.
   [[nodiscard]] Verdict restore(std::span<const SavedJob> jobs);
+  /// The same of one more job, the next by number, that is queued, or holds GPUs that are free.
+  [[nodiscard]] Verdict take_up(JobId job, const SavedJob& saved);
+  /// The engine chose other GPUs of the same machines than were ordered, of each share. Jobs that
+  /// do not run yet, and had been given some of those, get the others in their stead.
+  [[nodiscard]] Verdict renumber(JobId job, std::span<const std::vector<std::int32_t>> gpus);
 
   // --- What the engine is to do since it last asked -------------------------------------------
   [[nodiscard]] std::span<const Order> orders() const { return orders_; }
@@ -228,6 +233,10 @@ class Yard {
   void void_reservations(MachineId machine);
 
   [[nodiscard]] Verdict check_saved(std::span<const SavedJob> jobs) const;
+  [[nodiscard]] Verdict check_kind(JobId job) const;
+  [[nodiscard]] Verdict check_chosen(JobId job,
+                                     std::span<const std::vector<std::int32_t>> gpus) const;
+  void exchange_gpus(Run& run, std::size_t share, std::span<const std::uint64_t> wanted);
   void resume(JobId job, const SavedJob& saved);
   void occupy(JobId job, const SavedJob& saved);
 
