@@ -149,6 +149,7 @@ std::string job_table(const json& jobs) {
 std::string machine_table(const json& cluster) {
   std::vector<std::vector<std::string>> rows{heading(
       {"MACHINE", "KIND", "STATE", "GPUS", "FREE", "CPUS FREE", "MEMORY FREE", "JOBS BY GPU"})};
+  std::string reasons;
   for (const json& machine : cluster.at("machines")) {
     std::vector<std::string> holders;
     for (const json& job : machine.at("by_gpu"))
@@ -164,8 +165,11 @@ std::string machine_table(const json& cluster) {
                     fmt::format("{:g}", free.at("cpus").get<double>()),
                     fmt::format("{} MiB", free.at("memory_mib").get<std::int64_t>()),
                     fmt::format("{}", fmt::join(holders, " "))});
+    if (const std::string reason = machine.value("reason", ""); !reason.empty())
+      reasons += fmt::format("{} is {}: {}\n", machine.at("name").get<std::string>(),
+                             machine.at("state").get<std::string>(), reason);
   }
-  return table(rows);
+  return table(rows) + reasons;
 }
 
 }  // namespace trainyard::cli

@@ -45,7 +45,7 @@ std::string greeting(Daemon& daemon, const HttpServer& server) {
   std::string text = fmt::format(
       "trainyard: {}; policy {}\n"
       "trainyard: listening on {}\n",
-      daemon.engine().describe(), daemon.service().policy({})->policy, daemon.state().socket());
+      daemon.about_engine(), daemon.service().policy({})->policy, daemon.state().socket());
   if (server.tcp_port() > 0)
     text += fmt::format("trainyard: and on TCP port {}, with tokens (trainyard token add)\n",
                         server.tcp_port());

@@ -159,6 +159,12 @@ void read_life(const json& j, JobRecord& job) {
   job.runs = j.at("runs"), job.restarts = j.at("restarts");
   job.done_when_returned = Duration{j.value("done_when_returned", std::int64_t{0})};
   job.has_started = j.at("has_started");
+  job.is_broken = j.value("broken", false);
+  job.failed_starts = j.value("failed_starts", 0U);
+  if (const auto granted = j.find("granted"); granted != j.end())
+    job.granted = {granted->at(0), granted->at(1), granted->at(2)};
+  job.born_as = j.value("born_as", "");
+  job.runs_outside = j.value("runs_outside", false);
   job.ending = ending_from_json(j), job.old_run = old_run_from_json(j);
   job.quick_returns = j.at("quick_returns");
   job.reason = j.at("reason");
@@ -225,6 +231,12 @@ std::string life_to_json(const JobRecord& job) {
   if (const Estimate& e = job.life.estimate; e != Estimate{})
     j["estimate"] = {e.work.us, e.pause.us, e.load.us};
   if (job.task.array != 0) j["task"] = to_json(job.task);
+  if (job.is_broken) j["broken"] = true;
+  if (job.failed_starts > 0) j["failed_starts"] = job.failed_starts;
+  if (const Resources& each = job.granted; each != Resources{})
+    j["granted"] = {each.gpus, each.milli_cpus, each.memory_mib};
+  if (!job.born_as.empty()) j["born_as"] = job.born_as;
+  if (job.runs_outside) j["runs_outside"] = true;
   if (job.done_when_returned.us != 0) j["done_when_returned"] = job.done_when_returned.us;
   if (job.exit_status) j["exit_status"] = *job.exit_status;
   if (!job.curve.points().empty()) j["curve"] = curve_to_json(job.curve);

@@ -53,6 +53,9 @@ struct JobRecord {
   std::uint32_t restarts = 0;       // how often it has come back after having run
   Duration done_when_returned;      // work, when it last asked to be run again by itself
   bool has_started = false;         // its present run
+  bool is_broken = false;           // a part of its run is gone, and the rest is being stopped
+  std::uint32_t failed_starts = 0;  // in a row, by no fault of its own
+  Resources granted;                // what each worker of its run has; none: what it asks for
   OldRun old_run = OldRun::none;    // held until its last run has ended: the machine is another now
   Ending ending = Ending::none;     // it has been told to end for good: `reason` says why
   std::uint32_t quick_returns = 0;  // how often in a row it came back to the queue at once
@@ -60,6 +63,8 @@ struct JobRecord {
   std::string reason;  // why it failed or was cancelled: "exit status 3", "time limit of 1h"
   std::optional<JobProgress> progress;
   LearningCurve curve;
+  std::string born_as;                 // what the engine calls a job that was not submitted to us
+  bool runs_outside = false;           // of our control: such a job was running when we heard of it
   std::optional<Duration> pause_took;  // from being told to leave to having left, the last time
 
   // Not kept: how it is shown.

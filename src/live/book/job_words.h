@@ -37,6 +37,7 @@ enum class Happening : std::uint8_t {
   paused,      // ... and has left
   returned,    // it has left by itself, and is to go on later
   lost,        // its run is gone, or could not be started; it is queued again
+  broken,      // a part of its run is gone, and the rest is told to stop; then it is lost
   cancelling,  // somebody has asked for its end
   stopping,    // it has used up its time
   done,
@@ -44,6 +45,9 @@ enum class Happening : std::uint8_t {
   cancelled,
   machine_closed,  // it starts nothing new
   machine_opened,
+  machine_down,  // nothing runs there any more
+  machine_up,    // ... but now it may again
+  cluster_changed,
   policy_changed,
 };
 constexpr std::size_t kHappenings = static_cast<std::size_t>(Happening::policy_changed) + 1;

@@ -13,6 +13,7 @@ Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions op
   auto engine = open_engine(system, daemon->state_);
   if (!engine) return tl::make_unexpected(engine.error());
   daemon->engine_ = std::move(*engine);
+  daemon->about_engine_ = daemon->engine_->describe();
 
   auto journal = Journal::open(system, daemon->state_.journal());
   if (!journal) return tl::make_unexpected(journal.error());

@@ -33,7 +33,8 @@ class Daemon {
 
   [[nodiscard]] Yardmaster& service() { return *master_; }
   [[nodiscard]] const StateDirectory& state() const { return state_; }
-  [[nodiscard]] const Engine& engine() const { return *engine_; }
+  /// What the engine says that it is (Engine::describe).
+  [[nodiscard]] const std::string& about_engine() const { return about_engine_; }
 
  private:
   explicit Daemon(StateDirectory state) : state_(std::move(state)) {}
@@ -41,6 +42,7 @@ class Daemon {
   StateDirectory state_;
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Engine> engine_;
+  std::string about_engine_;
   std::unique_ptr<Yardmaster> master_;
 };
 

@@ -1,14 +1,13 @@
 // What carries orders out: starts, stops and watches the processes of jobs. The local engine does
 // it on this machine, the one in memory (memory/) pretends to; another may do it through a
-// cluster's own manager. One thread calls it. What each must do is tested for all of them
-// (engine_contract_test.cpp):
+// cluster's own manager. One thread calls it, but for output(), which any may call. What each must
+// do is tested for all of them (engine_contract_test.cpp):
 //
 //  1. A job runs once or more; each time is a Run with a number of its own, and a run is started at
 //     most once, whatever happens to the daemon: the journal holds the intent before start() is
 //     called, and adopt() tells after a restart what became of it.
-//  2. Of every run that was begun or adopted one end is reported: `exited`, `lost` or `refused`;
-//  and
-//     only when nothing of it is left that could use its GPUs. Its GPUs are held until then,
+//  2. One end is reported of every run that was begun or adopted (`exited`, `lost` or `refused`),
+//     and only when nothing of it is left that could use its GPUs. They are held until then,
 //     however long it takes to start or to stop.
 //  3. Machines, and jobs that were not submitted to us, are reported too: after open() all that is
 //     not as cluster() says, later each change.

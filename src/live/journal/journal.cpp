@@ -156,6 +156,18 @@ Expected<std::optional<Journal::ArrayTally>> Journal::tally(JobNumber array) con
   });
 }
 
+Expected<std::optional<JobNumber>> Journal::born(const std::string& name) const {
+  const std::lock_guard lock(reading_mutex_);
+  return attempt("read", [&]() -> Expected<std::optional<JobNumber>> {
+    SQLite::Statement& row = reading_->statement("SELECT number FROM born WHERE name = ?");
+    row.bind(1, name);
+    if (!row.executeStep()) return std::optional<JobNumber>();
+    const JobNumber number = row.getColumn(0).getInt64();
+    row.reset();
+    return std::optional(number);
+  });
+}
+
 Expected<std::vector<JobNumber>> Journal::numbers(const JobName& name) const {
   const std::lock_guard lock(reading_mutex_);
   return attempt("read", [&]() -> Expected<std::vector<JobNumber>> {

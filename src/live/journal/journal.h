@@ -64,6 +64,8 @@ class Journal {
   };
   /// None when there is no array of this number.
   [[nodiscard]] Expected<std::optional<ArrayTally>> tally(JobNumber array) const;
+  /// The number of the job that was born under this name; none: there was no such job.
+  [[nodiscard]] Expected<std::optional<JobNumber>> born(const std::string& name) const;
   /// The numbers of the jobs that go by this name; none when there are none.
   [[nodiscard]] Expected<std::vector<JobNumber>> numbers(const JobName& name) const;
   /// Every job that has ended, by number, of the filter's user. Takes long, and holds up nobody.

@@ -181,7 +181,7 @@ TEST_F(JournalTest, TheFormatBeforeIsTakenOver) {
   EXPECT_EQ((*journal->find(1))->ending, Ending::by_operator);
   journal.reset();
   SQLite::Database now(path, SQLite::OPEN_READONLY);
-  EXPECT_EQ(now.execAndGet("PRAGMA user_version").getInt(), 3) << "an older daemon refuses it";
+  EXPECT_EQ(now.execAndGet("PRAGMA user_version").getInt(), 4) << "an older daemon refuses it";
 }
 
 /// As format 2 wrote it.
@@ -257,6 +257,26 @@ TEST_F(JournalTest, AnOlderFormatIsTakenOver) {
   EXPECT_EQ((*journal->tally(2))->unfinished, 1U);
   EXPECT_EQ(*journal->numbers({2, {7}}), std::vector<JobNumber>{3});
   EXPECT_FALSE(*journal->tally(1));
+}
+
+TEST_F(JournalTest, AFormatWithoutJobsThatAreBornElsewhereIsTakenOver) {
+  submit(record(1));
+  journal.reset();
+  SQLite::Database(path, SQLite::OPEN_READWRITE).exec("DROP TABLE born; PRAGMA user_version = 3");
+  open();
+  EXPECT_EQ(*journal->born("slurm-17"), std::nullopt);
+  JobRecord job = record(2);
+  job.born_as = "slurm-17", job.runs_outside = job.is_broken = true, job.failed_starts = 2;
+  job.granted = {.gpus = 1, .milli_cpus = 2, .memory_mib = 3};
+  submit(job);
+  open();
+  EXPECT_EQ(*journal->born("slurm-17"), JobNumber{2});
+  const JobRecord read = **journal->find(2);
+  EXPECT_EQ(read.born_as, "slurm-17");
+  EXPECT_TRUE(read.runs_outside && read.is_broken);
+  EXPECT_EQ(read.failed_starts, 2U);
+  EXPECT_EQ(read.granted, job.granted);
+  EXPECT_EQ((*journal->find(1))->granted, Resources{}) << "as it was before";
 }
 
 TEST_F(JournalTest, ThePayloadOfAnArrayIsKeptUntilItsLastTaskIsOld) {

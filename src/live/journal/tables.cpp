@@ -34,6 +34,7 @@ void Journal::Tables::create() {
       job INTEGER NOT NULL, user TEXT NOT NULL, details TEXT NOT NULL);
     CREATE INDEX event_job ON event (job);
     CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+    CREATE TABLE born (name TEXT PRIMARY KEY, number INTEGER NOT NULL);
   )");
   db.exec("PRAGMA user_version = " + std::to_string(kVersion));
   transaction.commit();
@@ -41,14 +42,15 @@ void Journal::Tables::create() {
 
 void Journal::Tables::migrate(int version) {
   SQLite::Transaction transaction(db);
-  // Format 2 said otherwise how a job is to end, which life_from_json() reads;
-  // format 1 knew no arrays.
+  // Format 3 knew no jobs that were born elsewhere; format 2 said otherwise how a job is to end,
+  // which life_from_json() reads; format 1 knew no arrays.
   if (version == 1)
     db.exec(R"(
       ALTER TABLE job ADD COLUMN array INTEGER;
       ALTER TABLE job ADD COLUMN task INTEGER;
       CREATE INDEX job_array ON job (array, task) WHERE array IS NOT NULL;
     )");
+  db.exec("CREATE TABLE IF NOT EXISTS born (name TEXT PRIMARY KEY, number INTEGER NOT NULL)");
   db.exec("PRAGMA user_version = " + std::to_string(kVersion));
   transaction.commit();
 }
@@ -80,6 +82,11 @@ void Journal::Tables::insert(const JobRecord& job) {
   large.bind(
       2, nlohmann::json{{"script", payload.script}, {"environment", payload.environment}}.dump());
   large.exec();
+  if (job.born_as.empty()) return;
+  SQLite::Statement& born = statement("INSERT INTO born VALUES (?, ?)");
+  born.bind(1, job.born_as);
+  born.bind(2, job.number);
+  born.exec();
 }
 
 void Journal::Tables::update(const JobRecord& job) {

@@ -19,7 +19,7 @@
 namespace trainyard {
 
 struct Journal::Tables {
-  static constexpr int kVersion = 3;
+  static constexpr int kVersion = 4;
 
   SQLite::Database db;
   std::unordered_map<std::string, SQLite::Statement> statements;

@@ -34,8 +34,8 @@ void Gate::release(JobNumber number) {
   const JobRecord& held = state_.book.at(number);
   if (!state_.yard.misfit(held.spec).empty() || !state_.book.arrays().take(held)) return;
   JobRecord& job = state_.book.edit(number);
-  job.eligible = state_.now();
-  if (const Verdict verdict = state_.yard.submit(job, job.eligible); verdict != Verdict::ok)
+  job.eligible = std::min(job.eligible, state_.now());
+  if (const Verdict verdict = state_.yard.submit(job, state_.now()); verdict != Verdict::ok)
     throw std::logic_error(fmt::format("job {} cannot be queued: {}", number, describe(verdict)));
   state_.update_book();
   state_.note(job, Happening::queued, json::object());
@@ -83,6 +83,7 @@ void Gate::end_alone(JobNumber number, EventKind kind, const std::string& reason
       ++counters.cancelled;
       state_.note(job, Happening::cancelled, details);
   }
+  if (!job.born_as.empty()) state_.later([this, run = job.run()] { state_.engine.forget(run); });
   state_.decisions.is_due = true;
   ended_.push_back(number);
 }

@@ -46,11 +46,32 @@ void LiveState::update_book() {
   });
 }
 
+std::optional<MachineId> find_machine(const Cluster& cluster, std::string_view name) {
+  const auto found = std::ranges::find(cluster.machines, name, &Machine::name);
+  if (found == cluster.machines.end()) return {};
+  return MachineId{static_cast<std::uint32_t>(found - cluster.machines.begin())};
+}
+
+const MachineStatus& LiveState::status(MachineId machine) const {
+  static const MachineStatus up;
+  const auto found = machines.find(cluster->machine(machine).name);
+  return found == machines.end() ? up : found->second;
+}
+
+bool LiveState::takes_jobs(MachineId machine) const {
+  const MachineStatus& is = status(machine);
+  return !is.closed && !is.shrinks && is.reported == MachineReport::State::up;
+}
+
 Expected<void> LiveState::begin_yard(const PolicySpec& spec) {
   std::vector<const JobRecord*> records;
   for (const JobNumber number : book.numbers()) records.push_back(book.find(number));
-  if (auto ok = yard.begin(spec, records, closed, now()); !ok) return ok;
-  for (std::uint32_t m = 0; m < engine.cluster().machines.size(); ++m) touched.insert(MachineId{m});
+  std::set<MachineId> closed;
+  for (std::uint32_t m = 0; m < cluster->machines.size(); ++m) {
+    if (!takes_jobs(MachineId{m})) closed.insert(MachineId{m});
+    touched.insert(MachineId{m});
+  }
+  if (auto ok = yard.begin(cluster, spec, records, closed, now()); !ok) return ok;
   update_book();
   decisions.is_due = true;
   return {};

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
@@ -46,6 +48,16 @@ struct DecisionTimes {
   }
 };
 
+/// What keeps a machine from taking jobs, if anything.
+struct MachineStatus {
+  bool closed = false;  // by an operator
+  MachineReport::State reported = MachineReport::State::up;
+  std::string why;       // it is not up, as the engine says
+  bool shrinks = false;  // it waits for its jobs to leave
+};
+
+std::optional<MachineId> find_machine(const Cluster& cluster, std::string_view name);
+
 struct LiveState {
   LiveState(System& given_system, Journal& given_journal, Engine& given_engine,
             SchedulingOptions given_options)
@@ -54,7 +66,8 @@ struct LiveState {
         engine(given_engine),
         options(std::move(given_options)),
         clock(system, journal.last_time()),
-        yard(engine.cluster()) {}
+        cluster(std::make_shared<Cluster>(engine.cluster())),
+        yard(cluster) {}
 
   [[nodiscard]] Time now() const { return clock.now(); }
 
@@ -72,7 +85,10 @@ struct LiveState {
   Verdict tell(EventKind kind, JobNumber job);
   /// Has the book agree with the yard.
   void update_book();
-  /// Begins the yard anew with the jobs of the book.
+  [[nodiscard]] const MachineStatus& status(MachineId machine) const;
+  [[nodiscard]] bool takes_jobs(MachineId machine) const;
+
+  /// Begins the yard anew, on the cluster as it is now, with the jobs of the book.
   Expected<void> begin_yard(const PolicySpec& spec);
   /// The same where most of the jobs that the yard remembers have ended.
   void forget_ended_jobs();
@@ -83,11 +99,13 @@ struct LiveState {
   const SchedulingOptions options;
   LiveClock clock;
 
+  std::shared_ptr<const Cluster> cluster;  // replaced as a whole: others may be looking at it
+  std::map<std::string, MachineStatus> machines;  // by name; the others are up
   LiveYard yard;
   JobBook book;
   PolicyView policy;
-  std::set<MachineId> closed;
-  std::set<MachineId> touched;  // machines that have changed since they were last shown
+  std::map<JobNumber, Time> resting;  // could not be started: until then they are held
+  std::set<MachineId> touched;        // machines that have changed since they were last shown
   JobNumber last_number = 0;
   DecisionTimes decisions;
   Counters counters;
@@ -95,6 +113,12 @@ struct LiveState {
   // What is not on disk yet, besides the records that have changed.
   std::vector<LiveEvent> happened;
   std::vector<std::function<void()>> acts;
+  std::vector<std::pair<std::string, std::string>> settings;
+  struct Newborn {
+    std::string name;  // the engine's
+    JobPayload payload;
+  };
+  std::map<JobNumber, Newborn> newborn;  // jobs that the journal does not have yet
   std::int64_t last_sequence = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "live/loop/live_yard.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "live/job/constraint.h"
 #include "yard/plan.h"
@@ -11,6 +12,8 @@ namespace {
 /// Of a job whose user says nothing.
 constexpr Duration kUsualTime = hours(1);
 constexpr std::uint64_t kSeed = 1;
+/// As if it had been paused as often as rules allow: the yard never pauses it (rule 4).
+constexpr std::uint32_t kNeverPaused = std::numeric_limits<std::uint32_t>::max();
 /// Speed is measured over a minute at least, so that an evaluation or a checkpoint in between is
 /// not taken for another speed; a tenth more or less is none.
 constexpr Duration kMeasuredOver = minutes(1);
@@ -35,15 +38,17 @@ Duration in_seconds(double s) {
 
 }  // namespace
 
-Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const JobRecord*>& jobs,
+Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const PolicySpec& policy,
+                               const std::vector<const JobRecord*>& jobs,
                                const std::set<MachineId>& closed, Time now) {
+  policy_.reset(), yard_.reset(), speed_.reset();
+  cluster_ = std::move(cluster);
   workload_ = {};
   numbers_.clear(), ids_.clear(), estimated_.clear();
   leaves_for_.clear(), marks_.clear(), all_work_.clear();
-  policy_.reset();
-  speed_ = std::make_unique<CatalogueSpeed>(cluster_, workload_, Catalogue::builtin(),
+  speed_ = std::make_unique<CatalogueSpeed>(*cluster_, workload_, Catalogue::builtin(),
                                             CatalogueSpeed::DurationIs::in_one_machine);
-  yard_ = std::make_unique<Yard>(cluster_, workload_, policy.rules(), speed_.get());
+  yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());
   policy_ = policy.build(*yard_, kSeed);
   std::vector<const JobRecord*> known;
   for (const JobRecord* job : jobs)
@@ -51,7 +56,7 @@ Expected<void> LiveYard::begin(const PolicySpec& policy, const std::vector<const
   std::ranges::stable_sort(known, {}, [](const JobRecord* job) { return job->eligible; });
   for (const JobRecord* job : known) add(*job, job->eligible);
   std::vector<SavedJob> lives;
-  for (const JobRecord* job : known) lives.push_back(to_ids(job->life));
+  for (const JobRecord* job : known) lives.push_back(to_ids(*job));
   if (const Verdict verdict = yard_->restore(lives); verdict != Verdict::ok)
     return fail("the jobs of the journal cannot be taken up on this machine: {}",
                 describe(verdict));
@@ -82,20 +87,20 @@ Resources demand_of(const JobSpec& spec, const Cluster& cluster) {
   return each;
 }
 
-std::string LiveYard::misfit(const JobSpec& spec) const {
-  const Machine& machine = cluster_.machines.front();
-  if (std::string why = unmet(spec.constraint, cluster_, machine); !why.empty()) return why;
+std::string misfit(const JobSpec& spec, const Cluster& cluster) {
+  const Machine& machine = cluster.machines.front();
+  if (std::string why = unmet(spec.constraint, cluster, machine); !why.empty()) return why;
   if (spec.exclusive && machine.capacity.gpus % spec.workers != 0)
     return fmt::format("asks for the whole machine, whose {} GPUs {} workers cannot share evenly",
                        machine.capacity.gpus, spec.workers);
   if (!spec.measured_on.empty())
-    if (std::string why = unknown_measure(spec.measured_on, cluster_, Catalogue::builtin());
+    if (std::string why = unknown_measure(spec.measured_on, cluster, Catalogue::builtin());
         !why.empty())
       return why;
   Job job;
   set_sizes(job, spec);
-  job.per_worker = demand(spec);
-  return trainyard::misfit(workload_, job, cluster_);
+  job.per_worker = demand_of(spec, cluster);
+  return misfit(Workload(), job, cluster);
 }
 
 Job LiveYard::make_job(const JobRecord& record, Time eligible) {
@@ -105,7 +110,9 @@ Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   job.duration = job.estimate = expected_work(record);
   job.grace = spec.grace;
   if (record.pause_took) job.declared_pause = *record.pause_took;
-  job.per_worker = demand(spec);
+  // A run keeps what it has, whatever has become of the machines.
+  const bool has_run = holds_gpus(record.phase()) && record.granted != Resources{};
+  job.per_worker = has_run ? record.granted : demand(spec);
   set_sizes(job, spec);
   job.user = UserId{workload_.users.add(record.owner.user)};
   job.job_class = spec.job_class;
@@ -131,9 +138,43 @@ void LiveYard::add(const JobRecord& record, Time eligible) {
 }
 
 Verdict LiveYard::submit(const JobRecord& record, Time now) {
+  JobRecord queued = record;
+  queued.life.state.phase = Phase::queued;
+  return take_up(queued, now);
+}
+
+Verdict LiveYard::take_up(const JobRecord& record, Time now) {
   if (ids_.contains(record.number)) return Verdict::wrong_phase;
-  add(record, now);
-  return yard_->apply(Event::of(now, EventKind::submitted, id(record.number)));
+  (void)yard_->apply({std::max(now, yard_->now()), EventKind::clock});
+  add(record, record.eligible == Time::never() ? now : record.eligible);
+  const Verdict verdict = yard_->take_up(id(record.number), to_ids(record));
+  if (verdict == Verdict::ok) return verdict;
+  workload_.jobs.pop_back(), workload_.names.pop_back(), numbers_.pop_back();
+  estimated_.erase(id(record.number));
+  ids_.erase(record.number);
+  return verdict;
+}
+
+void LiveYard::withdraw(JobNumber number, Time now) {
+  (void)apply(EventKind::cancelled, number, now);
+  changed_.erase(number);
+  ids_.erase(number);
+}
+
+Verdict LiveYard::choose(JobNumber number, const std::vector<WorkerPlace>& places) {
+  const Placement& placement = yard_->placement(id(number));
+  std::vector<std::vector<std::int32_t>> gpus(placement.size());
+  for (const WorkerPlace& worker : places) {
+    const auto share = std::ranges::find(placement, worker.machine, &Share::machine);
+    if (share == placement.end()) return Verdict::wrong_gang;
+    auto& there = gpus[static_cast<std::size_t>(share - placement.begin())];
+    there.insert(there.end(), worker.gpus.begin(), worker.gpus.end());
+  }
+  const Verdict verdict = yard_->renumber(id(number), gpus);
+  if (verdict != Verdict::ok) return verdict;
+  for (const Share& share : placement)  // it may have exchanged with any of them
+    for (const JobId job : yard_->jobs_on(share.machine)) changed_.insert(this->number(job));
+  return verdict;
 }
 
 Verdict LiveYard::apply(EventKind kind, JobNumber number, Time now) {
@@ -268,7 +309,8 @@ std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
 }
 
 /// Whom it gave way to may have ended: then it does not matter any more.
-SavedJob LiveYard::to_ids(const JobLife& life) const {
+SavedJob LiveYard::to_ids(const JobRecord& record) const {
+  const JobLife& life = record.life;
   const auto id_of = [&](JobNumber number) {
     const auto found = ids_.find(number);
     return found == ids_.end() ? kNoJob : found->second;
@@ -277,6 +319,7 @@ SavedJob LiveYard::to_ids(const JobLife& life) const {
                  life.progress, life.brought,   life.estimate, {},           life.flow};
   for (const JobNumber number : life.yielded_to)
     if (const JobId other = id_of(number); other != kNoJob) saved.yielded_to.push_back(other);
+  if (record.runs_outside) saved.state.pauses = kNeverPaused;
   return saved;
 }
 
@@ -291,6 +334,7 @@ JobLife LiveYard::to_numbers(SavedJob saved) const {
                saved.estimate,
                {},
                saved.flow};
+  if (life.state.pauses == kNeverPaused) life.state.pauses = 0;
   for (const JobId other : saved.yielded_to) life.yielded_to.push_back(number(other));
   return life;
 }

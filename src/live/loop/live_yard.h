@@ -27,6 +27,8 @@ struct MeasuredPause {
 
 /// What each of its workers gets of a machine, defaults filled in.
 Resources demand_of(const JobSpec& spec, const Cluster& cluster);
+/// Why the cluster could never run it; empty when it could.
+std::string misfit(const JobSpec& spec, const Cluster& cluster);
 
 class LiveYard : private YardListener {
  public:
@@ -35,18 +37,28 @@ class LiveYard : private YardListener {
     JobNumber job = 0;
   };
 
-  explicit LiveYard(const Cluster& cluster) : cluster_(cluster) {}
+  explicit LiveYard(std::shared_ptr<const Cluster> cluster) : cluster_(std::move(cluster)) {}
 
-  /// Begins anew under this policy with these jobs, held and ended ones left out. `now` is no
-  /// earlier than anything that happened to them. `closed` are machines that take no more jobs.
-  Expected<void> begin(const PolicySpec& policy, const std::vector<const JobRecord*>& jobs,
-                       const std::set<MachineId>& closed, Time now);
+  /// Begins anew on this cluster, under this policy, with these jobs, held and ended ones left out.
+  /// `now` is no earlier than anything that happened to them. `closed` are machines that take no
+  /// more jobs.
+  Expected<void> begin(std::shared_ptr<const Cluster> cluster, const PolicySpec& policy,
+                       const std::vector<const JobRecord*>& jobs, const std::set<MachineId>& closed,
+                       Time now);
 
-  /// The job may start from now on.
+  /// The job may start from now on; what it did before counts.
   [[nodiscard]] Verdict submit(const JobRecord& job, Time now);
-  /// Why the cluster could never run it; empty when it could.
-  [[nodiscard]] std::string misfit(const JobSpec& spec) const;
-  [[nodiscard]] Resources demand(const JobSpec& spec) const { return demand_of(spec, cluster_); }
+  /// The job runs where its life says, though nobody ordered that.
+  [[nodiscard]] Verdict take_up(const JobRecord& job, Time now);
+  /// A queued job leaves the yard for a while: submit() brings it back.
+  void withdraw(JobNumber job, Time now);
+  /// The engine has put a job that starts on GPUs of its own choice, on the machines that were
+  /// ordered.
+  [[nodiscard]] Verdict choose(JobNumber job, const std::vector<WorkerPlace>& places);
+  [[nodiscard]] std::string misfit(const JobSpec& spec) const {
+    return trainyard::misfit(spec, *cluster_);
+  }
+  [[nodiscard]] Resources demand(const JobSpec& spec) const { return demand_of(spec, *cluster_); }
   [[nodiscard]] Verdict apply(EventKind kind, JobNumber job, Time now);
   [[nodiscard]] Verdict apply(EventKind kind, MachineId machine, Time now);
   /// The job ended by itself then, which may be earlier than when that is applied: what it did
@@ -82,10 +94,10 @@ class LiveYard : private YardListener {
   [[nodiscard]] JobId id(JobNumber job) const { return ids_.at(job); }
   [[nodiscard]] Job make_job(const JobRecord& record, Time eligible);
   void add(const JobRecord& record, Time eligible);
-  [[nodiscard]] SavedJob to_ids(const JobLife& life) const;
+  [[nodiscard]] SavedJob to_ids(const JobRecord& record) const;
   [[nodiscard]] JobLife to_numbers(SavedJob saved) const;
 
-  const Cluster& cluster_;
+  std::shared_ptr<const Cluster> cluster_;
   Workload workload_;
   std::vector<JobNumber> numbers_;  // by id
   std::unordered_map<JobNumber, JobId> ids_;

@@ -9,7 +9,8 @@ namespace {
 class LiveYardTest : public testing::Test {
  protected:
   LiveYardTest() {
-    EXPECT_TRUE(yard_.begin(*PolicySpec::parse("srtf", {"yard.min_run=0"}), {}, {}, now_));
+    EXPECT_TRUE(
+        yard_.begin(cluster_, *PolicySpec::parse("srtf", {"yard.min_run=0"}), {}, {}, now_));
   }
 
   /// Of the whole machine.
@@ -48,7 +49,8 @@ class LiveYardTest : public testing::Test {
   [[nodiscard]] const Yard& yard() const { return yard_.yard(); }
 
   static constexpr JobId kFirst{0};
-  Cluster cluster_ = *parse_cluster_shorthand("1x4xV100");
+  std::shared_ptr<const Cluster> cluster_ =
+      std::make_shared<Cluster>(*parse_cluster_shorthand("1x4xV100"));
   LiveYard yard_{cluster_};
   Time now_;
   JobNumber last_ = 0;
@@ -126,7 +128,7 @@ TEST_F(LiveYardTest, WhatIsLearntIsKeptAndTakenUpAgain) {
   read.number = job.number, read.spec = job.spec, read.owner = job.owner;
   ASSERT_TRUE(life_from_json(life_to_json(job), read));
   LiveYard again(cluster_);
-  ASSERT_TRUE(again.begin(*PolicySpec::parse("srtf"), {&read}, {}, now_));
+  ASSERT_TRUE(again.begin(cluster_, *PolicySpec::parse("srtf"), {&read}, {}, now_));
   EXPECT_EQ(again.yard().rate(kFirst), yard().rate(kFirst));
   EXPECT_EQ(again.yard().estimate(kFirst), yard().estimate(kFirst));
   EXPECT_EQ(again.yard().expected_pause(kFirst), job.spec.grace + seconds(30));

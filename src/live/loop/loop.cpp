@@ -30,8 +30,13 @@ void add_seconds(double& sum, std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-Loop::Loop(LiveState& state, Runs& runs, EventFeed& feed)
-    : state_(state), runs_(runs), feed_(feed), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+Loop::Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, EventFeed& feed)
+    : state_(state),
+      runs_(runs),
+      machines_(machines),
+      births_(births),
+      feed_(feed),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (wake_ < 0) throw std::runtime_error("no eventfd can be had");
 }
 
@@ -100,8 +105,7 @@ void Loop::run() {
 void Loop::turn(Commands& commands, Questions& questions) {
   if (!state_.counters.accepting) write_down();
   const std::vector<Answer<void>> answers = take_in(commands);
-  for (const EngineReport& report : state_.engine.poll())
-    if (const auto* of_run = std::get_if<RunReport>(&report)) runs_.hear(*of_run);
+  hear_engine();
   runs_.end_those_out_of_time();
   if (state_.counters.accepting && state_.decisions.is_now(state_.now())) decide();
   runs_.take_orders();
@@ -150,6 +154,18 @@ std::vector<Answer<void>> Loop::take_in(Commands& commands) {
   return answers;
 }
 
+void Loop::hear_engine() {
+  for (const EngineReport& report : state_.engine.poll()) {
+    if (const auto* run = std::get_if<RunReport>(&report)) runs_.hear(*run);
+    if (const auto* machine = std::get_if<MachineReport>(&report)) machines_.hear(*machine);
+    if (const auto* cluster = std::get_if<ClusterReport>(&report)) machines_.hear(*cluster);
+    if (const auto* birth = std::get_if<BirthReport>(&report)) births_.hear(*birth);
+  }
+  machines_.settle();
+  births_.settle();
+  runs_.try_again();
+}
+
 void Loop::decide() {
   state_.decisions.is_due = false;
   const auto begin = std::chrono::steady_clock::now();
@@ -160,12 +176,23 @@ void Loop::decide() {
   state_.update_book();
 }
 
+/// As the journal is to have them, with all that was reported of them.
+std::vector<JobRecord> Loop::newborn_records() const {
+  std::vector<JobRecord> records;
+  for (const auto& [number, newborn] : state_.newborn)
+    put_payload(records.emplace_back(state_.book.at(number)).spec, newborn.payload);
+  return records;
+}
+
 /// True when all that happened and all that is intended is on disk.
 bool Loop::write_down() {
   JournalChange change;
+  std::vector<JobRecord> newborn = newborn_records();
+  for (const JobRecord& job : newborn) change.submitted.push_back(&job);
   for (const JobNumber number : state_.book.changed())
     change.changed.push_back(&state_.book.at(number));
   change.events = state_.happened;
+  change.settings = state_.settings;
   Counters& counters = state_.counters;
   if (!counters.accepting)  // also when there is nothing else to write: whether it can be
     change.settings.emplace_back("recovered", std::to_string(state_.now().us));
@@ -181,6 +208,7 @@ bool Loop::write_down() {
     state_.system.log().write(LogLevel::info, "the journal can be written again");
   ++counters.journal_commits;
   state_.book.written();
+  state_.newborn.clear(), state_.settings.clear();
   std::ranges::move(std::exchange(state_.happened, {}), std::back_inserter(told_));
   return true;
 }
@@ -217,6 +245,7 @@ Time Loop::next_deadline() const {
   Time next = std::min(state_.decisions.next(), next_compaction_);
   for (const JobNumber number : state_.book.holding())
     next = std::min(next, Runs::limit_of(state_.book.at(number)));
+  for (const auto& [number, until] : state_.resting) next = std::min(next, until);
   return next;
 }
 
@@ -241,10 +270,11 @@ void Loop::show() {
     next->running = state_.book.holding().size();
     if (!state_.touched.empty()) {
       auto machines = std::make_shared<Snapshot::Machines>(*last->machines);
-      machines->resize(state_.engine.cluster().machines.size());
+      machines->resize(state_.cluster->machines.size());
       for (const MachineId machine : std::exchange(state_.touched, {}))
-        (*machines)[index(machine)] = std::make_shared<MachineView>(view(machine));
+        (*machines)[index(machine)] = std::make_shared<MachineView>(machines_.view(machine));
       next->machines = std::move(machines);
+      next->cluster = state_.cluster;
     }
     if (*last->policy != state_.policy) next->policy = std::make_shared<PolicyView>(state_.policy);
   }
@@ -252,27 +282,6 @@ void Loop::show() {
   next->counters = state_.counters;
   shown_.set(std::move(next));
   feed_.publish(std::exchange(told_, {}));
-}
-
-MachineView Loop::view(MachineId id) const {
-  const Cluster& cluster = state_.engine.cluster();
-  const Machine& machine = cluster.machine(id);
-  const Yard& yard = state_.yard.yard();
-  const char* open = yard.free().is_up(id) ? "up" : "down";
-  MachineView view{machine.name,
-                   cluster.kinds[index(machine.kind)],
-                   state_.closed.contains(id) ? "closed" : open,
-                   machine.capacity,
-                   yard.free().on(id),
-                   std::vector<JobNumber>(static_cast<std::size_t>(machine.capacity.gpus))};
-  for (const JobId job : yard.jobs_on(id)) {
-    const Placement& placement = yard.placement(job);
-    for (std::size_t i = 0; i < placement.size(); ++i)
-      if (placement[i].machine == id)
-        for (const std::int32_t gpu : yard.gpus(job, i))
-          view.by_gpu[static_cast<std::size_t>(gpu)] = state_.yard.number(job);
-  }
-  return view;
 }
 
 }  // namespace trainyard

@@ -20,8 +20,10 @@
 #include <thread>
 #include <vector>
 
+#include "live/loop/births.h"
 #include "live/loop/event_feed.h"
 #include "live/loop/live_state.h"
+#include "live/loop/machines.h"
 #include "live/loop/runs.h"
 #include "live/loop/snapshot.h"
 
@@ -39,7 +41,7 @@ struct Command {
 
 class Loop {
  public:
-  Loop(LiveState& state, Runs& runs, EventFeed& feed);
+  Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, EventFeed& feed);
   /// Ends the thread; what was asked for and not taken in is refused.
   ~Loop();
 
@@ -68,11 +70,12 @@ class Loop {
   void run();
   void turn(Commands& commands, Questions& questions);
   std::vector<Answer<void>> take_in(Commands& commands);
+  void hear_engine();
   void decide();
+  [[nodiscard]] std::vector<JobRecord> newborn_records() const;
   bool write_down();
   void note_journal_failure(const Error& error);
   void show();
-  [[nodiscard]] MachineView view(MachineId machine) const;
   void act();
   void compact();
   void wait_for_something();
@@ -80,6 +83,8 @@ class Loop {
 
   LiveState& state_;
   Runs& runs_;
+  Machines& machines_;
+  Births& births_;
   EventFeed& feed_;
 
   std::mutex asked_mutex_;

@@ -7,6 +7,7 @@ namespace trainyard {
 Expected<void> Recovery::recover() {
   if (auto ok = enter_jobs(); !ok) return ok;
   if (auto ok = recall_arrays(); !ok) return ok;
+  if (auto ok = machines_.recall(); !ok) return ok;
   if (auto ok = recall_gpus(); !ok) return ok;
   recall_settings();
   state_.system.log().write(LogLevel::info,
@@ -47,7 +48,7 @@ Expected<void> Recovery::recall_gpus() {
   if (before.value_or("") == gpus) return {};
   JournalChange change;
   change.settings.emplace_back("gpus", gpus);
-  if (before) leave_the_machine();
+  if (before) machines_.leave_all();
   for (const JobNumber number : state_.book.changed())
     change.changed.push_back(&state_.book.at(number));
   return state_.journal.commit(change);
@@ -63,23 +64,15 @@ void Recovery::recall_settings() {
           {j.value("policy", ""), j.value("settings", std::vector<std::string>())},
           state_.options.policy);
   }
-  const Cluster& cluster = state_.engine.cluster();
-  for (std::uint32_t m = 0; m < cluster.machines.size(); ++m) {
-    const auto said = state_.journal.setting("machine/" + cluster.machines[m].name);
+  for (const Machine& machine : state_.cluster->machines) {
+    const auto said = state_.journal.setting("machine/" + machine.name);
     if (said == "closed" || said == "drained")  // as format 2 of the journal called it
-      state_.closed.insert(MachineId{m});
+      state_.machines[machine.name].closed = true;
   }
 }
 
 Expected<void> Recovery::take_up_jobs() {
-  const auto spec = parse(state_.policy);
-  if (!spec) return tl::make_unexpected(spec.error());
-  hold_what_does_not_fit();
-  if (!state_.begin_yard(*spec)) {
-    leave_the_machine();
-    hold_what_does_not_fit();
-    if (auto again = state_.begin_yard(*spec); !again) return again;
-  }
+  if (auto ok = machines_.begin_yard(); !ok) return ok;
   state_.clock.advance_to(state_.yard.yard().now());
   for (const JobNumber number : state_.book.numbers())
     if (auto ok = take_up(number); !ok) return ok;
@@ -95,37 +88,15 @@ Expected<void> Recovery::take_up_jobs() {
 Expected<void> Recovery::take_up(JobNumber number) {
   const JobRecord& job = state_.book.at(number);
   const bool is_old = job.old_run != OldRun::none;
+  if (!job.born_as.empty()) state_.engine.call(job.born_as, number);
   if (holds_gpus(job.phase()) || is_old) {
     if (auto ok = state_.engine.adopt(job.run()); !ok) return ok;
-    if (job.phase() == Phase::draining || job.ending != Ending::none || is_old) runs_.stop_run(job);
+    const bool leaves = job.phase() == Phase::draining || job.ending != Ending::none ||
+                        job.is_broken || (is_old && !job.runs_outside);
+    if (leaves) runs_.stop_run(job);
     return {};
   }
   return job.is_held() ? gate_.admit(number) : Expected<void>();
-}
-
-/// All that hold GPUs are held until their runs have ended; reserved rooms are given up.
-void Recovery::leave_the_machine() {
-  for (const JobNumber number : state_.book.numbers()) {
-    const JobState was = state_.book.at(number).life.state;
-    const bool runs = holds_gpus(was.phase);
-    if (!runs && was.phase != Phase::reserved) continue;
-    if (runs)
-      state_.book.edit(number).old_run =
-          was.phase == Phase::draining ? OldRun::leaving : OldRun::running;
-    JobLife life;
-    life.state = was;
-    life.state.phase = runs ? Phase::absent : Phase::queued;
-    state_.book.set_life(number, std::move(life));
-  }
-}
-
-/// On a smaller machine they would keep others from starting. A larger one takes them up again.
-void Recovery::hold_what_does_not_fit() {
-  for (const JobNumber number : state_.book.numbers()) {
-    const JobRecord& job = state_.book.at(number);
-    if (job.phase() != Phase::queued || state_.yard.misfit(job.spec).empty()) continue;
-    state_.book.edit(number).life.state.phase = Phase::absent;
-  }
 }
 
 }  // namespace trainyard

@@ -5,13 +5,15 @@
 
 #include "live/loop/gate.h"
 #include "live/loop/live_state.h"
+#include "live/loop/machines.h"
 #include "live/loop/runs.h"
 
 namespace trainyard {
 
 class Recovery {
  public:
-  Recovery(LiveState& state, Gate& gate, Runs& runs) : state_(state), gate_(gate), runs_(runs) {}
+  Recovery(LiveState& state, Gate& gate, Runs& runs, Machines& machines)
+      : state_(state), gate_(gate), runs_(runs), machines_(machines) {}
 
   Expected<void> recover();
 
@@ -22,12 +24,11 @@ class Recovery {
   void recall_settings();
   Expected<void> take_up_jobs();
   Expected<void> take_up(JobNumber job);
-  void leave_the_machine();
-  void hold_what_does_not_fit();
 
   LiveState& state_;
   Gate& gate_;
   Runs& runs_;
+  Machines& machines_;
 };
 
 }  // namespace trainyard

@@ -166,10 +166,7 @@ Answer<void> Requests::refuse_to_cancel(const Identity& who, JobNumber number) c
 
 Answer<void> Requests::open_or_close(const Identity& who, const std::string& name, bool open) {
   if (auto ok = only_operators(who, "open or close machines"); !ok) return ok;
-  const Cluster& cluster = state_.engine.cluster();
-  std::uint32_t m = 0;
-  while (m < cluster.machines.size() && cluster.machines[m].name != name) ++m;
-  if (m == cluster.machines.size())
+  if (!find_machine(*loop_.snapshot()->cluster, name))
     return refuse(Refusal::Kind::not_found, "there is no machine {}", trainyard::quoted(name));
   Command command;
   command.stage = [this, name, open](JournalChange& change) -> Answer<void> {
@@ -179,15 +176,7 @@ Answer<void> Requests::open_or_close(const Identity& who, const std::string& nam
     return {};
   };
   command.enter = [] {};
-  command.take_effect = [this, machine = MachineId{m}, open] {
-    if (open == !state_.closed.contains(machine)) return;
-    open ? void(state_.closed.erase(machine)) : void(state_.closed.insert(machine));
-    (void)state_.yard.apply(open ? EventKind::machine_up : EventKind::machine_closed, machine,
-                            state_.now());
-    state_.touched.insert(machine);
-    state_.update_book();
-    state_.decisions.is_due = true;
-  };
+  command.take_effect = [this, name, open] { machines_.open_or_close(name, open); };
   return loop_.ask(std::move(command));
 }
 

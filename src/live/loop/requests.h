@@ -7,6 +7,7 @@
 #include "live/loop/gate.h"
 #include "live/loop/live_state.h"
 #include "live/loop/loop.h"
+#include "live/loop/machines.h"
 #include "live/loop/runs.h"
 #include "live/loop/views.h"
 
@@ -14,8 +15,8 @@ namespace trainyard {
 
 class Requests {
  public:
-  Requests(LiveState& state, Gate& gate, Runs& runs, Loop& loop, Views& views)
-      : state_(state), gate_(gate), runs_(runs), loop_(loop), views_(views) {}
+  Requests(LiveState& state, Gate& gate, Runs& runs, Machines& machines, Loop& loop, Views& views)
+      : state_(state), gate_(gate), runs_(runs), machines_(machines), loop_(loop), views_(views) {}
 
   // As in Service; from any thread.
   Answer<Submitted> submit(const Identity& who, JobSpec spec);
@@ -34,6 +35,7 @@ class Requests {
   LiveState& state_;
   Gate& gate_;
   Runs& runs_;
+  Machines& machines_;
   Loop& loop_;
   Views& views_;
 };

@@ -12,6 +12,13 @@ using nlohmann::json;
 constexpr Duration kQuick = seconds(10);
 constexpr std::uint32_t kMostQuickReturns = 10;
 constexpr Duration kAfterFailedStart = seconds(1), kAfterFailedStartAtMost = minutes(1);
+/// The first failed start of a job is tried again at once.
+Duration rest_after(std::uint32_t failed_starts) {
+  if (failed_starts < 2) return {};
+  constexpr std::uint32_t kDoublings = 6;
+  return std::min(kAfterFailedStart * (1LL << std::min(failed_starts - 2, kDoublings)),
+                  kAfterFailedStartAtMost);
+}
 constexpr Duration kHeardWithin = seconds(1);  // of an end, while the daemon is there
 
 json details_of(std::uint32_t run, const std::string& why) {
@@ -42,21 +49,19 @@ void Runs::pause(JobNumber number) {
   ++state_.counters.paused;
   const JobRecord& job = state_.book.at(number);
   state_.note(job, Happening::pausing, {{"run", job.runs}});
-  state_.later([this, number] {
-    if (const JobRecord* victim = state_.book.find(number)) stop_run(*victim);
-  });
+  stop_later(number);
 }
 
 void Runs::launch(JobNumber number) {
   JobRecord& job = state_.book.edit(number);
   if (job.ending != Ending::none) return gate_.end(number, EventKind::cancelled, job.reason);
   if (job.has_started) ++job.restarts;
-  job.has_started = false;
+  job.has_started = job.is_broken = false;
+  job.granted = state_.yard.demand(job.spec);
   ++job.runs;
   ++state_.counters.started;
-  Launch launch{
-      job.run(),    job.owner, nullptr, state_.yard.demand(job.spec), state_.yard.places(number),
-      job.restarts, job.task,  {}};
+  Launch launch{job.run(),    job.owner, nullptr,    job.granted, state_.yard.places(number),
+                job.restarts, job.task,  job.born_as};
   json gpus = json::array();
   for (const WorkerPlace& worker : launch.workers)
     for (const std::int32_t gpu : worker.gpus) gpus.push_back(gpu);
@@ -96,11 +101,28 @@ void Runs::wait_for_the_machine(JobNumber number, const std::string& why) {
 /// its limit is not asked again when it reaches it.
 void Runs::stop_run(const JobRecord& job) {
   constexpr Duration kForcedGrace = seconds(30);
-  const bool is_forced = job.ending == Ending::by_operator || job.ending == Ending::by_time_limit;
+  const bool is_forced =
+      job.ending == Ending::by_operator || job.ending == Ending::by_time_limit || job.is_broken;
   const Duration grace = is_forced ? std::min(job.spec.grace, kForcedGrace) : job.spec.grace;
   const bool was_asked = job.ending == Ending::by_time_limit && asked_after(job.spec).us > 0;
   const StopSignal signal = was_asked ? StopSignal{} : job.spec.signal;
   (void)state_.engine.stop({job.run(), signal, grace, state_.options.kill_wait});
+}
+
+void Runs::stop_later(JobNumber number) {
+  state_.later([this, number] {
+    if (const JobRecord* job = state_.book.find(number)) stop_run(*job);
+  });
+}
+
+void Runs::break_up(JobNumber number, const std::string& why) {
+  const JobRecord& known = state_.book.at(number);
+  if (!holds_gpus(known.phase()) || known.is_broken || known.runs_outside) return;
+  JobRecord& job = state_.book.edit(number);
+  job.is_broken = true;
+  if (job.ending == Ending::none) job.reason = why;
+  state_.note(job, Happening::broken, details_of(job.runs, why));
+  stop_later(number);
 }
 
 void Runs::stop_for_good(JobNumber number) {
@@ -108,13 +130,12 @@ void Runs::stop_for_good(JobNumber number) {
   if (job.has_ended()) return;
   if (!holds_gpus(job.phase()) && job.old_run == OldRun::none)
     return gate_.end(number, EventKind::cancelled, job.reason);
-  state_.later([this, number] {
-    if (const JobRecord* stopped = state_.book.find(number)) stop_run(*stopped);
-  });
+  stop_later(number);
 }
 
 Time Runs::limit_of(const JobRecord& job) {
-  const bool has_limit = job.spec.time.us != 0 && job.ending == Ending::none;
+  const bool is_ours = !job.is_broken && !job.runs_outside;
+  const bool has_limit = job.spec.time.us != 0 && job.ending == Ending::none && is_ours;
   if (!has_limit || job.phase() != Phase::running) return Time::never();
   return job.life.state.since + job.spec.time;
 }
@@ -135,7 +156,8 @@ void Runs::end_those_out_of_time() {
 void Runs::hear(const RunReport& report) {
   const JobNumber number = report.id.job;
   const JobRecord* known = state_.book.find(number);
-  if (known == nullptr || known->runs != report.id.run || known->has_ended()) {
+  const bool is_of_job = report.kind == RunReport::Kind::withdrawn;
+  if (known == nullptr || (known->runs != report.id.run && !is_of_job) || known->has_ended()) {
     if (is_end(report.kind)) state_.engine.forget(report.id);
     return;
   }
@@ -148,17 +170,39 @@ void Runs::hear(const RunReport& report) {
       return;
     }
     case RunReport::Kind::started:
-      return hear_started(number);
+      return hear_started(number, report.places);
+    case RunReport::Kind::broken:
+      return break_up(number, report.why);
+    case RunReport::Kind::withdrawn:
+      return hear_withdrawn(number, report.why);
     default:
       state_.later([this, id = report.id] { state_.engine.forget(id); });
       return hear_end(number, report);
   }
 }
 
-void Runs::hear_started(JobNumber number) {
+/// As if its user had cancelled it with us.
+void Runs::hear_withdrawn(JobNumber number, const std::string& why) {
+  JobRecord& job = state_.book.edit(number);
+  if (job.ending == Ending::none) job.ending = Ending::by_owner, job.reason = why;
+  state_.note(job, Happening::cancelling, {{"by", job.owner.user}});
+  stop_for_good(number);
+}
+
+void Runs::hear_started(JobNumber number, const std::vector<WorkerPlace>& places) {
   if (state_.book.at(number).phase() != Phase::starting) return;
+  if (!places.empty()) {
+    if (const Verdict verdict = state_.yard.choose(number, places); verdict != Verdict::ok) {
+      const std::string why = fmt::format(
+          "the engine started it on other GPUs than it may have: {}", describe(verdict));
+      state_.system.log().write(LogLevel::error, fmt::format("job {}: {}", number, why));
+      return break_up(number, why);
+    }
+    state_.update_book();
+  }
   JobRecord& job = state_.book.edit(number);
   job.has_started = true;
+  job.failed_starts = 0;
   if (job.ending == Ending::none) job.reason.clear();
   (void)state_.tell(EventKind::loaded, number);
   state_.note(job, Happening::running, {{"run", job.runs}});
@@ -171,7 +215,8 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   if (exited) job.exit_status = report.exit_status;
   if (job.old_run != OldRun::none) return hear_end_of_old_run(number, report);
   if (!holds_gpus(job.phase())) return;
-  if (exited) hear_started(number);
+  const bool has_run = job.phase() != Phase::starting;
+  if (exited && !job.is_broken) hear_started(number);
   if (job.ending == Ending::by_time_limit && exited && report.asked_requeue)
     job.ending = Ending::none;
   if (job.ending != Ending::none) {
@@ -180,9 +225,14 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   }
   if (report.kind == RunReport::Kind::refused)
     return gate_.end(number, EventKind::crashed, report.why);
-  if (report.kind == RunReport::Kind::lost) return come_back(number, EventKind::lost, report.why);
+  if (job.runs_outside && !exited) return gate_.end(number, EventKind::crashed, report.why);
+  if (job.is_broken || report.kind == RunReport::Kind::lost) {
+    const std::string why = job.is_broken ? job.reason : report.why;
+    return has_run ? come_back(number, EventKind::lost, why) : fail_start(number, why);
+  }
   if (job.phase() == Phase::draining) return hear_left(number, report.exit_status);
-  if (report.asked_requeue) return come_back(number, EventKind::returned, "asked to run again");
+  if (report.asked_requeue && !job.runs_outside)
+    return come_back(number, EventKind::returned, "asked to run again");
   // It may have ended while nobody was there to see it.
   const bool unseen = state_.now() - kHeardWithin > report.at;
   const Time ended = unseen ? std::max(report.at, job.life.state.since) : state_.now();
@@ -219,10 +269,39 @@ void Runs::hear_end_of_old_run(JobNumber number, const RunReport& report) {
   by_itself ? end_by_itself(number, report) : gate_.release(number);
 }
 
+/// The engine could not start it, perhaps after having tried for long: the job is not to blame. It
+/// is tried again, ever more rarely, and rests meanwhile so that others have their turn.
+void Runs::fail_start(JobNumber number, const std::string& why) {
+  JobRecord& job = state_.book.edit(number);
+  ++job.failed_starts;
+  job.is_broken = false;
+  job.reason = "could not be started: " + why;
+  (void)state_.tell(EventKind::lost, number);
+  state_.note(job, Happening::lost, details_of(job.runs, job.reason));
+  state_.decisions.is_due = true;
+  const Duration rest = rest_after(job.failed_starts);
+  if (rest.us == 0) return;
+  state_.yard.withdraw(number, state_.now());
+  job.life.state.phase = Phase::absent;
+  state_.resting[number] = state_.now() + rest;
+}
+
+void Runs::try_again() {
+  std::vector<JobNumber> rested;
+  for (const auto& [number, until] : state_.resting)
+    if (until <= state_.now()) rested.push_back(number);
+  for (const JobNumber number : rested) {
+    state_.resting.erase(number);
+    const JobRecord* job = state_.book.find(number);
+    if (job != nullptr && job->is_held()) gate_.release(number);
+  }
+}
+
 /// Back to the queue without having been told to, but not for ever.
 void Runs::come_back(JobNumber number, EventKind kind, const std::string& why) {
   JobRecord& job = state_.book.edit(number);
-  const bool quick = state_.now() - job.life.state.since < kQuick;
+  const bool quick = !job.is_broken && state_.now() - job.life.state.since < kQuick;
+  job.is_broken = false;
   job.quick_returns = quick ? job.quick_returns + 1 : 0;
   state_.decisions.is_due = true;
   if (job.quick_returns > kMostQuickReturns)

@@ -19,13 +19,18 @@ class Runs {
   void take_orders();
   void hear(const RunReport& report);
   void end_those_out_of_time();
+  /// Those whose start failed, and that have rested long enough.
+  void try_again();
+  /// A part of its run is gone: the rest is stopped, and the job queues again when nothing is left.
+  void break_up(JobNumber job, const std::string& why);
   /// When its present run reaches its limit; never: it has none, or is on its way out.
   [[nodiscard]] static Time limit_of(const JobRecord& job);
 
   /// It was told to end, and that is on disk.
   void stop_for_good(JobNumber job);
-  /// Has the engine stop it now.
+  /// Has the engine stop it now, or when that is on disk.
   void stop_run(const JobRecord& job);
+  void stop_later(JobNumber job);
 
  private:
   void carry_out(const LiveYard::Order& order);
@@ -33,11 +38,13 @@ class Runs {
   void pause(JobNumber job);
   void start_run(Launch launch);
   void wait_for_the_machine(JobNumber job, const std::string& why);
-  void hear_started(JobNumber job);
+  void hear_withdrawn(JobNumber job, const std::string& why);
+  void hear_started(JobNumber job, const std::vector<WorkerPlace>& places = {});
   void hear_end(JobNumber job, const RunReport& report);
   void hear_end_of_old_run(JobNumber job, const RunReport& report);
   void hear_left(JobNumber job, int exit_status);
   void end_by_itself(JobNumber job, const RunReport& report);
+  void fail_start(JobNumber job, const std::string& why);
   void come_back(JobNumber job, EventKind kind, const std::string& why);
 
   LiveState& state_;

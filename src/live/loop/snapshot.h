@@ -17,6 +17,7 @@ struct Snapshot {
 
   JobTable jobs;  // that have not ended
   std::size_t running = 0;
+  std::shared_ptr<const Cluster> cluster = std::make_shared<Cluster>();
   std::shared_ptr<const Machines> machines = std::make_shared<Machines>();
   std::shared_ptr<const PolicyView> policy = std::make_shared<PolicyView>();
   Counters counters;

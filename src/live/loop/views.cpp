@@ -15,11 +15,11 @@ namespace trainyard {
 namespace {
 
 /// Whether all its workers would find room on what is free.
-bool has_room(const Snapshot& snapshot, const Cluster& cluster, const JobSpec& spec) {
-  const Resources each = demand_of(spec, cluster);
+bool has_room(const Snapshot& snapshot, const JobSpec& spec) {
+  const Resources each = demand_of(spec, *snapshot.cluster);
   std::int32_t left = spec.workers;
   for (const auto& machine : *snapshot.machines)
-    if (left > 0) left -= workers_that_fit(each, machine->free, left);
+    if (left > 0 && machine->state == "up") left -= workers_that_fit(each, machine->free, left);
   return left == 0;
 }
 
@@ -28,6 +28,14 @@ bool is_open(const JobTable& jobs, JobNumber job_or_array) {
   if (jobs.find(job_or_array) != nullptr) return true;
   const JobRecord* next = jobs.first_above(job_or_array);  // an array's tasks follow it
   return next != nullptr && next->task.array == job_or_array;
+}
+
+/// A run has as many workers as it was placed with.
+std::int32_t processes_of(const JobRecord& job) {
+  if (job.spec.runs_once || job.life.placement.empty()) return job.spec.processes();
+  std::int32_t workers = 0;
+  for (const Share& share : job.life.placement) workers += share.workers;
+  return std::max(workers, job.spec.processes());
 }
 
 /// Only what makes a difference under the policy that runs.
@@ -53,7 +61,7 @@ std::string advice_for(const WaitReason& reason, const JobSpec& spec, const Rega
 
 }  // namespace
 
-WaitsBy waits_by(const Snapshot& snapshot, const Cluster& cluster, const JobRecord& job) {
+WaitsBy waits_by(const Snapshot& snapshot, const JobRecord& job) {
   if (job.is_held()) {
     const bool waits =
         job.old_run == OldRun::none && std::ranges::any_of(job.spec.after, [&](JobNumber other) {
@@ -64,9 +72,9 @@ WaitsBy waits_by(const Snapshot& snapshot, const Cluster& cluster, const JobReco
   if (job.phase() == Phase::reserved) return WaitsBy::resources;
   if (job.phase() != Phase::queued) return WaitsBy::nothing;
   const bool is_closed = std::ranges::all_of(
-      *snapshot.machines, [](const auto& machine) { return machine->state == "closed"; });
+      *snapshot.machines, [](const auto& machine) { return machine->state != "up"; });
   if (is_closed) return WaitsBy::held;
-  return has_room(snapshot, cluster, job.spec) ? WaitsBy::priority : WaitsBy::resources;
+  return has_room(snapshot, job.spec) ? WaitsBy::priority : WaitsBy::resources;
 }
 
 // --- Jobs ----------------------------------------------------------------------------------------
@@ -76,7 +84,7 @@ Answer<JobRecord> Views::visible(const Identity& who, JobNumber number) const {
   std::optional<JobRecord> job;
   if (const JobRecord* open = snapshot->jobs.find(number)) {
     job = *open;
-    job->waits_by = waits_by(*snapshot, state_.engine.cluster(), *open);
+    job->waits_by = waits_by(*snapshot, *open);
   } else {
     auto ended = state_.journal.find(number);
     if (!ended) return unavailable(ended.error());
@@ -120,7 +128,7 @@ Answer<JobPage> Views::jobs(const Identity& who, const JobFilter& asked) const {
   auto page = list_jobs(*snapshot, state_.journal, filter);
   if (!page) return unavailable(page.error());
   for (JobRecord& job : page->jobs) {
-    job.waits_by = waits_by(*snapshot, state_.engine.cluster(), job);
+    job.waits_by = waits_by(*snapshot, job);
     if (!sees_all(who, job)) job = public_part(job);
   }
   return *std::move(page);
@@ -130,7 +138,7 @@ std::string Views::output_file(const JobRecord& job, const std::string& pattern,
                                std::int32_t worker) const {
   const std::string path =
       output_path(pattern, {job.number, job.task, job.spec.name, job.owner.user,
-                            state_.engine.cluster().machines.front().name, worker});
+                            loop_.snapshot()->cluster->machines.front().name, worker});
   return (std::filesystem::path(job.spec.directory) / path).lexically_normal();
 }
 
@@ -143,7 +151,7 @@ Answer<Service::LogPage> Views::logs(const Identity& who, JobNumber number, std:
     return refuse(Refusal::Kind::forbidden,
                   "job {} is {}'s; only they and operators may read its output", name_of(*job),
                   job->owner.user);
-  const std::int32_t processes = job->spec.processes();
+  const std::int32_t processes = processes_of(*job);
   if (worker < 0 || worker >= processes)
     return processes == 1
                ? refuse(Refusal::Kind::invalid, "there is no worker {}: job {} has one, worker 0",
@@ -232,18 +240,33 @@ WhyAnswer Views::why_waits(const JobRecord& job) const {
   WhyAnswer answer{std::string(state_name(phase)), WaitsBy::nothing, {}, ""};
   if (phase != Phase::queued && phase != Phase::reserved) return answer;
   answer.reason = state_.yard.explain(job.number);
-  const Cluster& cluster = state_.engine.cluster();
-  if (state_.closed.size() == cluster.machines.size()) {
-    answer.category = WaitsBy::held;
-    answer.reason = {
-        "closed", "every machine is closed: nothing new starts", answer.reason.place, {}};
-    answer.advice = "ask an operator for: trainyard open " + cluster.machines[0].name;
-    return answer;
-  }
+  if (std::optional<WhyAnswer> none = why_no_machine(answer)) return *none;
+  if (job.failed_starts > 0) answer.reason.sentence += "; its last start failed: " + job.reason;
   const std::string& token = answer.reason.token;
   const bool lacks = token == "resources" || token == "placement" || token == "room-being-made";
   answer.category = lacks ? WaitsBy::resources : WaitsBy::priority;
   answer.advice = advice_for(answer.reason, job.spec, state_.yard.regards());
+  return answer;
+}
+
+/// Where none takes jobs.
+std::optional<WhyAnswer> Views::why_no_machine(const WhyAnswer& otherwise) const {
+  const Machine* closed = nullptr;
+  bool is_down = false;
+  for (std::uint32_t m = 0; m < state_.cluster->machines.size(); ++m) {
+    if (state_.takes_jobs(MachineId{m})) return {};
+    const bool by_operator = state_.status(MachineId{m}).closed;
+    if (by_operator && closed == nullptr) closed = &state_.cluster->machine(MachineId{m});
+    is_down = is_down || !by_operator;
+  }
+  WhyAnswer answer{otherwise.state, WaitsBy::held, {}, ""};
+  answer.reason = {"closed",
+                   is_down ? "every machine is closed or down: nothing new starts"
+                           : "every machine is closed: nothing new starts",
+                   otherwise.reason.place,
+                   {}};
+  answer.advice = closed != nullptr ? "ask an operator for: trainyard open " + closed->name
+                                    : "trainyard nodes shows which machines come back";
   return answer;
 }
 
@@ -253,6 +276,15 @@ WhyAnswer Views::why_held(const JobRecord& job) const {
                        const char* advice) {
     return WhyAnswer{"held", category, {token, std::move(sentence), 0, {}}, advice};
   };
+  if (job.runs_outside)
+    return held(WaitsBy::held, "outside",
+                "runs outside of this daemon's control, on GPUs that another job still holds",
+                "nothing: it is shown as running when that job has left");
+  if (const auto rest = state_.resting.find(job.number); rest != state_.resting.end())
+    return held(WaitsBy::held, "start-failed",
+                fmt::format("{}; it is tried again in {}", job.reason,
+                            format(std::max(rest->second - state_.now(), Duration{}))),
+                "nothing: it is queued again by itself; trainyard nodes shows the machines");
   if (job.old_run != OldRun::none)
     return held(WaitsBy::held, "old-run",
                 "its last run, on GPUs that this daemon had before its restart, has to end first",

@@ -33,6 +33,7 @@ class Views {
  private:
   [[nodiscard]] bool is_private() const { return state_.options.private_jobs; }
   [[nodiscard]] WhyAnswer why_waits(const JobRecord& job) const;
+  [[nodiscard]] std::optional<WhyAnswer> why_no_machine(const WhyAnswer& otherwise) const;
   [[nodiscard]] WhyAnswer why_held(const JobRecord& job) const;
   [[nodiscard]] std::string output_file(const JobRecord& job, const std::string& pattern,
                                         std::int32_t worker) const;
@@ -42,6 +43,6 @@ class Views {
 };
 
 /// As `why` has it, without asking the policy: a list may have a thousand of them.
-WaitsBy waits_by(const Snapshot& snapshot, const Cluster& cluster, const JobRecord& job);
+WaitsBy waits_by(const Snapshot& snapshot, const JobRecord& job);
 
 }  // namespace trainyard

@@ -8,15 +8,17 @@ Yardmaster::Yardmaster(System& system, Journal& journal, Engine& engine, Schedul
     : state_(system, journal, engine, std::move(options)),
       gate_(state_),
       runs_(state_, gate_),
+      machines_(state_, gate_, runs_),
+      births_(state_, gate_),
       feed_(journal, system.log(), state_.options.private_jobs),
-      loop_(state_, runs_, feed_),
+      loop_(state_, runs_, machines_, births_, feed_),
       views_(state_, loop_),
-      requests_(state_, gate_, runs_, loop_, views_) {}
+      requests_(state_, gate_, runs_, machines_, loop_, views_) {}
 
 Expected<std::unique_ptr<Yardmaster>> Yardmaster::start(System& system, Journal& journal,
                                                         Engine& engine, SchedulingOptions options) {
   std::unique_ptr<Yardmaster> master(new Yardmaster(system, journal, engine, std::move(options)));
-  Recovery recovery(master->state_, master->gate_, master->runs_);
+  Recovery recovery(master->state_, master->gate_, master->runs_, master->machines_);
   if (auto ok = recovery.recover(); !ok) return tl::make_unexpected(ok.error());
   master->feed_.begin_after(journal.last_event());
   master->loop_.begin();

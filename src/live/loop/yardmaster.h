@@ -58,6 +58,8 @@ class Yardmaster final : public Service {
   LiveState state_;
   Gate gate_;
   Runs runs_;
+  Machines machines_;
+  Births births_;
   EventFeed feed_;
   Loop loop_;  // uses all before it, and ends before they do
   Views views_;

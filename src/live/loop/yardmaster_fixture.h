@@ -25,15 +25,13 @@ inline JobSpec spec(std::int32_t gpus = 1, JobClass job_class = JobClass::batch)
   return made;
 }
 
-class YardmasterTest : public testing::Test {
+/// On whatever engine.
+class MasterTest : public testing::Test {
  protected:
   using Kind = RunReport::Kind;
 
-  YardmasterTest() { begin(); }
-
-  void begin(const std::string& cluster = "1x4xV100", bool private_jobs = false) {
+  void begin_on(Engine& on, bool private_jobs = false) {
     master.reset();
-    engine = std::make_unique<HandEngine>(cluster);
     journal.reset();
     auto opened = Journal::open(system, directory.path() + "/journal.db");
     ASSERT_TRUE(opened) << opened.error().message;
@@ -41,7 +39,7 @@ class YardmasterTest : public testing::Test {
     SchedulingOptions options;
     options.policy = given;
     options.private_jobs = private_jobs;
-    auto started = Yardmaster::start(system, *journal, *engine, options);
+    auto started = Yardmaster::start(system, *journal, on, options);
     ASSERT_TRUE(started) << started.error().message;
     master = std::move(*started);
   }
@@ -60,11 +58,30 @@ class YardmasterTest : public testing::Test {
   bool becomes(JobNumber job, const std::string& wanted) {
     return eventually([&] { return state(job) == wanted; });
   }
+  /// Something happens, so that the daemon looks at the clock that the test has moved.
+  void nudge() { (void)master->cancel(kOperator, {1'000'000}); }
+
+  PolicyView given{"fitgpp", {"yard.min_run=0"}};
+  TemporaryDirectory directory;
+  HandSystem system;
+  std::unique_ptr<Journal> journal;
+  std::unique_ptr<Yardmaster> master;
+};
+
+class YardmasterTest : public MasterTest {
+ protected:
+  YardmasterTest() { begin(); }
+  ~YardmasterTest() override { master.reset(); }  // before its engine
+
+  void begin(const std::string& cluster = "1x4xV100", bool private_jobs = false) {
+    master.reset();
+    engine = std::make_unique<HandEngine>(cluster);
+    begin_on(*engine, private_jobs);
+  }
+
   bool told(const std::string& line) {
     return eventually([&] { return engine->was_told(line); });
   }
-  /// Something happens, so that the daemon looks at the clock that the test has moved.
-  void nudge() { (void)master->cancel(kOperator, {1'000'000}); }
   /// Has the job running.
   void run(JobNumber job, std::uint32_t number = 1) {
     ASSERT_TRUE(told(fmt::format("start {}.{}", job, number)));
@@ -80,12 +97,7 @@ class YardmasterTest : public testing::Test {
     return report;
   }
 
-  PolicyView given{"fitgpp", {"yard.min_run=0"}};
-  TemporaryDirectory directory;
-  HandSystem system;
   std::unique_ptr<HandEngine> engine;
-  std::unique_ptr<Journal> journal;
-  std::unique_ptr<Yardmaster> master;
 };
 
 }  // namespace trainyard

@@ -99,6 +99,7 @@ TEST_F(YardmasterTest, WhatOnlyEverComesBackIsGivenUp) {
       nudge();
       return engine->was_told(fmt::format("start {}.{}", job, n)) || state(job) == "failed";
     }));
+    engine->report(Kind::started, {job, n});
     engine->report(Kind::lost, {job, n});
   }
   EXPECT_TRUE(becomes(job, "failed"));

@@ -52,6 +52,13 @@ TEST_F(ServerTest, TheEnvironmentIsNeverShown) {
     EXPECT_THAT(ask("GET", path).body, testing::Not(HasSubstr("hunter2"))) << path;
 }
 
+TEST_F(ServerTest, AMachineThatIsNotUpHasAReason) {
+  start();
+  const auto machine = ask("GET", "/v1/cluster").json()["machines"][0];
+  EXPECT_EQ(machine["state"], "down");
+  EXPECT_EQ(machine["reason"], "no answer");
+}
+
 TEST_F(ServerTest, LogsAreReadToTheirEnd) {
   start();
   ask("POST", "/v1/jobs", kJob);

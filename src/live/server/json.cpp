@@ -113,6 +113,7 @@ void add_private(const JobRecord& job, json& value) {
                 {"restarts", job.restarts},
                 {"pauses", job.life.state.pauses},
                 {"lost_s", job.life.state.lost.seconds()}});
+  if (!job.born_as.empty()) value["born_as"] = job.born_as;
   if (!spec.command.empty()) value["command"] = spec.command;
   if (!spec.directory.empty()) value["directory"] = spec.directory;
   if (!spec.output.empty()) value["output"] = spec.output;
@@ -162,6 +163,7 @@ json to_json(const ClusterView& cluster) {
     machines.push_back({{"name", machine.name},
                         {"kind", machine.kind},
                         {"state", machine.state},
+                        {"reason", machine.reason},
                         {"capacity", to_json(machine.capacity)},
                         {"free", to_json(machine.free)},
                         {"by_gpu", std::move(by_gpu)}});

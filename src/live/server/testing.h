@@ -109,7 +109,8 @@ class FakeService : public Service {
     return page;
   }
   Answer<ClusterView> cluster(const Identity& /*who*/) override {
-    return ClusterView{{{"m0", "V100", "up", {4, 8000, 1024}, {2, 4000, 512}, {1, 1, 0, 0}}}, 3, 1};
+    return ClusterView{
+        {{"m0", "V100", "down", {4, 8000, 1024}, {2, 4000, 512}, {1, 1, 0, 0}, "no answer"}}, 3, 1};
   }
   Answer<PolicyView> policy(const Identity& /*who*/) override {
     const std::lock_guard lock(mutex_);

@@ -24,6 +24,7 @@ constexpr std::array<Wording, kHappenings> kWordings{{
     {"has left, and is in the queue again", LogLevel::info},
     {"is in the queue again", LogLevel::info},
     {"has lost its run", LogLevel::error},
+    {"has lost a part of its run, and is told to leave", LogLevel::error},
     {"is to be cancelled", LogLevel::info},
     {"is to end", LogLevel::info},
     {"is done", LogLevel::info},
@@ -31,6 +32,9 @@ constexpr std::array<Wording, kHappenings> kWordings{{
     {"has been cancelled", LogLevel::info},
     {"machine closed", LogLevel::info},
     {"machine opened", LogLevel::info},
+    {"machine down", LogLevel::error},
+    {"machine up", LogLevel::info},
+    {"cluster changed", LogLevel::info},
     {"policy changed", LogLevel::info},
 }};
 

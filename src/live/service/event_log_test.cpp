@@ -15,6 +15,8 @@ TEST(EventLog, TellsWhatHappenedInASentence) {
   log_event(log, {4, {}, "done", 4, "bob", R"({"reason":"","exit_status":0})"});
   log_event(log, {5, {}, "policy changed", 0, "", R"({"policy":"srtf","settings":[]})"});
   log_event(log, {6, {}, "machine closed", 0, "", R"({"machine":"node1"})"});
+  log_event(log, {7, {}, "machine down", 0, "", R"({"machine":"node1","why":"no answer"})"});
+  log_event(log, {8, {}, "broken", 4, "bob", R"({"run":2,"why":"machine node1 is down"})"});
   using Line = KeptLog::Line;
   EXPECT_THAT(log.lines(),
               testing::ElementsAre(
@@ -24,7 +26,11 @@ TEST(EventLog, TellsWhatHappenedInASentence) {
                        "job 4 of bob has lost its run: run 2, could not be started: no room"},
                   Line{LogLevel::info, "job 4 of bob is done: exit status 0"},
                   Line{LogLevel::info, "policy changed: policy srtf"},
-                  Line{LogLevel::info, "machine closed: machine node1"}));
+                  Line{LogLevel::info, "machine closed: machine node1"},
+                  Line{LogLevel::error, "machine down: machine node1, no answer"},
+                  Line{LogLevel::error,
+                       "job 4 of bob has lost a part of its run, and is told to leave: run 2, "
+                       "machine node1 is down"}));
 }
 
 }  // namespace

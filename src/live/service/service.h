@@ -81,6 +81,7 @@ struct MachineView {
   std::string name, kind, state;  // state: "up", "closed" (nothing new starts), "down"
   Resources capacity, free;
   std::vector<JobNumber> by_gpu;  // which job holds each GPU; 0: none, kHidden: one not to be told
+  std::string reason;             // it is not up, as the engine says: "not responding"
 };
 
 struct ClusterView {

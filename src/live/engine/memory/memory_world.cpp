@@ -160,7 +160,7 @@ void MemoryWorld::stop(const Stop& stop) {
     run.leaves = run.script.leaves_after ? now + *run.script.leaves_after : Time::never();
   const Duration kill_wait = stop.signal.number != 0 ? stop.kill_wait : Duration{};
   run.is_killed = std::min(run.is_killed, now + stop.grace + kill_wait);
-  if (run.state == Run::State::starting || run.is_broken) run.leaves = now;
+  if (run.state == Run::State::starting) run.leaves = now;
   reckon(stop.id, run);
   wake();
 }

@@ -1,0 +1,55 @@
+// The machines: whether they take jobs, as operators and the engine say, and what becomes of the
+// yard when the engine has other machines than before.
+//
+// Of a machine that is down the yard is told that it is closed: what was on it, and the rest of a
+// gang elsewhere, holds its GPUs until the engine says that nothing is left of the run.
+#pragma once
+
+#include <string>
+
+#include "live/loop/gate.h"
+#include "live/loop/live_state.h"
+#include "live/loop/runs.h"
+
+namespace trainyard {
+
+class Machines {
+ public:
+  Machines(LiveState& state, Gate& gate, Runs& runs) : state_(state), gate_(gate), runs_(runs) {}
+
+  void hear(const MachineReport& report);
+  /// The engine's cluster is another.
+  void hear(const ClusterReport& report);
+  /// By an operator.
+  void open_or_close(const std::string& machine, bool open);
+  /// Carries out what had to wait until jobs had left.
+  void settle();
+
+  /// After a restart: jobs are where they were, by the names of the machines.
+  Expected<void> recall();
+  /// Begins the yard with all jobs that fit. Where they cannot be where the journal has them, their
+  /// runs have to end first.
+  Expected<void> begin_yard();
+  /// All that hold GPUs are held until their runs have ended; rooms that are being made are given
+  /// up.
+  void leave_all();
+
+  [[nodiscard]] MachineView view(MachineId machine) const;
+
+ private:
+  void show_change(MachineId machine);
+  void take_over_cluster();
+  [[nodiscard]] bool may_take_over(const Cluster& next) const;
+  void keep_sizes_in_use(Cluster& next);
+  void move_jobs(const std::vector<std::string>& before, const Cluster& next);
+  void give_up_rooms();
+  void hold_what_does_not_fit();
+  void admit_what_fits();
+
+  LiveState& state_;
+  Gate& gate_;
+  Runs& runs_;
+  bool has_new_cluster_ = false;  // that is not taken over yet, or not wholly
+};
+
+}  // namespace trainyard
