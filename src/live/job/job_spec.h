@@ -70,9 +70,9 @@ struct JobSpec {
   std::string array;             // tasks to make of it, "0-9%2" (job_array.h); empty: one job
 
   bool operator==(const JobSpec&) const = default;
-  /// How many processes the engine starts.
-  [[nodiscard]] std::int32_t processes() const { return runs_once ? 1 : workers; }
   [[nodiscard]] WorkerRange sizes() const { return {workers, std::max(workers, max_workers)}; }
+  /// How many processes the engine starts for a run of it, at most.
+  [[nodiscard]] std::int32_t processes() const { return runs_once ? 1 : sizes().max; }
   [[nodiscard]] bool is_elastic() const { return max_workers > workers; }
 };
 

@@ -30,14 +30,6 @@ bool is_open(const JobTable& jobs, JobNumber job_or_array) {
   return next != nullptr && next->task.array == job_or_array;
 }
 
-/// A run has as many workers as it was placed with.
-std::int32_t processes_of(const JobRecord& job) {
-  if (job.spec.runs_once || job.life.placement.empty()) return job.spec.processes();
-  std::int32_t workers = 0;
-  for (const Share& share : job.life.placement) workers += share.workers;
-  return std::max(workers, job.spec.processes());
-}
-
 /// Only what makes a difference under the policy that runs.
 std::string advice_for(const WaitReason& reason, const JobSpec& spec, const Regards& regards) {
   if (reason.token == "placement") return "wait: a closer placement makes it faster";
@@ -151,7 +143,7 @@ Answer<Service::LogPage> Views::logs(const Identity& who, JobNumber number, std:
     return refuse(Refusal::Kind::forbidden,
                   "job {} is {}'s; only they and operators may read its output", name_of(*job),
                   job->owner.user);
-  const std::int32_t processes = processes_of(*job);
+  const std::int32_t processes = job->spec.processes();
   if (worker < 0 || worker >= processes)
     return processes == 1
                ? refuse(Refusal::Kind::invalid, "there is no worker {}: job {} has one, worker 0",

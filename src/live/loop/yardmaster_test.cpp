@@ -106,6 +106,16 @@ TEST_F(YardmasterTest, WhatOnlyEverComesBackIsGivenUp) {
   EXPECT_THAT(record(job).reason, testing::HasSubstr("came back 11 times within seconds"));
 }
 
+TEST_F(YardmasterTest, OfAnElasticJobEveryWorkerThatItMayHaveHadCanBeRead) {
+  JobSpec elastic = spec();
+  elastic.max_workers = 3;
+  const JobNumber job = submit(elastic);
+  run(job);
+  EXPECT_TRUE(master->logs(kAda, job, 2, 0, 0));
+  EXPECT_EQ(master->logs(kAda, job, 3, 0, 0).error().message,
+            "there is no worker 3: job 1 has the workers 0 to 2");
+}
+
 TEST_F(YardmasterTest, CancellingWaitsForTheProcessesToEnd) {
   const JobNumber first = submit(spec(4)), second = submit(spec(4));
   run(first);

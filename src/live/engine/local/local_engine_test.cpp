@@ -34,6 +34,17 @@ TEST_F(LocalEngineTest, AGangFindsItsPlaceAndEndsWithItsFirstFailure) {
             "1/2 1/2 1/2 gpus=3,4 port=29501 user=my value run=1 restart=unset\n");
 }
 
+TEST_F(LocalEngineTest, AnElasticJobHasTheWorkersThatItIsLaunchedWith) {
+  JobSpec spec = shell("echo $RANK/$WORLD_SIZE $SLURM_PROCID/$SLURM_NTASKS");
+  spec.workers = 1, spec.max_workers = 4;
+  Launch two = launch({7, 1}, spec);
+  two.workers.push_back({.gpus = {5, 6}});
+  begin(two);
+  EXPECT_EQ(wait_for_end({7, 1}).exit_status, 0);
+  EXPECT_EQ(output({7, 1}, 0), "0/2 0/2\n");
+  EXPECT_EQ(output({7, 1}, 1), "1/2 1/2\n");
+}
+
 TEST_F(LocalEngineTest, ARestartIsTold) {
   const JobSpec spec = shell("echo $TRAINYARD_RESTART $SLURM_RESTART_COUNT $TRAINYARD_RUN");
   Launch again = launch({7, 2}, spec);
