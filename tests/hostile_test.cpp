@@ -14,11 +14,15 @@ class Hostile {
   Hostile(Random& random, const RandomCase& made, Yard& yard, YardAudit& audit)
       : random_(random), made_(made), yard_(yard), audit_(audit) {}
 
+  /// Groups that were accepted.
+  [[nodiscard]] std::uint64_t changed() const { return changed_; }
+
   Verdict act() {
-    const std::uint64_t what = random_.below(11);
+    const std::uint64_t what = random_.below(13);
     if (what < 4) return happen(event());
     if (what < 7) return plan_.start(job(), placement(), flow());
-    return what < 10 ? make_room() : plan_.set_flow(job(), flow());
+    if (what < 10) return make_room();
+    return what < 12 ? change() : plan_.set_flow(job(), flow());
   }
 
  private:
@@ -87,11 +91,50 @@ class Hostile {
     return plan_.make_room(waiter, {{where, yard_.job(waiter).workers}}, victims);
   }
 
+  JobId running() {
+    std::vector<JobId> all;
+    for (std::uint32_t j = 0; j < yard_.jobs(); ++j)
+      if (yard_.state(JobId{j}).phase == Phase::running) all.push_back(JobId{j});
+    return all.empty() ? job() : all[random_.below(all.size())];
+  }
+
+  /// One job's part of a group: it pauses, goes to a machine or to where another is, starts where
+  /// that one leaves; or nonsense.
+  JobChange part(JobId other) {
+    const JobId who = random_.below(3) == 0 ? job() : running();
+    JobChange change{who, {}, random_.below(4) == 0 ? job() : kNoJob};
+    if (index(who) >= yard_.jobs() || random_.below(5) == 0) {
+      change.to = placement();
+    } else if (random_.below(2) == 0) {
+      change.to = {{machine(), yard_.job(who).workers}};
+    } else if (index(other) < yard_.jobs() && holds_gpus(yard_.state(other).phase)) {
+      change.to = yard_.placement(other);
+    }
+    return change;
+  }
+
+  Verdict change() {
+    audit_.expect_groups();
+    std::vector<JobChange> group;
+    JobId other = running();
+    for (std::uint64_t n = random_.below(4); n > 0; --n) {
+      group.push_back(part(other));
+      other = group.back().job;
+    }
+    if (group.size() == 2 && random_.below(2) == 0 && index(other) < yard_.jobs() &&
+        holds_gpus(yard_.state(other).phase))
+      group.front().to = yard_.placement(other);
+    const Verdict verdict = plan_.change(group);
+    if (verdict == Verdict::ok) ++changed_;
+    return verdict;
+  }
+
   Random& random_;
   const RandomCase& made_;
   Yard& yard_;
   YardAudit& audit_;
   Plan plan_{yard_};
+  std::uint64_t changed_ = 0;
 };
 
 /// What another yard knows after it took up what this one saved.
@@ -114,7 +157,7 @@ std::string restored(const Yard& yard) {
 }
 
 TEST(HostileYard, RefusesNonsenseAndKeepsItsPromises) {
-  std::uint64_t accepted = 0, refused = 0, rooms = 0;
+  std::uint64_t accepted = 0, refused = 0, rooms = 0, groups = 0;
   const auto [first, count] = seeds(60);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("TRAINYARD_TEST_SEED={}", seed));
@@ -141,6 +184,7 @@ TEST(HostileYard, RefusesNonsenseAndKeepsItsPromises) {
       audit.inspect();
       ASSERT_EQ(audit.problems(), std::vector<std::string>{}) << describe(made);
     }
+    groups += hostile.changed();
     for (std::size_t j = 0; j < yard.jobs(); ++j)
       rooms += yard.state(JobId{static_cast<std::uint32_t>(j)}).pauses;
   }
@@ -148,6 +192,153 @@ TEST(HostileYard, RefusesNonsenseAndKeepsItsPromises) {
   // It was not all refused, or nothing would have been shown.
   EXPECT_GT(accepted, refused / 50);
   EXPECT_GT(rooms, 0u);
+  EXPECT_GT(groups, 0u);
+}
+
+// --- Groups of changes in a world where jobs do as they are told ---------------------------------
+
+/// A policy that shuffles jobs for the sake of it, and an engine that carries it out.
+class Shuffler {
+ public:
+  Shuffler(Random& random, const RandomCase& made, Yard& yard, YardAudit& audit)
+      : random_(random), made_(made), yard_(yard), audit_(audit) {
+    audit_.expect_groups();
+  }
+
+  /// True: a group was accepted.
+  bool act() {
+    const Time at = yard_.now() + seconds(static_cast<std::int64_t>(random_.below(20)));
+    const std::uint64_t what = random_.below(20);
+    if (yard_.jobs() < made_.workload.jobs.size() && what < 3)
+      tell(Event::of(at, EventKind::submitted, JobId{static_cast<std::uint32_t>(yard_.jobs())}));
+    if (what < 8) happen(at, Phase::starting, EventKind::loaded);
+    if (what > 5) happen(at, Phase::draining, EventKind::drained);
+    if (what == 10) happen(at, Phase::running, EventKind::finished);
+    if (what == 11) happen(at, Phase::draining, EventKind::lost);
+    if (what == 12 && random_.below(4) == 0) cancel(at);
+    if (what == 13) fail_or_repair(at);
+    return change();
+  }
+
+ private:
+  void tell(const Event& event) { ASSERT_EQ(yard_.apply(event), Verdict::ok); }
+
+  std::vector<JobId> in(Phase phase) const {
+    std::vector<JobId> all;
+    for (std::uint32_t j = 0; j < yard_.jobs(); ++j)
+      if (yard_.state(JobId{j}).phase == phase) all.push_back(JobId{j});
+    return all;
+  }
+
+  void happen(Time at, Phase phase, EventKind kind) {
+    const std::vector<JobId> jobs = in(phase);
+    if (!jobs.empty()) tell(Event::of(at, kind, jobs[random_.below(jobs.size())]));
+  }
+
+  void cancel(Time at) {
+    for (const Phase phase : {Phase::reserved, Phase::draining}) {
+      const std::vector<JobId> jobs = in(phase);
+      if (jobs.empty()) continue;
+      const JobId job = jobs[random_.below(jobs.size())];
+      audit_.expect_cancellation(job);
+      return tell(Event::of(at, EventKind::cancelled, job));
+    }
+  }
+
+  void fail_or_repair(Time at) {
+    const MachineId machine{
+        static_cast<std::uint32_t>(random_.below(made_.cluster.machines.size()))};
+    const bool is_up = yard_.free().is_up(machine);
+    if (is_up && random_.below(4) != 0) return;
+    audit_.expect_failure(at, machine);
+    tell(Event::of(at, is_up ? EventKind::machine_down : EventKind::machine_up, machine));
+  }
+
+  /// Some that run and some that wait, each into what the others leave or what is free, where it
+  /// fits; who finds nothing leaves, or goes on waiting.
+  bool change() {
+    std::vector<JobId> jobs;
+    std::vector<Resources> free;
+    for (std::uint32_t m = 0; m < made_.cluster.machines.size(); ++m)
+      free.push_back(yard_.free().is_up(MachineId{m}) ? yard_.free().on(MachineId{m})
+                                                      : Resources{});
+    for (const JobId job : in(Phase::running))
+      if (random_.below(3) == 0 && yard_.pausable_from(job, job) <= yard_.now()) {
+        jobs.push_back(job);
+        for (const Share& share : yard_.placement(job))
+          if (yard_.free().is_up(share.machine))
+            free[index(share.machine)] += yard_.job(job).per_worker * share.workers;
+      }
+    for (const JobId job : in(Phase::queued))
+      if (random_.below(2) == 0) jobs.push_back(job);
+    std::vector<JobChange> group;
+    while (!jobs.empty()) {
+      const std::size_t pick = random_.below(jobs.size());
+      const JobId job = jobs[pick];
+      jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(pick));
+      JobChange change{job, find(job, free), kNoJob};
+      const bool runs = yard_.state(job).phase == Phase::running;
+      // It stays, and nobody may count on its room: better no group at all.
+      if (runs && change.to == yard_.placement(job)) return false;
+      if (runs || !change.to.empty()) group.push_back(std::move(change));
+    }
+    return !group.empty() && plan_.change(group) == Verdict::ok;
+  }
+
+  /// In a size that the job may have, from a random machine on; empty if there is no room.
+  Placement find(JobId id, std::vector<Resources>& free) {
+    const Job& job = yard_.job(id);
+    const auto span = static_cast<std::uint64_t>(std::max(0, job.max_workers - job.min_workers));
+    std::int32_t left = job.is_elastic()
+                            ? job.min_workers + static_cast<std::int32_t>(random_.below(span + 1))
+                            : job.workers;
+    Placement to;
+    const std::size_t machines = free.size(), first = random_.below(machines);
+    for (std::size_t n = 0; n < machines && left > 0; ++n) {
+      const std::size_t m = (first + n) % machines;
+      const KindId kind = yard_.shape(id).kind;
+      if (kind != kAnyKind && made_.cluster.machines[m].kind != kind) continue;
+      const std::int32_t here = workers_that_fit(job.per_worker, free[m], left);
+      if (here == 0 || !yard_.free().is_up(MachineId{static_cast<std::uint32_t>(m)})) continue;
+      to.push_back({MachineId{static_cast<std::uint32_t>(m)}, here});
+      left -= here;
+    }
+    if (left > 0) return {};
+    for (const Share& share : to) free[index(share.machine)] -= job.per_worker * share.workers;
+    return to;
+  }
+
+  Random& random_;
+  const RandomCase& made_;
+  Yard& yard_;
+  YardAudit& audit_;
+  Plan plan_{yard_};
+};
+
+TEST(ShuffledYard, KeepsItsPromisesThroughGroupsOfChanges) {
+  std::uint64_t groups = 0;
+  const auto [first, count] = seeds(60);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    SCOPED_TRACE(fmt::format("TRAINYARD_TEST_SEED={}", seed));
+    Random random(seed, 7);
+    const RandomCase made = random_case(random);
+    Yard yard(made.cluster, made.workload, {.min_run = seconds(10), .max_pauses = 30});
+    YardAudit audit(yard);
+    yard.listen(audit);
+    Shuffler shuffler(random, made, yard, audit);
+    ASSERT_EQ(yard.apply({Time{}, EventKind::clock}), Verdict::ok);
+    for (int i = 0; i < 400 && !HasFailure(); ++i) {
+      groups += shuffler.act() ? 1 : 0;
+      yard.clear_orders();
+      if (i % 10 == 0) {
+        ASSERT_EQ(restored(yard), snapshot(yard));
+      }
+      audit.inspect();
+      ASSERT_EQ(audit.problems(), std::vector<std::string>{}) << describe(made);
+    }
+  }
+  if (count == 1) return;
+  EXPECT_GT(groups, 1000u);
 }
 
 }  // namespace

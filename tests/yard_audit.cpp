@@ -59,6 +59,13 @@ void YardAudit::check_pause(JobId job, Duration ran) {
     complain("job {} was paused after {}, before min_run", index(job), format(ran));
   if (++book.pauses > yard_.rules().max_pauses)
     complain("job {} was paused {} times", index(job), book.pauses);
+  if (!in_groups_) check_turn(job, waiter, ran);
+}
+
+/// Of a job that leaves for one that waits, as Plan::make_room has it. A group of changes says
+/// itself in whose favour.
+void YardAudit::check_turn(JobId job, JobId waiter, Duration ran) {
+  Book& book = books_[index(job)];
   if (waiter == kNoJob || yard_.state(waiter).phase != Phase::reserved)
     return complain("job {} was paused for nobody", index(job));
   Duration turn = yard_.rules().turn;
@@ -88,7 +95,7 @@ void YardAudit::inspect() {
   for (std::size_t j = 0; j < yard_.jobs(); ++j) {
     inspect_job(job_id(j));
     const Phase phase = yard_.state(job_id(j)).phase;
-    if (holds_gpus(phase)) held += yard_.job(job_id(j)).gpus();
+    if (holds_gpus(phase)) held += yard_.gpus(job_id(j));
     if (!has_ended(phase)) ++unfinished;
   }
   if (held != yard_.held_gpus()) complain("held_gpus is {}, not {}", yard_.held_gpus(), held);
@@ -114,6 +121,16 @@ void YardAudit::inspect_machine(MachineId machine) {
     if (!yard_.free().is_up(machine) && !closed_.contains(machine))
       complain("{} is down and holds job {}", name, index(job));
   }
+  for (const JobId job : yard_.moving()) {
+    const Placement& next = yard_.next_placement(job);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      if (next[i].machine != machine) continue;
+      for (const std::int32_t gpu : yard_.next_gpus(job, i))
+        if (!gpus.insert(gpu).second) complain("a GPU of {} is kept for two", name);
+      if (!yard_.free().is_up(machine))
+        complain("job {} moves to {}, which is down", index(job), name);
+    }
+  }
   if (!Resources{}.fits_in(free)) complain("{} has less than nothing free", name);
   if (!(held + free).fits_in(capacity)) complain("{} gives more than it has", name);
   const auto held_gpus = static_cast<std::int32_t>(gpus.size());
@@ -128,7 +145,10 @@ void YardAudit::inspect_job(JobId id) {
   const Job& job = yard_.job(id);
   if (holds_gpus(state.phase)) {
     const Placement& shares = yard_.placement(id);
-    if (workers(shares) != job.workers) complain("the gang of job {} is not whole", index(id));
+    const std::int32_t count = workers(shares);
+    const bool is_whole = job.is_elastic() ? count >= job.min_workers && count <= job.max_workers
+                                           : count == job.workers;
+    if (!is_whole) complain("the gang of job {} is not whole", index(id));
     for (std::size_t i = 0; i < shares.size(); ++i) {
       const Machine& machine = yard_.cluster().machine(shares[i].machine);
       if (std::ssize(yard_.gpus(id, i)) != shares[i].workers * job.per_worker.gpus)
@@ -138,6 +158,8 @@ void YardAudit::inspect_job(JobId id) {
         complain("job {} is on GPUs of another kind", index(id));
     }
   }
+  if (const JobId lead = yard_.making_room_for(id); lead != kNoJob && yard_.lead_of(lead) != lead)
+    complain("job {} leaves for job {}, which waits for no room", index(id), index(lead));
   if (state.pauses != book.pauses)
     complain("job {} was paused {} times, not {}", index(id), book.pauses, state.pauses);
   if (book.held != state.done + state.lost + state.slowed && !holds_gpus(state.phase))
@@ -171,9 +193,17 @@ std::string snapshot(const Yard& yard) {
       for (std::size_t i = 0; i < shares.size(); ++i)
         text += fmt::format(" {}x{}:{}", index(shares[i].machine), shares[i].workers,
                             fmt::join(yard.gpus(job_id(j), i), ","));
+      text += fmt::format(" for {} led by {}", index(yard.making_room_for(job_id(j))),
+                          index(yard.lead_of(job_id(j))));
     }
     text += "\n";
   }
+  const std::set<JobId> moving(yard.moving().begin(), yard.moving().end());
+  for (const JobId job : moving)
+    for (std::size_t i = 0; i < yard.next_placement(job).size(); ++i)
+      text +=
+          fmt::format("{} to {}x{}:{}\n", index(job), index(yard.next_placement(job)[i].machine),
+                      yard.next_placement(job)[i].workers, fmt::join(yard.next_gpus(job, i), ","));
   return text;
 }
 

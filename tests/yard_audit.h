@@ -28,6 +28,9 @@ class YardAudit : public YardListener {
   /// Cancelled jobs void their reservation too.
   void expect_cancellation(JobId job) { cancelled_.insert(job); }
 
+  /// A policy that changes jobs in groups may pause them for more than one, or for none.
+  void expect_groups() { in_groups_ = true; }
+
   /// Compares all that the yard shows with all that must hold.
   void inspect();
 
@@ -49,6 +52,7 @@ class YardAudit : public YardListener {
   }
 
   void check_pause(JobId job, Duration ran);
+  void check_turn(JobId job, JobId waiter, Duration ran);
   void check_end_of_reservation(JobId job, Phase to);
   void inspect_machine(MachineId machine);
   void inspect_job(JobId job);
@@ -58,6 +62,7 @@ class YardAudit : public YardListener {
   std::set<std::pair<std::int64_t, MachineId>> failures_;
   std::set<JobId> cancelled_;
   std::set<MachineId> closed_;
+  bool in_groups_ = false;
   std::vector<std::string> problems_;
 };
 

@@ -135,7 +135,7 @@ WaitReason StagedPolicy::explain_reserved(JobId job) const {
   Time last = yard_.now();
   for (const Share& share : yard_.placement(job))
     for (const JobId other : yard_.jobs_on(share.machine))
-      if (yard_.making_room_for(other) == job) {
+      if (yard_.making_room_for(other) == yard_.lead_of(job)) {
         ++leaving;
         last = std::max(last, yard_.expected_end(other));
       }

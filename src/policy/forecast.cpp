@@ -72,9 +72,9 @@ class Timetable {
   void take_apart(JobId job) {
     const SavedJob saved = yard_.save(job);
     const Resources& each = yard_.shape(job).per_worker;
-    for (std::size_t i = 0; i < saved.placement.size(); ++i)
-      free_[index(saved.placement[i].machine)] +=
-          each * saved.placement[i].workers - saved.missing[i];
+    for (std::size_t i = 0; i < saved.room.placement.size(); ++i)
+      free_[index(saved.room.placement[i].machine)] +=
+          each * saved.room.placement[i].workers - saved.room.missing[i];
     reserved_.push_back(job);
   }
 

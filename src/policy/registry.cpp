@@ -271,10 +271,8 @@ Params PolicySpec::params(const std::string& stage) const {
 
 YardRules PolicySpec::rules() const {
   const Params yard = params("yard");
-  const bool literal =
-      member("preempt") == "fitgpp" && params("preempt").choice("fallback") == "literal";
   return {yard.duration("min_run"), yard.duration("turn"),
-          static_cast<std::uint32_t>(yard.whole("max_pauses")), literal};
+          static_cast<std::uint32_t>(yard.whole("max_pauses"))};
 }
 
 Stages PolicySpec::stages(PolicyContext& context) const {

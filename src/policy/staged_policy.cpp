@@ -214,14 +214,24 @@ bool StagedPolicy::try_start(JobId job) {
   return false;
 }
 
+/// What the finder holds: room for the job and who leaves it; or, where a stage does not wait for
+/// a room that suffices, only who leaves in its favour.
+bool StagedPolicy::carry_out(JobId job) {
+  if (!finder_.room().empty())
+    return plan_->make_room(job, finder_.room(), finder_.victims(), flow_of(job)) == Verdict::ok;
+  std::vector<JobChange> pauses;
+  for (const JobId victim : finder_.victims())
+    pauses.push_back({.job = victim, .in_favour_of = job});
+  return plan_->change(pauses) == Verdict::ok;
+}
+
 bool StagedPolicy::try_make_room(JobId job, LaneMemory& known) {
   const std::int64_t claim = stages_.preempt->claim(job);
   const bool was_paused = yard_.state(job).pauses > 0;
   if (!is_as_it_was(known, claim, was_paused)) {
     Time retry = plan_->wake();
     const Reach reach = stages_.place->reach(job);
-    if (stages_.preempt->make_room(job, reach, finder_, retry) &&
-        plan_->make_room(job, finder_.room(), finder_.victims(), flow_of(job)) == Verdict::ok) {
+    if (stages_.preempt->make_room(job, reach, finder_, retry) && carry_out(job)) {
       in_round_.retried_claim = PreemptStage::kNoClaim;  // fewer run: ask again
       return true;
     }

@@ -83,6 +83,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   };
   LaneMemory& memory(LaneId lane);
   bool try_make_room(JobId job, LaneMemory& known);
+  bool carry_out(JobId job);
   [[nodiscard]] bool is_as_it_was(const LaneMemory& known, std::int64_t claim, bool was_paused);
 
   /// What is known in this round of those for whom nobody need be asked to leave. Nothing is freed

@@ -52,6 +52,8 @@ std::string_view describe(Verdict verdict) {
       return "a job to be paused is protected from it now";
     case Verdict::victim_unneeded:
       return "a job would be paused without need";
+    case Verdict::no_change:
+      return "nothing would change by it";
   }
   return "?";
 }

@@ -114,7 +114,7 @@ enum class Verdict : std::uint8_t {
   time_went_back,
   no_such_subject,
   wrong_phase,
-  wrong_gang,   // not exactly the job's workers, or a machine named twice
+  wrong_gang,   // not the job's workers, or not as many as it may have, or a machine named twice
   no_room,      // a machine has not that much free
   wrong_kind,   // of GPU
   wrong_value,  // a rate or an estimate that cannot be
@@ -122,6 +122,7 @@ enum class Verdict : std::uint8_t {
   machine_is_up,     // already
   victim_protected,  // it runs too short a time, was paused too often, or would take turns
   victim_unneeded,   // the room is there without it, or it is named twice
+  no_change,         // a group that changes nothing, or a job that is moved to where it is
 };
 std::string_view describe(Verdict verdict);
 

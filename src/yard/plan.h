@@ -1,6 +1,6 @@
-// A plan: what a policy wants done. Every action is checked against the yard as it is written, and
-// the yard moves on at once, so that the next action sees what the last one left. A refused action
-// changes nothing; the engine finds what was accepted in the yard's orders.
+// A plan: what a policy wants done. Every action, or group of actions, is checked against the yard
+// as it is written, and the yard moves on at once, so that the next action sees what the last one
+// left. A refused action changes nothing; the engine finds what was accepted in the yard's orders.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,14 @@ class Plan {
     return note(yard_.start(job, placement, flow));
   }
 
-  /// Pauses the victims and gives their room, with what is free of it now, to the job. (Without a
-  /// room, where the rules allow it: only pauses them.)
+  /// Pauses the victims and gives their room, with what is free of it now, to the job.
   Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims,
                     FlowClass flow = kFirstFlow) {
     return note(yard_.make_room(job, room, victims, flow));
   }
+
+  /// All of it or nothing: starts, pauses, moves and new sizes (change.h).
+  Verdict change(std::span<const JobChange> group) { return note(yard_.change(group)); }
 
   /// Another flow class for a job that holds GPUs, or whose room is being made.
   Verdict set_flow(JobId job, FlowClass flow) { return note(yard_.set_flow(job, flow)); }

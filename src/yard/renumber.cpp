@@ -77,9 +77,12 @@ void Yard::exchange_gpus(Run& run, std::size_t share, std::span<const std::uint6
     given_up[w] = own[w] & ~wanted[w];
     free[w] &= ~wanted[w];
   }
-  for (const JobId other : jobs_on(machine)) {
-    if (other == run.job) continue;
-    Run& theirs = runs_[state(other).run];
+  std::vector<std::uint32_t> others;
+  for (const JobId other : jobs_on(machine))
+    if (other != run.job) others.push_back(state(other).run);
+  for (const JobId other : moving_) others.push_back(room_of(other));
+  for (const std::uint32_t other : others) {
+    Run& theirs = runs_[other];
     for (std::size_t k = 0; k < theirs.shares.size(); ++k) {
       if (theirs.shares[k].machine != machine) continue;
       int lost = 0;

@@ -13,25 +13,32 @@ bool has_place(Phase phase) {
   return phase == Phase::reserved || holds_gpus(phase);
 }
 
+bool moves(const SavedJob& saved) {
+  return saved.state.phase == Phase::draining && !saved.next.placement.empty();
+}
+
 /// The gang as the plan placed it, on machines and GPUs that exist.
-Verdict check_place(const SavedJob& saved, const Shape& shape, const Cluster& cluster) {
-  const bool is_reserved = saved.state.phase == Phase::reserved;
-  if (saved.gpus.size() != saved.placement.size()) return Verdict::wrong_gang;
-  if (is_reserved && saved.missing.size() != saved.placement.size()) return Verdict::wrong_gang;
-  std::int64_t left = shape.workers;
-  for (const Share& share : saved.placement) {
+Verdict check_saved_room(const SavedRoom& room, bool is_made, const Job& job, const Shape& shape,
+                         const Cluster& cluster) {
+  if (room.gpus.size() != room.placement.size()) return Verdict::wrong_gang;
+  if (is_made && room.missing.size() != room.placement.size()) return Verdict::wrong_gang;
+  std::int64_t count = 0;
+  for (const Share& share : room.placement) {
     if (index(share.machine) >= cluster.machines.size()) return Verdict::no_such_subject;
-    if (share.workers <= 0 || (left -= share.workers) < 0) return Verdict::wrong_gang;
+    if (share.workers <= 0) return Verdict::wrong_gang;
+    count += share.workers;
     if (shape.kind != kAnyKind && cluster.machine(share.machine).kind != shape.kind)
       return Verdict::wrong_kind;
   }
-  return left == 0 ? Verdict::ok : Verdict::wrong_gang;
+  const bool is_whole = job.is_elastic() ? count >= job.min_workers && count <= job.max_workers
+                                         : count == shape.workers;
+  return is_whole ? Verdict::ok : Verdict::wrong_gang;
 }
 
-/// What a saved job holds of its i-th share.
-Resources held(const SavedJob& saved, const Shape& shape, std::size_t i) {
-  const Resources need = shape.per_worker * saved.placement[i].workers;
-  return saved.state.phase == Phase::reserved ? need - saved.missing[i] : need;
+/// What is held of a room's i-th share.
+Resources held(const SavedRoom& room, bool is_made, const Shape& shape, std::size_t i) {
+  const Resources need = shape.per_worker * room.placement[i].workers;
+  return is_made ? need - room.missing[i] : need;
 }
 
 /// Clears the bits of these GPUs in the machine's words. False for one that is not free.
@@ -52,19 +59,24 @@ SavedJob Yard::save(JobId job) const {
   saved.state = state(job);
   if (has_place(saved.state.phase)) {
     const Run& run = runs_[saved.state.run];
-    saved.placement = run.shares;
-    for (std::size_t i = 0; i < run.shares.size(); ++i) saved.gpus.push_back(gpus(job, i));
-    saved.missing = run.missing;
+    saved.room = save(run);
     saved.room_for = making_room_for(job);
+    saved.lead = lead_of(job);
+    if (run.next != kNoRun) saved.next = save(runs_[run.next]);
     saved.progress = booked(job);
     saved.brought = run.brought;
-    saved.flow = run.flow;
   }
   saved.estimate = revised(job);
   turns_.each(job, [&](JobId other, std::uint32_t times) {
     saved.yielded_to.insert(saved.yielded_to.end(), times, other);
   });
   return saved;
+}
+
+SavedRoom Yard::save(const Run& run) const {
+  SavedRoom room{run.shares, {}, run.missing, run.flow};
+  for (std::size_t i = 0; i < run.shares.size(); ++i) room.gpus.push_back(gpus_of(run, i));
+  return room;
 }
 
 Verdict Yard::check_saved(std::span<const SavedJob> jobs) const {
@@ -82,23 +94,37 @@ Verdict Yard::check_saved(std::span<const SavedJob> jobs) const {
     if (!has_place(saved.state.phase)) continue;
     if (!(saved.progress.rate.time_per_work() > 0) || saved.progress.saved > saved.state.done)
       return Verdict::wrong_value;
-    const Shape& shape = shapes[shapes.of(workload_.jobs[j], workload_, cluster_)];
-    if (const Verdict verdict = check_place(saved, shape, cluster_); verdict != Verdict::ok)
-      return verdict;
-    const bool leaves_for_somebody =
-        saved.state.phase == Phase::draining && saved.room_for != kNoJob;
-    if (leaves_for_somebody && (index(saved.room_for) >= jobs.size() ||
-                                jobs[index(saved.room_for)].state.phase != Phase::reserved))
+    const auto has_room = [&](JobId job) {
+      if (index(job) >= jobs.size()) return false;
+      const SavedJob& other = jobs[index(job)];
+      return other.lead == job && (other.state.phase == Phase::reserved || moves(other));
+    };
+    const bool is_reserved = saved.state.phase == Phase::reserved;
+    const bool is_leaving = saved.state.phase == Phase::draining;
+    if (is_leaving && saved.room_for != kNoJob && !has_room(saved.room_for))
       return Verdict::no_such_subject;
-    for (std::size_t i = 0; i < saved.placement.size(); ++i) {
-      const std::size_t machine = index(saved.placement[i].machine);
-      const Resources amount = held(saved, shape, i);
-      const auto words = std::span(free_gpus).subspan(machine * gpu_words_, gpu_words_);
-      if (!amount.fits_in(free[machine]) || std::ssize(saved.gpus[i]) != amount.gpus ||
-          !take_bits(words, saved.gpus[i]))
-        return Verdict::no_room;
-      free[machine] -= amount;
-    }
+    if ((is_reserved || moves(saved)) && !has_room(saved.lead)) return Verdict::no_such_subject;
+    const Shape& shape = shapes[shapes.of(workload_.jobs[j], workload_, cluster_)];
+    const auto take_room = [&](const SavedRoom& room, bool is_made) {
+      if (const Verdict verdict =
+              check_saved_room(room, is_made, workload_.jobs[j], shape, cluster_);
+          verdict != Verdict::ok)
+        return verdict;
+      for (std::size_t i = 0; i < room.placement.size(); ++i) {
+        const std::size_t machine = index(room.placement[i].machine);
+        const Resources amount = held(room, is_made, shape, i);
+        const auto words = std::span(free_gpus).subspan(machine * gpu_words_, gpu_words_);
+        if (!amount.fits_in(free[machine]) || std::ssize(room.gpus[i]) != amount.gpus ||
+            !take_bits(words, room.gpus[i]))
+          return Verdict::no_room;
+        free[machine] -= amount;
+      }
+      return Verdict::ok;
+    };
+    if (const Verdict verdict = take_room(saved.room, is_reserved); verdict != Verdict::ok)
+      return verdict;
+    if (!moves(saved)) continue;
+    if (const Verdict verdict = take_room(saved.next, true); verdict != Verdict::ok) return verdict;
   }
   return Verdict::ok;
 }
@@ -114,22 +140,26 @@ Verdict Yard::check_kind(JobId job) const {
 Verdict Yard::take_up(JobId job, const SavedJob& saved) {
   const Phase phase = saved.state.phase;
   if (index(job) >= workload_.jobs.size()) return Verdict::no_such_subject;
-  if (index(job) != states_.size() || saved.room_for != kNoJob) return Verdict::wrong_phase;
+  if (index(job) != states_.size() || saved.room_for != kNoJob || moves(saved))
+    return Verdict::wrong_phase;
   if (phase != Phase::queued && !holds_gpus(phase)) return Verdict::wrong_phase;
   if (const Verdict verdict = check_kind(job); verdict != Verdict::ok) return verdict;
   const ShapeId shape_id = shapes_.of(workload_.jobs[index(job)], workload_, cluster_);
   if (holds_gpus(phase)) {
     const Shape& shape = shapes_[shape_id];
-    if (!names_machines_once(saved.placement)) return Verdict::wrong_gang;
-    if (const Verdict verdict = check_place(saved, shape, cluster_); verdict != Verdict::ok)
+    const SavedRoom& room = saved.room;
+    if (!names_machines_once(room.placement)) return Verdict::wrong_gang;
+    if (const Verdict verdict =
+            check_saved_room(room, false, workload_.jobs[index(job)], shape, cluster_);
+        verdict != Verdict::ok)
       return verdict;
-    for (std::size_t i = 0; i < saved.placement.size(); ++i) {
-      const MachineId machine = saved.placement[i].machine;
+    for (std::size_t i = 0; i < room.placement.size(); ++i) {
+      const MachineId machine = room.placement[i].machine;
       const auto words = std::span(free_gpus_).subspan(index(machine) * gpu_words_, gpu_words_);
       std::vector<std::uint64_t> free(words.begin(), words.end());
-      const Resources amount = held(saved, shape, i);
-      if (!amount.fits_in(free_.on(machine)) || std::ssize(saved.gpus[i]) != amount.gpus ||
-          !take_bits(free, saved.gpus[i]))
+      const Resources amount = held(room, false, shape, i);
+      if (!amount.fits_in(free_.on(machine)) || std::ssize(room.gpus[i]) != amount.gpus ||
+          !take_bits(free, room.gpus[i]))
         return Verdict::no_room;
     }
   }
@@ -168,6 +198,13 @@ Verdict Yard::restore(std::span<const SavedJob> jobs) {
     now_ = std::max(now_, jobs[j].state.since);
     resume(JobId{j}, jobs[j]);
   }
+  // Who leads whom, now that all rooms are there.
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const JobId job{static_cast<std::uint32_t>(j)};
+    if (const JobId lead = lead_of(job); lead != kNoJob && lead != job)
+      runs_[room_of(lead)].company.push_back(job);
+    if (const JobId lead = making_room_for(job); lead != kNoJob) ++runs_[room_of(lead)].leaving;
+  }
   return Verdict::ok;
 }
 
@@ -186,35 +223,49 @@ void Yard::resume(JobId job, const SavedJob& saved) {
   ++unfinished_;
   enter(job, Phase::queued);
   if (was.phase == Phase::queued) return;
-  occupy(job, saved);
-  if (was.phase == Phase::reserved) return enter(job, Phase::reserved);
+  const bool is_reserved = was.phase == Phase::reserved;
+  arrive(job, occupy(job, saved.room, is_reserved));
+  Run& run = runs_[state.run];
+  run.at = saved.progress.at;
+  run.saved = saved.progress.saved, run.writing = saved.progress.writing;
+  run.rate = saved.progress.rate;
+  run.brought = saved.brought;
+  if (is_reserved) {
+    run.lead = saved.lead;
+    return enter(job, Phase::reserved);
+  }
+  if (moves(saved)) {
+    const std::uint32_t room = occupy(job, saved.next, true);
+    runs_[room].lead = saved.lead;
+    runs_[state.run].next = room;
+    moving_.push_back(job);
+  }
+  if (was.phase == Phase::draining) runs_[state.run].room_for = saved.room_for;
   for (const Phase next : {Phase::starting, Phase::running, Phase::draining}) {
-    if (next == Phase::draining && saved.room_for != kNoJob) {
-      runs_[state.run].room_for = saved.room_for;
-      ++runs_[this->state(saved.room_for).run].leaving;
-    }
     enter(job, next);
     if (next == was.phase) return;
   }
 }
 
-void Yard::occupy(JobId job, const SavedJob& saved) {
-  Run& run = open_run(job, saved.placement);
-  run.missing = saved.missing;
-  if (!run.missing.empty()) run.by_machine = share_order(run.shares);
-  run.at = saved.progress.at;
-  run.saved = saved.progress.saved, run.writing = saved.progress.writing;
-  run.rate = saved.progress.rate;
-  run.brought = saved.brought;
+std::uint32_t Yard::occupy(JobId job, const SavedRoom& saved, bool is_made) {
+  const std::uint32_t id = new_run(job, saved.placement);
+  Run& run = runs_[id];
   run.flow = saved.flow;
+  if (is_made) {
+    run.missing = saved.missing;
+    run.by_machine = share_order(run.shares);
+    run.lacking = static_cast<std::uint32_t>(
+        std::ranges::count_if(run.missing, [](const Resources& r) { return r != Resources{}; }));
+  }
   for (std::size_t i = 0; i < saved.placement.size(); ++i) {
     const MachineId machine = saved.placement[i].machine;
     take_bits(std::span(free_gpus_).subspan(index(machine) * gpu_words_, gpu_words_),
               saved.gpus[i]);
     for (const std::int32_t gpu : saved.gpus[i])
       run.gpu_masks[i * gpu_words_ + static_cast<std::size_t>(gpu) / 64] |= 1ULL << (gpu % 64);
-    free_.take(machine, held(saved, shape(job), i));
+    free_.take(machine, held(saved, is_made, shape(job), i));
   }
+  return id;
 }
 
 }  // namespace trainyard

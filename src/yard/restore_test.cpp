@@ -73,7 +73,7 @@ TEST(TakeUp, AJobComesBackWithItsPastOrOnGpusOfItsOwn) {
   scene.workload.jobs.push_back(gang(2, 2));
   EXPECT_EQ(scene.yard.take_up(JobId{2}, past), Verdict::no_room) << "these are held";
   SavedJob outside = past;
-  outside.gpus = {{4, 5, 6, 7}};
+  outside.room.gpus = {{4, 5, 6, 7}};
   scene.tell(EventKind::machine_closed, MachineId{0});
   ASSERT_EQ(scene.yard.take_up(JobId{2}, outside), Verdict::ok) << "it runs there, closed or not";
   EXPECT_EQ(scene.phase(JobId{2}), Phase::running);
@@ -91,11 +91,11 @@ TEST(TakeUp, RefusesWhatCannotBe) {
   EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::no_such_subject);
   scene.workload.jobs.push_back(gang(1, 4));
   EXPECT_EQ(scene.yard.take_up(first, saved), Verdict::wrong_phase) << "it is there";
-  saved.gpus = {{4, 5, 6}};
+  saved.room.gpus = {{4, 5, 6}};
   EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::no_room);
-  saved.gpus = {{4, 5, 6, 8}};
+  saved.room.gpus = {{4, 5, 6, 8}};
   EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::no_room);
-  saved.placement[0].machine = MachineId{7};
+  saved.room.placement[0].machine = MachineId{7};
   EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::no_such_subject);
   saved.state.phase = Phase::reserved;
   EXPECT_EQ(scene.yard.take_up(JobId{1}, saved), Verdict::wrong_phase);
@@ -117,11 +117,13 @@ TEST(Restore, RefusesWhatDoesNotFitTogether) {
     return verdict;
   };
   EXPECT_EQ(verdict_of([](auto&) {}), Verdict::ok);
-  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpus = jobs[0].gpus; }), Verdict::no_room);
-  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpus = {{8, 9, 10, 11}}; }), Verdict::no_room);
-  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].gpus = {}; }), Verdict::wrong_gang);
-  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].placement[0].workers = 2; }), Verdict::wrong_gang);
-  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].placement[0].machine = MachineId{9}; }),
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.gpus = jobs[0].room.gpus; }),
+            Verdict::no_room);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.gpus = {{8, 9, 10, 11}}; }), Verdict::no_room);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.gpus = {}; }), Verdict::wrong_gang);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.placement[0].workers = 2; }),
+            Verdict::wrong_gang);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.placement[0].machine = MachineId{9}; }),
             Verdict::no_such_subject);
   EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].state.phase = Phase::absent; }),
             Verdict::wrong_phase);

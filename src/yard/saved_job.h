@@ -15,19 +15,28 @@
 
 namespace trainyard {
 
+/// Where a job is, or shall be.
+struct SavedRoom {
+  Placement placement;
+  std::vector<std::vector<std::int32_t>> gpus;  // of each share: which of the machine's
+  std::vector<Resources> missing;               // of each share, while the room is being made
+  FlowClass flow = kFirstFlow;
+
+  bool operator==(const SavedRoom&) const = default;
+};
+
 struct SavedJob {
   JobState state;
   // While it is reserved or holds GPUs:
-  Placement placement;
-  std::vector<std::vector<std::int32_t>> gpus;  // of each share: which of the machine's
-  std::vector<Resources> missing;               // of each share, while its room is being made
-  JobId room_for = kNoJob;                      // while draining: who gets the room
-  RunProgress progress;                         // of the run; `done` is the state's
-  Duration brought;                             // work that was done before the run
-  Estimate estimate;                            // where it is another than when it was submitted
+  SavedRoom room;
+  JobId room_for = kNoJob;  // while draining: who gets the room, or leads those who do
+  SavedRoom next;           // while draining, if it moves: where to
+  JobId lead = kNoJob;      // leads those whose rooms are made together with this job's
+  RunProgress progress;     // of the run; `done` is the state's
+  Duration brought;         // work that was done before the run
+  Estimate estimate;        // where it is another than when it was submitted
   // For whom it was paused so far, once for each pause: those it may not soon pause in turn.
   std::vector<JobId> yielded_to;
-  FlowClass flow = kFirstFlow;  // while it is reserved or holds GPUs
 };
 
 }  // namespace trainyard

@@ -26,22 +26,6 @@ std::uint64_t ones(std::int32_t count) {
   return count <= 0 ? 0 : (1ULL << count) - 1;
 }
 
-bool are_distinct(std::span<const JobId> jobs) {
-  std::vector<JobId> sorted(jobs.begin(), jobs.end());
-  std::ranges::sort(sorted);
-  return std::ranges::adjacent_find(sorted) == sorted.end();
-}
-
-/// Without the product of demand and workers, which a plan could make overflow.
-bool fit(const Resources& each, std::int32_t count, const Resources& room) {
-  return workers_that_fit(each, room, count) == count;
-}
-
-Resources smaller(const Resources& a, const Resources& b) {
-  return {std::min(a.gpus, b.gpus), std::min(a.milli_cpus, b.milli_cpus),
-          std::min(a.memory_mib, b.memory_mib)};
-}
-
 }  // namespace
 
 Yard::Yard(const Cluster& cluster, const Workload& workload, YardRules rules,
@@ -151,16 +135,14 @@ Verdict Yard::drain(JobId job) {
   JobState& state = states_[index(job)];
   if (state.phase != Phase::draining) return Verdict::wrong_phase;
   state.lost += now_ - state.since;
-  release(job);
-  enter(job, Phase::queued);
+  requeue(job);
   return Verdict::ok;
 }
 
 Verdict Yard::return_to_queue(JobId job) {
   if (!holds_gpus(state(job).phase)) return Verdict::wrong_phase;
   book_so_far(job);
-  release(job);
-  enter(job, Phase::queued);
+  requeue(job);
   return Verdict::ok;
 }
 
@@ -194,6 +176,7 @@ Verdict Yard::end_early(JobId job, Phase end) {
   JobState& state = states_[index(job)];
   if (has_ended(state.phase)) return Verdict::wrong_phase;
   if (state.phase == Phase::reserved) void_reservation(job);
+  if (room_of(job) != kNoRun) give_up_next(job);
   if (holds_gpus(state.phase)) {
     orders_.push_back({Order::Kind::stop, job});
     book_so_far(job);
@@ -242,140 +225,14 @@ void Yard::fall_back(JobId job) {
   const Duration saved = runs_[state.run].saved;
   state.lost += state.done - saved;
   state.done = saved;
-  release(job);
+  requeue(job);
+}
+
+/// It has left its GPUs, to queue or to go where it was told.
+void Yard::requeue(JobId job) {
+  const std::uint32_t next = release(job);
   enter(job, Phase::queued);
-}
-
-// --- What a plan asks for ----------------------------------------------------------------------
-
-Verdict Yard::check_gang(JobId job, const Placement& placement) const {
-  if (index(job) >= states_.size()) return Verdict::no_such_subject;
-  if (state(job).phase != Phase::queued) return Verdict::wrong_phase;
-  const Shape& shape = this->shape(job);
-  std::int32_t left = shape.workers;
-  if (placement.size() > 1 && !names_machines_once(placement)) return Verdict::wrong_gang;
-  for (const Share& share : placement) {
-    if (index(share.machine) >= cluster_.machines.size()) return Verdict::no_such_subject;
-    if (share.workers <= 0 || share.workers > left) return Verdict::wrong_gang;
-    left -= share.workers;
-    if (!free_.is_up(share.machine)) return Verdict::machine_is_down;
-    if (shape.kind != kAnyKind && cluster_.machine(share.machine).kind != shape.kind)
-      return Verdict::wrong_kind;
-  }
-  return left == 0 ? Verdict::ok : Verdict::wrong_gang;
-}
-
-Verdict Yard::start(JobId job, const Placement& placement, FlowClass flow) {
-  if (const Verdict verdict = check_gang(job, placement); verdict != Verdict::ok) return verdict;
-  const Resources& each = shape(job).per_worker;
-  for (const Share& share : placement)
-    if (!fit(each, share.workers, free_.on(share.machine))) return Verdict::no_room;
-  Run& run = open_run(job, placement);
-  run.flow = flow;
-  for (std::size_t i = 0; i < placement.size(); ++i) take(run, i, each * placement[i].workers);
-  begin_start(job);
-  return Verdict::ok;
-}
-
-Verdict Yard::check_victims(JobId job, std::span<const JobId> victims) const {
-  if (victims.size() > 1 && !are_distinct(victims)) return Verdict::victim_unneeded;
-  for (const JobId victim : victims) {
-    if (index(victim) >= states_.size()) return Verdict::no_such_subject;
-    if (state(victim).phase != Phase::running) return Verdict::wrong_phase;
-    if (pausable_from(victim, job) > now_) return Verdict::victim_protected;
-  }
-  return Verdict::ok;
-}
-
-Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId> victims) const {
-  // What each machine of the room has free, with what the victims would free there.
-  std::vector<Resources> there;
-  for (const Share& share : room) there.push_back(free_.on(share.machine));
-  const std::vector<std::uint32_t> by_machine = share_order(room);
-  const auto each_in_room = [&](JobId victim, auto visit) {
-    for (const Share& share : placement(victim))
-      if (const std::size_t i = find_share(room, by_machine, share.machine); i < room.size())
-        visit(i, shape(victim).per_worker * share.workers);
-  };
-  for (const JobId victim : victims)
-    each_in_room(victim, [&](std::size_t i, const Resources& freed) { there[i] += freed; });
-  const Resources& each = shape(job).per_worker;
-  for (std::size_t i = 0; i < room.size(); ++i)
-    if (!fit(each, room[i].workers, there[i])) return Verdict::no_room;
-  for (const JobId victim : victims) {
-    bool needed = false;
-    each_in_room(victim, [&](std::size_t i, const Resources& freed) {
-      needed = needed || !fit(each, room[i].workers, there[i] - freed);
-    });
-    if (!needed) return Verdict::victim_unneeded;
-  }
-  return Verdict::ok;
-}
-
-Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId> victims,
-                        FlowClass flow) {
-  if (victims.empty()) return start(job, room, flow);
-  if (room.empty() && rules_.bare_pauses) return pause_without_room(job, victims);
-  if (const Verdict verdict = check_gang(job, room); verdict != Verdict::ok) return verdict;
-  if (const Verdict verdict = check_victims(job, victims); verdict != Verdict::ok) return verdict;
-  if (const Verdict verdict = check_room(job, room, victims); verdict != Verdict::ok)
-    return verdict;
-  const Resources& each = shape(job).per_worker;
-  Run& run = open_run(job, room);
-  run.by_machine = share_order(room);
-  run.flow = flow;
-  for (std::size_t i = 0; i < room.size(); ++i) {
-    const Resources need = each * room[i].workers;
-    const Resources now = smaller(need, free_.on(room[i].machine));
-    run.missing.push_back(need - now);
-    take(run, i, now);
-  }
-  run.leaving = static_cast<std::uint32_t>(victims.size());
-  enter(job, Phase::reserved);
-  for (const JobId victim : victims) begin_pause(victim, job);
-  return Verdict::ok;
-}
-
-/// The waiter stays in the queue, and what they leave is anybody's.
-Verdict Yard::pause_without_room(JobId waiter, std::span<const JobId> victims) {
-  if (index(waiter) >= states_.size()) return Verdict::no_such_subject;
-  if (state(waiter).phase != Phase::queued) return Verdict::wrong_phase;
-  if (const Verdict verdict = check_victims(waiter, victims); verdict != Verdict::ok)
-    return verdict;
-  for (const JobId victim : victims) begin_pause(victim, waiter);
-  for (const JobId victim : victims) runs_[state(victim).run].room_for = kNoJob;
-  return Verdict::ok;
-}
-
-/// One whose room is being made is told when it starts.
-Verdict Yard::set_flow(JobId job, FlowClass flow) {
-  if (index(job) >= states_.size()) return Verdict::no_such_subject;
-  const Phase phase = state(job).phase;
-  if (!holds_gpus(phase) && phase != Phase::reserved) return Verdict::wrong_phase;
-  if (std::exchange(runs_[state(job).run].flow, flow) == flow) return Verdict::ok;
-  if (holds_gpus(phase)) orders_.push_back({Order::Kind::flow, job, flow});
-  for (YardListener* listener : listeners_) listener->on_flow(job);
-  return Verdict::ok;
-}
-
-void Yard::begin_start(JobId job) {
-  JobState& state = states_[index(job)];
-  if (state.first_start == Time::never()) state.first_start = now_;
-  Run& run = runs_[state.run];
-  if (speed_ != nullptr) run.rate = speed_->rate(this->job(job), run.shares);
-  orders_.push_back({Order::Kind::start, job, run.flow});
-  enter(job, Phase::starting);
-}
-
-void Yard::begin_pause(JobId job, JobId room_for) {
-  JobState& state = states_[index(job)];
-  runs_[state.run].room_for = room_for;
-  book(job, progress(job));
-  ++state.pauses;
-  turns_.forget(job, [this](JobId other) { return has_ended(this->state(other).phase); });
-  turns_.note(job, room_for);
-  orders_.push_back({Order::Kind::pause, job});
-  enter(job, Phase::draining);
+  if (next != kNoRun) move_in(job, next);
 }
 
 // --- Work ----------------------------------------------------------------------------------------
@@ -406,37 +263,50 @@ void Yard::book_so_far(JobId job) {
 
 // --- Rooms -------------------------------------------------------------------------------------
 
-Yard::Run& Yard::open_run(JobId job, const Placement& placement) {
+std::uint32_t Yard::new_run(JobId job, const Placement& placement) {
   if (spare_runs_.empty()) {
     spare_runs_.push_back(static_cast<std::uint32_t>(runs_.size()));
     runs_.emplace_back();
   }
   const std::uint32_t id = spare_runs_.back();
   spare_runs_.pop_back();
-  states_[index(job)].run = id;
   Run& run = runs_[id];
   run.job = job;
+  run.workers = trainyard::workers(placement);
   run.shares = placement;
   run.gpu_masks.assign(placement.size() * gpu_words_, 0);
   run.missing.clear();
   run.by_machine.clear();
-  run.leaving = 0;
-  run.room_for = kNoJob;
+  run.lacking = run.leaving = 0;
+  run.lead = run.room_for = kNoJob;
+  run.next = kNoRun;
   run.at = now_;
   run.saved = run.brought = state(job).done;
   run.writing = {};
   run.rate = {};
   run.flow = kFirstFlow;
-  for (const Share& share : placement) jobs_on_[index(share.machine)].push_back(job);
-  return run;
+  return id;
+}
+
+/// From now on this is where the job is, or waits for its room.
+void Yard::arrive(JobId job, std::uint32_t run) {
+  states_[index(job)].run = run;
+  for (const Share& share : runs_[run].shares) jobs_on_[index(share.machine)].push_back(job);
+}
+
+Yard::Run& Yard::open_run(JobId job, const Placement& placement) {
+  const std::uint32_t run = new_run(job, placement);
+  arrive(job, run);
+  return runs_[run];
 }
 
 void Yard::close_run(JobId job) {
-  const Run& run = runs_[state(job).run];
+  Run& run = runs_[state(job).run];
   for (const Share& share : run.shares) {
     std::vector<JobId>& jobs = jobs_on_[index(share.machine)];
     jobs.erase(std::find(jobs.begin(), jobs.end(), job));
   }
+  run.room_for = kNoJob;
   spare_runs_.push_back(state(job).run);
 }
 
@@ -452,10 +322,9 @@ void Yard::take(Run& run, std::size_t share, const Resources& amount) {
   free_.take(machine, amount);
 }
 
-/// Gives back all that the job holds, and hands the room on to whom it was made for.
-void Yard::release(JobId job) {
-  Run& run = runs_[state(job).run];
-  const Resources& each = shape(job).per_worker;
+/// What the run holds is free, or goes to those whom this one leads.
+void Yard::give_back(const Run& run, JobId lead) {
+  const Resources& each = shape(run.job).per_worker;
   for (std::size_t i = 0; i < run.shares.size(); ++i) {
     const Share& share = run.shares[i];
     for (std::size_t w = 0; w < gpu_words_; ++w)
@@ -463,55 +332,45 @@ void Yard::release(JobId job) {
     Resources held = each * share.workers;
     if (!run.missing.empty()) held -= run.missing[i];
     free_.give(share.machine, held);
-    if (run.room_for != kNoJob) hand_over(run.room_for, share.machine, held);
+    if (lead != kNoJob) hand_over(lead, share.machine, held);
   }
-  const JobId heir = run.room_for;
+}
+
+/// Gives back all that the job holds, and hands the room on to those for whom it was made. Returns
+/// its own next room, if it moves.
+std::uint32_t Yard::release(JobId job) {
+  Run& run = runs_[state(job).run];
+  const JobId lead = run.room_for;
+  give_back(run, lead);
   close_run(job);
-  if (heir != kNoJob && --runs_[state(heir).run].leaving == 0) begin_start(heir);
-}
-
-/// The waiting job takes what it still misses on this machine from what was freed for it there, and
-/// from nothing else: what others leave meanwhile is anybody's.
-void Yard::hand_over(JobId waiter, MachineId machine, const Resources& freed) {
-  Run& run = runs_[state(waiter).run];
-  const std::size_t i = find_share(run.shares, run.by_machine, machine);
-  if (i == run.shares.size()) return;
-  const Resources amount = smaller(run.missing[i], freed);
-  take(run, i, amount);
-  run.missing[i] -= amount;
-}
-
-void Yard::void_reservations(MachineId machine) {
-  const std::vector<JobId> jobs = jobs_on_[index(machine)];
-  for (const JobId job : jobs)
-    if (state(job).phase == Phase::reserved) void_reservation(job);
-}
-
-/// The room cannot be had any more: the job queues again, and who still leaves leaves for nobody.
-void Yard::void_reservation(JobId job) {
-  for (const Share& share : placement(job))
-    for (const JobId other : jobs_on_[index(share.machine)])
-      if (Run& run = runs_[state(other).run]; run.room_for == job) run.room_for = kNoJob;
-  release(job);
-  enter(job, Phase::queued);
+  if (lead != kNoJob) {
+    --runs_[room_of(lead)].leaving;
+    start_ready(lead);
+  }
+  return run.next;
 }
 
 void Yard::enter(JobId job, Phase phase) {
   JobState& state = states_[index(job)];
   const Phase from = state.phase;
   if (from == Phase::queued || from == Phase::reserved) state.waited += now_ - state.since;
-  if (holds_gpus(from) != holds_gpus(phase))
-    held_gpus_ += holds_gpus(phase) ? shape(job).gpus() : -shape(job).gpus();
+  if (holds_gpus(from) != holds_gpus(phase)) {
+    const std::int32_t gpus = runs_[state.run].workers * shape(job).per_worker.gpus;
+    held_gpus_ += holds_gpus(phase) ? gpus : -gpus;
+  }
   state.phase = phase;
   state.since = now_;
   for (YardListener* listener : listeners_) listener->on_phase(job, from, phase);
 }
 
 std::vector<std::int32_t> Yard::gpus(JobId id, std::size_t i) const {
-  const std::vector<std::uint64_t>& masks = runs_[state(id).run].gpu_masks;
+  return gpus_of(runs_[state(id).run], i);
+}
+
+std::vector<std::int32_t> Yard::gpus_of(const Run& run, std::size_t share) const {
   std::vector<std::int32_t> gpus;
   for (std::size_t w = 0; w < gpu_words_; ++w)
-    for (std::uint64_t left = masks[i * gpu_words_ + w]; left != 0; left &= left - 1)
+    for (std::uint64_t left = run.gpu_masks[share * gpu_words_ + w]; left != 0; left &= left - 1)
       gpus.push_back(static_cast<std::int32_t>(w) * kWordBits + std::countr_zero(left));
   return gpus;
 }
@@ -542,6 +401,12 @@ Duration Yard::attained(JobId id) const {
   const JobState& state = this->state(id);
   if (state.phase != Phase::running) return state.done;
   return runs_[state.run].brought + (now_ - state.since);
+}
+
+std::int64_t Yard::attained_service(JobId id) const {
+  const JobState& state = this->state(id);
+  if (state.phase != Phase::running) return (state.done * job(id).gpus()).us;
+  return (runs_[state.run].brought * job(id).gpus() + (now_ - state.since) * gpus(id)).us;
 }
 
 Time Yard::pausable_from(JobId victim, JobId waiter) const {

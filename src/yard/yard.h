@@ -5,14 +5,17 @@
 // What holds after every call, whatever a policy asked for:
 //  1. No GPU, CPU or byte of memory is held twice, and no machine that is down holds any; one that
 //     is closed gives none away.
-//  2. A gang is whole: a job that holds GPUs holds all of its workers, on machines of its kind.
-//  3. Nothing is paused but to make room, and only if the waiting gang then fits. It gets exactly
-//     that room: what is free of it is held from then on, the rest as the paused jobs leave.
-//  4. Nothing is paused before it ran for rules.min_run, nor more than rules.max_pauses times. A
-//  job
-//     that made room for another gets room by pausing that other only when the other has run for
-//     rules.turn since it last loaded; for twice as long if it made room for it twice, and so on.
-//     So two jobs take turns ever more rarely, yet neither has to wait for all of the other's work.
+//  2. A gang is whole: a job that holds GPUs holds all of its workers, on machines of its kind; an
+//     elastic job, as many as it was started with.
+//  3. Nothing is paused by itself but to make room, and only if the waiting gang then fits. It gets
+//     exactly that room: what is free of it is held from then on, the rest as the paused jobs
+//     leave. A group of changes (change.h) fits as a whole, and may pause and move jobs as it
+//     likes.
+//  4. Nothing is paused or moved before it ran for rules.min_run, nor more than rules.max_pauses
+//     times. A job that made room for another gets room by pausing that other only when the other
+//     has run for rules.turn since it last loaded; for twice as long if it made room for it twice,
+//     and so on. So two jobs take turns ever more rarely, yet neither has to wait for all of the
+//     other's work.
 //  5. Books balance: for every job, time held = work done + time lost + time slowed down. Work is
 //     done at a rate that may change while a job runs; what was done before stays done.
 // A job's demand with its class and kind is its Shape; jobs of one shape are alike to every
@@ -28,6 +31,7 @@
 #include "model/placement.h"
 #include "model/workload.h"
 #include "perf/placement_speed.h"
+#include "yard/change.h"
 #include "yard/event.h"
 #include "yard/free_index.h"
 #include "yard/job_state.h"
@@ -41,8 +45,6 @@ struct YardRules {
   Duration min_run = minutes(1);  // since it last loaded
   Duration turn = hours(1);       // the same, of who is paused for a job that made room for it
   std::uint32_t max_pauses = 100'000;
-  bool bare_pauses =
-      false;  // allows pauses that do not suffice, against 3: for FitGpp's study only
 };
 
 /// Told of every change right after it was made. Policies keep their indexes in step with it.
@@ -56,6 +58,9 @@ class YardListener {
   virtual void on_rate(JobId /*job*/) {}
   /// A job that holds GPUs, or whose room is being made, goes on in another flow class.
   virtual void on_flow(JobId /*job*/) {}
+  /// More of the room that is being made for the job is there, or somebody else leads those for
+  /// whom it is made, or for whom the job leaves.
+  virtual void on_room(JobId /*job*/) {}
   /// Something else is believed of a job that has not ended: its work, or what a pause costs.
   virtual void on_estimate(JobId /*job*/) {}
 };
@@ -127,11 +132,33 @@ class Yard {
   [[nodiscard]] Time end_of(JobId id, Duration work) const;
   /// Which of the machine's GPUs it holds for share i of its placement, in order.
   [[nodiscard]] std::vector<std::int32_t> gpus(JobId id, std::size_t i) const;
-  /// For whom a draining job leaves; kNoJob for all others.
+  /// How many workers it has, or has room for; of a job that waits, those it has unless a policy
+  /// says otherwise.
+  [[nodiscard]] std::int32_t workers(JobId id) const {
+    const Phase phase = state(id).phase;
+    const bool is_placed = holds_gpus(phase) || phase == Phase::reserved;
+    return is_placed ? runs_[state(id).run].workers : shape(id).workers;
+  }
+  [[nodiscard]] std::int32_t gpus(JobId id) const { return workers(id) * job(id).per_worker.gpus; }
+  /// For whom a draining job leaves; kNoJob for all others. Where rooms are made for several at
+  /// once, the job that leads them.
   [[nodiscard]] JobId making_room_for(JobId id) const {
     return state(id).phase == Phase::draining ? runs_[state(id).run].room_for : kNoJob;
   }
-  /// The jobs that hold GPUs there, or have room reserved.
+  /// The one that leads those for whom rooms are made together with this job's, which may be
+  /// itself; kNoJob if no room is being made for it.
+  [[nodiscard]] JobId lead_of(JobId id) const {
+    return room_of(id) == kNoRun ? kNoJob : runs_[room_of(id)].lead;
+  }
+  /// The jobs that leave to run elsewhere, and where: what is free there is kept for them.
+  [[nodiscard]] std::span<const JobId> moving() const { return moving_; }
+  [[nodiscard]] const Placement& next_placement(JobId id) const {
+    return runs_[room_of(id)].shares;
+  }
+  [[nodiscard]] std::vector<std::int32_t> next_gpus(JobId id, std::size_t i) const {
+    return gpus_of(runs_[room_of(id)], i);
+  }
+  /// The jobs that hold GPUs there, or wait for a room that is being made there.
   [[nodiscard]] std::span<const JobId> jobs_on(MachineId machine) const {
     return jobs_on_[index(machine)];
   }
@@ -160,10 +187,9 @@ class Yard {
   /// Time of work that counts; of the present run all the time since it loaded, checkpoints
   /// included.
   [[nodiscard]] Duration attained(JobId id) const;
-  /// The same as GPU time, in GPU-microseconds.
-  [[nodiscard]] std::int64_t attained_service(JobId id) const {
-    return (attained(id) * job(id).gpus()).us;
-  }
+  /// The same as GPU time, in GPU-microseconds: work counts for as many GPUs as the job has in the
+  /// size for which its duration holds, the present run for those that it has.
+  [[nodiscard]] std::int64_t attained_service(JobId id) const;
 
   /// How long it takes to load again after a pause.
   [[nodiscard]] Duration reload_time(JobId id) const {
@@ -189,14 +215,23 @@ class Yard {
  private:
   friend class Plan;
 
+  static constexpr std::uint32_t kNoRun = std::numeric_limits<std::uint32_t>::max();
+
   struct Run {
     JobId job = kNoJob;
+    std::int32_t workers = 0;
     Placement shares;
-    std::vector<std::uint64_t> gpu_masks;   // of each share, gpu_words_ words
-    std::vector<Resources> missing;         // of each share, while its room is being made
-    std::vector<std::uint32_t> by_machine;  // order of the shares for that time (share_order.h)
-    std::uint32_t leaving = 0;              // jobs that still have to leave this room
-    JobId room_for = kNoJob;                // while draining: who gets the room
+    std::vector<std::uint64_t> gpu_masks;  // of each share, gpu_words_ words
+    // While its room is being made:
+    std::vector<Resources> missing;         // of each share
+    std::vector<std::uint32_t> by_machine;  // order of the shares (share_order.h)
+    std::uint32_t lacking = 0;              // shares of which something is missing
+    JobId lead = kNoJob;                    // stands for all whose rooms are made together
+    std::vector<JobId> company;             // of the lead: the others, by number
+    std::uint32_t leaving = 0;              // of the lead: jobs that still have to leave
+    // While draining:
+    JobId room_for = kNoJob;      // the lead of those who get the room
+    std::uint32_t next = kNoRun;  // its own next room, if it moves
     // With the state's `done`, the run's progress (perf/run_progress.h).
     Time at;
     Duration saved, writing;
@@ -209,10 +244,13 @@ class Yard {
   [[nodiscard]] Verdict start(JobId job, const Placement& placement, FlowClass flow);
   [[nodiscard]] Verdict make_room(JobId job, const Placement& room, std::span<const JobId> victims,
                                   FlowClass flow);
+  [[nodiscard]] Verdict change(std::span<const JobChange> group);
   [[nodiscard]] Verdict set_flow(JobId job, FlowClass flow);
-  [[nodiscard]] Verdict pause_without_room(JobId waiter, std::span<const JobId> victims);
 
   [[nodiscard]] Verdict check_victims(JobId job, std::span<const JobId> victims) const;
+  [[nodiscard]] Verdict check_change(const JobChange& change) const;
+  [[nodiscard]] Verdict check_rooms(std::span<const JobChange> group) const;
+  [[nodiscard]] Verdict check_place(JobId job, const Placement& placement) const;
   [[nodiscard]] Verdict check_gang(JobId job, const Placement& placement) const;
   [[nodiscard]] Verdict check_room(JobId job, const Placement& room,
                                    std::span<const JobId> victims) const;
@@ -232,19 +270,20 @@ class Yard {
   Verdict close(MachineId machine);
   void void_reservations(MachineId machine);
 
+  [[nodiscard]] SavedRoom save(const Run& run) const;
   [[nodiscard]] Verdict check_saved(std::span<const SavedJob> jobs) const;
   [[nodiscard]] Verdict check_kind(JobId job) const;
   [[nodiscard]] Verdict check_chosen(JobId job,
                                      std::span<const std::vector<std::int32_t>> gpus) const;
   void exchange_gpus(Run& run, std::size_t share, std::span<const std::uint64_t> wanted);
   void resume(JobId job, const SavedJob& saved);
-  void occupy(JobId job, const SavedJob& saved);
+  [[nodiscard]] std::uint32_t occupy(JobId job, const SavedRoom& saved, bool is_made);
 
   void enter(JobId job, Phase phase);
   void begin_start(JobId job);
-  void begin_pause(JobId job, JobId room_for);
+  void begin_pause(JobId job, JobId lead, JobId in_favour_of);
   void fall_back(JobId job);
-  void void_reservation(JobId job);
+  void requeue(JobId job);
 
   [[nodiscard]] Time pausable_from(JobId victim, std::uint32_t turns_taken) const;
   [[nodiscard]] RunProgress booked(JobId job) const;
@@ -257,11 +296,30 @@ class Yard {
   }
   void book(JobId job, const RunProgress& now);
   void book_so_far(JobId job);
+  std::uint32_t new_run(JobId job, const Placement& placement);
   Run& open_run(JobId job, const Placement& placement);
+  void arrive(JobId job, std::uint32_t run);
   void close_run(JobId job);
   void take(Run& run, std::size_t share, const Resources& amount);
-  void release(JobId job);
-  void hand_over(JobId waiter, MachineId machine, const Resources& freed);
+  void give_back(const Run& run, JobId lead);
+  std::uint32_t release(JobId job);
+
+  // Rooms that are being made (rooms.cpp).
+  [[nodiscard]] std::uint32_t room_of(JobId job) const {
+    if (state(job).phase == Phase::reserved) return state(job).run;
+    return state(job).phase == Phase::draining ? runs_[state(job).run].next : kNoRun;
+  }
+  void keep_room(Run& room, JobId lead);
+  void hand_over(JobId lead, MachineId machine, Resources freed);
+  void start_ready(JobId lead);
+  void leave_group(JobId job);
+  void move_in(JobId job, std::uint32_t room);
+  void give_up_next(JobId job);
+  void void_reservation(JobId job);
+  void tell_of_room(JobId job) {
+    for (YardListener* listener : listeners_) listener->on_room(job);
+  }
+  [[nodiscard]] std::vector<std::int32_t> gpus_of(const Run& run, std::size_t share) const;
 
   const Cluster& cluster_;
   const Workload& workload_;
@@ -274,6 +332,7 @@ class Yard {
   Shapes shapes_;
   std::vector<Run> runs_;
   std::vector<std::uint32_t> spare_runs_;
+  std::vector<JobId> moving_;  // those with a room to go to, while they leave
 
   FreeIndex free_;
   std::size_t gpu_words_;  // of a machine's GPUs, a bit each: 1, unless some machine has over 64

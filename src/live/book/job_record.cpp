@@ -51,28 +51,34 @@ std::vector<std::int32_t> gpus_from_json(const json& j) {
   return gpus;
 }
 
-json place_to_json(const JobLife& life) {
+json room_to_json(const SavedRoom& room) {
   json shares = json::array();
-  for (std::size_t i = 0; i < life.placement.size(); ++i) {
-    json share{{"machine", index(life.placement[i].machine)},
-               {"workers", life.placement[i].workers},
-               {"gpus", gpus_to_json(life.gpus[i])}};
-    if (!life.missing.empty())
-      share["missing"] = {life.missing[i].gpus, life.missing[i].milli_cpus,
-                          life.missing[i].memory_mib};
+  for (std::size_t i = 0; i < room.placement.size(); ++i) {
+    json share{{"machine", index(room.placement[i].machine)},
+               {"workers", room.placement[i].workers},
+               {"gpus", gpus_to_json(room.gpus[i])}};
+    if (!room.missing.empty())
+      share["missing"] = {room.missing[i].gpus, room.missing[i].milli_cpus,
+                          room.missing[i].memory_mib};
     shares.push_back(std::move(share));
   }
   return shares;
 }
 
-void place_from_json(const json& shares, JobLife& life) {
+void put_flow(json& j, const char* key, const SavedRoom& room) {
+  if (room.flow != kFirstFlow) j[key] = static_cast<int>(room.flow);
+}
+
+SavedRoom room_from_json(const json& shares) {
+  SavedRoom room;
   for (const json& share : shares) {
-    life.placement.push_back({MachineId{share.at("machine").get<std::uint32_t>()},
+    room.placement.push_back({MachineId{share.at("machine").get<std::uint32_t>()},
                               share.at("workers").get<std::int32_t>()});
-    life.gpus.push_back(gpus_from_json(share.at("gpus")));
+    room.gpus.push_back(gpus_from_json(share.at("gpus")));
     if (const auto missing = share.find("missing"); missing != share.end())
-      life.missing.push_back({missing->at(0), missing->at(1), missing->at(2)});
+      room.missing.push_back({missing->at(0), missing->at(1), missing->at(2)});
   }
+  return room;
 }
 
 json progress_to_json(const JobProgress& progress) {
@@ -125,8 +131,7 @@ json run_to_json(const JobLife& life) {
           {"saved", p.saved.us},
           {"writing", p.writing.us},
           {"time_per_work", p.rate.time_per_work()},
-          {"brought", life.brought.us},
-          {"flow", static_cast<int>(life.flow)}};
+          {"brought", life.brought.us}};
 }
 
 /// Records that were written before rates could change have only the work that was not saved.
@@ -141,7 +146,6 @@ void read_run(const json& j, JobLife& life) {
                      Duration{run->at("writing")},
                      pace.is_null() ? Rate::stopped() : Rate::taking(pace)};
     life.brought = Duration{run->at("brought")};
-    life.flow = FlowClass{run->value("flow", std::uint8_t{0})};  // not in records of before
   }
   if (const auto believed = j.find("estimate"); believed != j.end())
     life.estimate = {Duration{believed->at(0)}, Duration{believed->at(1)},
@@ -151,8 +155,14 @@ void read_run(const json& j, JobLife& life) {
 void read_life(const json& j, JobRecord& job) {
   if (j.contains("task")) job.task = array_task_from_json(j.at("task"));
   job.life.state = state_from_json(j.at("state"));
-  place_from_json(j.at("place"), job.life);
+  job.life.room = room_from_json(j.at("place"));
   job.life.room_for = j.value("room_for", JobNumber{0});
+  if (j.contains("next")) job.life.next = room_from_json(j.at("next"));
+  job.life.room.flow = FlowClass{j.value("flow", std::uint8_t{0})};
+  job.life.next.flow = FlowClass{j.value("next_flow", std::uint8_t{0})};
+  // Where it is not said, as it was not once, the job's room is made for it alone.
+  const bool waits_for_room = job.life.state.phase == Phase::reserved;
+  job.life.lead = j.value("lead", waits_for_room ? job.number : JobNumber{0});
   read_run(j, job.life);
   job.life.yielded_to = j.at("yielded_to").get<std::vector<JobNumber>>();
   job.eligible = Time{j.at("eligible")};
@@ -192,8 +202,8 @@ JobRecord public_part(const JobRecord& job) {
   part.spec.time = job.spec.time;
   part.submitted = job.submitted;
   part.life.state = job.life.state;
-  part.life.placement = job.life.placement;
-  part.life.gpus = job.life.gpus;
+  part.life.room.placement = job.life.room.placement;
+  part.life.room.gpus = job.life.room.gpus;
   part.waits_by = job.waits_by;
   return part;
 }
@@ -216,7 +226,7 @@ std::string name_of(const JobRecord& job) {
 
 std::string life_to_json(const JobRecord& job) {
   json j{{"state", state_to_json(job.life.state)},
-         {"place", place_to_json(job.life)},
+         {"place", room_to_json(job.life.room)},
          {"eligible", job.eligible.us},
          {"runs", job.runs},
          {"restarts", job.restarts},
@@ -227,7 +237,11 @@ std::string life_to_json(const JobRecord& job) {
   if (job.ending != Ending::none) j["ending"] = name(job.ending);
   if (job.old_run != OldRun::none) j["old_run"] = name(job.old_run);
   if (job.life.room_for != 0) j["room_for"] = job.life.room_for;
-  if (!job.life.placement.empty()) j["run"] = run_to_json(job.life);
+  if (!job.life.next.placement.empty()) j["next"] = room_to_json(job.life.next);
+  put_flow(j, "flow", job.life.room);
+  put_flow(j, "next_flow", job.life.next);
+  if (job.life.lead != 0) j["lead"] = job.life.lead;
+  if (!job.life.room.placement.empty()) j["run"] = run_to_json(job.life);
   if (const Estimate& e = job.life.estimate; e != Estimate{})
     j["estimate"] = {e.work.us, e.pause.us, e.load.us};
   if (job.task.array != 0) j["task"] = to_json(job.task);

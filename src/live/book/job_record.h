@@ -26,15 +26,14 @@ namespace trainyard {
 /// are of 32 bits and last as long as it does, it has the numbers of jobs.
 struct JobLife {
   JobState state;
-  Placement placement;
-  std::vector<std::vector<std::int32_t>> gpus;
-  std::vector<Resources> missing;
+  SavedRoom room;
   JobNumber room_for = 0;  // 0: for none
+  SavedRoom next;
+  JobNumber lead = 0;  // 0: none
   RunProgress progress;
   Duration brought;
   Estimate estimate;
   std::vector<JobNumber> yielded_to;
-  FlowClass flow = kFirstFlow;
 };
 
 struct JobRecord {

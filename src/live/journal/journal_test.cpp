@@ -61,11 +61,14 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   job.life.state.since = Time{9};
   job.life.state.first_start = Time{5};
   job.life.state.done = seconds(3), job.life.state.lost = seconds(4);
-  job.life.placement = {{MachineId{0}, 2}, {MachineId{1}, 2}};
-  job.life.gpus = {{63}, {2, 71}};
-  job.life.missing = {{1, 500, 7}, {}};
+  job.life.room.placement = {{MachineId{0}, 2}, {MachineId{1}, 2}};
+  job.life.room.gpus = {{63}, {2, 71}};
+  job.life.room.missing = {{1, 500, 7}, {}};
   job.life.yielded_to = {3, (JobNumber{1} << 40) + 7};
   job.life.room_for = (JobNumber{1} << 32) + 1;
+  job.life.room.flow = FlowClass{2};
+  job.life.next = {{{MachineId{1}, 1}}, {{5}}, {{1, 0, 3}}, FlowClass{1}};
+  job.life.lead = (JobNumber{1} << 32) + 2;
   job.eligible = Time{6};
   job.runs = 3, job.restarts = 1, job.has_started = true;
   job.ending = Ending::by_time_limit, job.old_run = OldRun::leaving;
@@ -89,9 +92,7 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ(same.owner.gid, 1002U);
   EXPECT_EQ(same.life.state.phase, Phase::reserved);
   EXPECT_EQ(same.life.state.lost, seconds(4));
-  EXPECT_EQ(same.life.placement, job.life.placement);
-  EXPECT_EQ(same.life.gpus, job.life.gpus);
-  EXPECT_EQ(same.life.missing, job.life.missing);
+  EXPECT_EQ(same.life.room, job.life.room);
   EXPECT_EQ(same.life.yielded_to, job.life.yielded_to);
   EXPECT_EQ(same.progress, job.progress);
   EXPECT_EQ(same.pause_took, job.pause_took);
@@ -99,6 +100,8 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ(same.runs, 3U);
   EXPECT_EQ(same.exit_status, 143);
   EXPECT_EQ(same.life.room_for, job.life.room_for);
+  EXPECT_EQ(same.life.next, job.life.next);
+  EXPECT_EQ(same.life.lead, job.life.lead);
   EXPECT_EQ(same.ending, Ending::by_time_limit);
   EXPECT_EQ(same.old_run, OldRun::leaving);
   EXPECT_EQ(journal->last_number(), 7);

@@ -29,9 +29,9 @@ JobLife life_on(const std::vector<WorkerPlace>& places, std::int32_t gpus_each, 
   life.state.since = life.state.first_start = now;
   life.progress = begin_progress(now, {}, {});
   for (auto& [machine, gpus] : by_machine) {
-    life.placement.push_back(
+    life.room.placement.push_back(
         {machine, static_cast<std::int32_t>(gpus.size()) / std::max(gpus_each, 1)});
-    life.gpus.push_back(std::move(gpus));
+    life.room.gpus.push_back(std::move(gpus));
   }
   return life;
 }

@@ -69,7 +69,7 @@ TEST_F(EngineReports, AMachineThatIsDownTakesNothingUntilItIsUpAgain) {
   EXPECT_EQ(node(1).reason, "no answer");
   const JobNumber first = submit(spec(4)), second = submit(spec(4));
   EXPECT_TRUE(becomes(first, "running"));
-  EXPECT_EQ(record(first).life.placement[0].machine, MachineId{0});
+  EXPECT_EQ(record(first).life.room.placement[0].machine, MachineId{0});
   EXPECT_EQ(state(second), "queued");
   begin();
   EXPECT_TRUE(node_becomes(1, "down")) << "the engine says so again";
@@ -117,7 +117,7 @@ TEST_F(EngineReports, TheRestOfAHalfDeadGangIsStoppedBeforeAnythingStartsThere) 
   EXPECT_TRUE(becomes(job, "queued"));
   EXPECT_EQ(record(job).reason, "machine r0m1 is down");
   ASSERT_TRUE(becomes(next, "running"));
-  EXPECT_EQ(record(next).life.placement[0].machine, MachineId{0});
+  EXPECT_EQ(record(next).life.room.placement[0].machine, MachineId{0});
   up("r0m1");
   ASSERT_TRUE(master->cancel(kAda, {next}));
   EXPECT_TRUE(becomes(job, "running"));
@@ -145,7 +145,7 @@ TEST_F(EngineReports, ABrokenRunIsStillStoppedAfterARestart) {
 TEST_F(EngineReports, NewMachinesAreUsedAndWhatRunsGoesOn) {
   const JobNumber running = submit(spec(4)), other = submit(spec(4)), waiting = submit(spec(4));
   ASSERT_TRUE(becomes(running, "running") && becomes(other, "running"));
-  ASSERT_EQ(record(other).life.placement[0].machine, MachineId{1});
+  ASSERT_EQ(record(other).life.room.placement[0].machine, MachineId{1});
   Cluster larger = cluster("2x2x4xV100");  // the second rack's come after both of the first
   world.set_cluster(larger);
   EXPECT_TRUE(becomes(waiting, "running"));
@@ -156,7 +156,7 @@ TEST_F(EngineReports, NewMachinesAreUsedAndWhatRunsGoesOn) {
   world.set_cluster(larger);
   EXPECT_TRUE(eventually([&] { return node(3).name == "r0m1"; }));
   EXPECT_EQ(node(3).by_gpu, std::vector<JobNumber>(4, other)) << "machines go by their names";
-  EXPECT_EQ(record(other).life.placement[0].machine, MachineId{3});
+  EXPECT_EQ(record(other).life.room.placement[0].machine, MachineId{3});
   std::swap(larger.machines[0].name, larger.machines[3].name);
   master.reset();
   world.set_cluster(larger);
@@ -257,10 +257,10 @@ TEST_F(EngineReports, TheEngineMayChooseTheGpus) {
   ASSERT_TRUE(becomes(first, "running") && becomes(second, "running"));
   for (const JobNumber job : {first, second}) {
     const JobLife life = record(job).life;
-    ASSERT_EQ(life.gpus.size(), 1U);
-    EXPECT_EQ(life.gpus[0], world.places({job, 1})[0].gpus) << job;
+    ASSERT_EQ(life.room.gpus.size(), 1U);
+    EXPECT_EQ(life.room.gpus[0], world.places({job, 1})[0].gpus) << job;
   }
-  const std::size_t machine = index(record(first).life.placement[0].machine);
+  const std::size_t machine = index(record(first).life.room.placement[0].machine);
   EXPECT_EQ(node(machine).by_gpu[3], first);
 }
 
@@ -311,7 +311,7 @@ TEST_F(EngineReports, WhatRunsOutsideOfOurControlHoldsItsGpus) {
   EXPECT_EQ(node(0).by_gpu, (std::vector<JobNumber>{0, 1, 0, 1}));
   const JobNumber small = submit(spec(2));
   ASSERT_TRUE(becomes(small, "running"));
-  EXPECT_EQ(record(small).life.gpus[0], (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(record(small).life.room.gpus[0], (std::vector<std::int32_t>{0, 2}));
   const JobNumber trial = submit(spec(4, JobClass::trial));
   begin();
   EXPECT_EQ(node(0).by_gpu, (std::vector<JobNumber>{small, 1, small, 1}));
@@ -373,10 +373,10 @@ TEST_F(YardmasterTest, TwoThatStartAtOnceMayHaveEachOthersGpus) {
   started.places = {{MachineId{0}, {1, 2}}};
   engine->report(started);
   ASSERT_TRUE(becomes(first, "running"));
-  EXPECT_EQ(record(first).life.gpus[0], (std::vector<std::int32_t>{1, 2}));
-  EXPECT_EQ(record(second).life.gpus[0], (std::vector<std::int32_t>{0, 3}));
+  EXPECT_EQ(record(first).life.room.gpus[0], (std::vector<std::int32_t>{1, 2}));
+  EXPECT_EQ(record(second).life.room.gpus[0], (std::vector<std::int32_t>{0, 3}));
   begin();
-  EXPECT_EQ(record(second).life.gpus[0], (std::vector<std::int32_t>{0, 3})) << "as it is kept";
+  EXPECT_EQ(record(second).life.room.gpus[0], (std::vector<std::int32_t>{0, 3})) << "as it is kept";
 }
 
 TEST_F(YardmasterTest, OfAMachineThatThereIsNotNothingIsBelieved) {

@@ -40,8 +40,8 @@ Verdict LiveState::tell(EventKind kind, JobNumber job) {
 
 void LiveState::update_book() {
   yard.take_changed([&](JobNumber number, JobLife life) {
-    for (const Share& share : book.at(number).life.placement) touched.insert(share.machine);
-    for (const Share& share : life.placement) touched.insert(share.machine);
+    for (const Share& share : book.at(number).life.room.placement) touched.insert(share.machine);
+    for (const Share& share : life.room.placement) touched.insert(share.machine);
     book.set_life(number, std::move(life));
   });
 }

@@ -45,7 +45,7 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
   cluster_ = std::move(cluster);
   workload_ = {};
   numbers_.clear(), ids_.clear(), estimated_.clear();
-  leaves_for_.clear(), marks_.clear(), all_work_.clear();
+  marks_.clear(), all_work_.clear();
   speed_ = std::make_unique<CatalogueSpeed>(*cluster_, workload_, Catalogue::builtin(),
                                             CatalogueSpeed::DurationIs::in_one_machine);
   yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());
@@ -61,8 +61,6 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
     return fail("the jobs of the journal cannot be taken up on this machine: {}",
                 describe(verdict));
   (void)yard_->apply({std::max(now, yard_->now()), EventKind::clock});
-  for (std::uint32_t j = 0; j < lives.size(); ++j)
-    if (lives[j].room_for != kNoJob) leaves_for_[JobId{j}] = lives[j].room_for;
   yard_->listen(*this);
   for (const MachineId machine : closed)
     (void)yard_->apply(Event::of(yard_->now(), EventKind::machine_closed, machine));
@@ -279,15 +277,6 @@ void LiveYard::on_phase(JobId job, Phase from, Phase to) {
   changed_.insert(number(job));
   if (from == Phase::running) marks_.erase(job);
   if (has_ended(to)) all_work_.erase(job);
-  if (to == Phase::draining && yard_->making_room_for(job) != kNoJob)
-    leaves_for_[job] = yard_->making_room_for(job);
-  if (from == Phase::draining)
-    if (const auto left = leaves_for_.extract(job)) changed_.insert(number(left.mapped()));
-  if (from == Phase::reserved)
-    std::erase_if(leaves_for_, [&](const auto& leaving) {
-      if (leaving.second == job) changed_.insert(number(leaving.first));
-      return leaving.second == job;
-    });
 }
 
 std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
@@ -315,8 +304,8 @@ SavedJob LiveYard::to_ids(const JobRecord& record) const {
     const auto found = ids_.find(number);
     return found == ids_.end() ? kNoJob : found->second;
   };
-  SavedJob saved{life.state,    life.placement, life.gpus,     life.missing, id_of(life.room_for),
-                 life.progress, life.brought,   life.estimate, {},           life.flow};
+  SavedJob saved{life.state,    life.room,    id_of(life.room_for), life.next, id_of(life.lead),
+                 life.progress, life.brought, life.estimate,        {}};
   for (const JobNumber number : life.yielded_to)
     if (const JobId other = id_of(number); other != kNoJob) saved.yielded_to.push_back(other);
   if (record.runs_outside) saved.state.pauses = kNeverPaused;
@@ -325,15 +314,14 @@ SavedJob LiveYard::to_ids(const JobRecord& record) const {
 
 JobLife LiveYard::to_numbers(SavedJob saved) const {
   JobLife life{saved.state,
-               std::move(saved.placement),
-               std::move(saved.gpus),
-               std::move(saved.missing),
+               std::move(saved.room),
                saved.room_for == kNoJob ? 0 : number(saved.room_for),
+               std::move(saved.next),
+               saved.lead == kNoJob ? 0 : number(saved.lead),
                saved.progress,
                saved.brought,
                saved.estimate,
-               {},
-               saved.flow};
+               {}};
   if (life.state.pauses == kNeverPaused) life.state.pauses = 0;
   for (const JobId other : saved.yielded_to) life.yielded_to.push_back(number(other));
   return life;

@@ -89,6 +89,7 @@ class LiveYard : private YardListener {
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_rate(JobId job) override { changed_.insert(number(job)); }
   void on_flow(JobId job) override { changed_.insert(number(job)); }
+  void on_room(JobId job) override { changed_.insert(number(job)); }
   void on_estimate(JobId job) override { changed_.insert(number(job)); }
   void measure(JobId job, const JobProgress& progress, Time now);
   [[nodiscard]] JobId id(JobNumber job) const { return ids_.at(job); }
@@ -112,8 +113,6 @@ class LiveYard : private YardListener {
   std::unique_ptr<Yard> yard_;
   std::unique_ptr<Policy> policy_;
   std::set<JobNumber> changed_;
-  /// Who leaves, and for whom: they change with each other.
-  std::map<JobId, JobId> leaves_for_;
   std::map<std::pair<std::string, std::string>, MeasuredPause> measured_;  // by user and model
   std::uint64_t refused_ = 0;
 };

@@ -206,12 +206,14 @@ void Machines::move_jobs(const std::vector<std::string>& before, const Cluster& 
     return index(machine) < now.size() ? now[index(machine)] : machine;
   };
   for (const JobNumber number : state_.book.numbers()) {
-    const bool moves = std::ranges::any_of(
-        state_.book.at(number).life.placement,
-        [&](const Share& share) { return moved(share.machine) != share.machine; });
-    if (!moves) continue;
-    for (Share& share : state_.book.edit(number).life.placement)
-      share.machine = moved(share.machine);
+    for (const auto room : {&JobLife::room, &JobLife::next}) {
+      const bool moves = std::ranges::any_of(
+          (state_.book.at(number).life.*room).placement,
+          [&](const Share& share) { return moved(share.machine) != share.machine; });
+      if (!moves) continue;
+      for (Share& share : (state_.book.edit(number).life.*room).placement)
+        share.machine = moved(share.machine);
+    }
   }
 }
 
@@ -268,8 +270,9 @@ void Machines::give_up_rooms() {
       life.state.phase = Phase::queued;
       life.estimate = job.life.estimate;
       life.yielded_to = job.life.yielded_to;
-    } else if (life.room_for != 0) {
-      life.room_for = 0;
+    } else if (life.room_for != 0 || life.lead != 0) {
+      life.room_for = life.lead = 0;
+      life.next = {};
     } else {
       continue;
     }

@@ -39,11 +39,11 @@ json to_json(const Resources& resources) {
 
 json placement_of(const JobLife& life, const std::vector<std::string>& machines) {
   json shares = json::array();
-  for (std::size_t i = 0; i < life.placement.size(); ++i) {
-    const Share& share = life.placement[i];
+  for (std::size_t i = 0; i < life.room.placement.size(); ++i) {
+    const Share& share = life.room.placement[i];
     const std::size_t machine = index(share.machine);
     json gpus = json::array();
-    if (i < life.gpus.size()) gpus = life.gpus[i];
+    if (i < life.room.gpus.size()) gpus = life.room.gpus[i];
     shares.push_back(
         {{"machine", machine < machines.size() ? machines[machine] : std::to_string(machine)},
          {"workers", share.workers},
@@ -65,7 +65,7 @@ json curve_of(const LearningCurve& curve) {
 
 /// Of a job that has a place, those that it has there; else those that it would start with.
 std::int32_t workers_now(const JobRecord& job) {
-  return job.life.placement.empty() ? job.spec.workers : workers(job.life.placement);
+  return job.life.room.placement.empty() ? job.spec.workers : workers(job.life.room.placement);
 }
 
 /// What everybody may see: the same fields as public_part() leaves.

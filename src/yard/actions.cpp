@@ -1,0 +1,233 @@
+// What a plan asks for: checked here, before anything is changed, and then begun.
+#include <algorithm>
+
+#include "yard/share_order.h"
+#include "yard/yard.h"
+
+namespace trainyard {
+namespace {
+
+bool are_distinct(std::vector<JobId> jobs) {
+  std::ranges::sort(jobs);
+  return std::ranges::adjacent_find(jobs) == jobs.end();
+}
+
+/// Without the product of demand and workers, which a plan could make overflow.
+bool fit(const Resources& each, std::int32_t count, const Resources& room) {
+  return workers_that_fit(each, room, count) == count;
+}
+
+}  // namespace
+
+// --- Checks --------------------------------------------------------------------------------------
+
+Verdict Yard::check_place(JobId job, const Placement& placement) const {
+  const Shape& shape = this->shape(job);
+  const Job& wanted = this->job(job);
+  const std::int32_t most = wanted.is_elastic() ? wanted.max_workers : shape.workers;
+  std::int32_t left = most;
+  if (placement.size() > 1 && !names_machines_once(placement)) return Verdict::wrong_gang;
+  for (const Share& share : placement) {
+    if (index(share.machine) >= cluster_.machines.size()) return Verdict::no_such_subject;
+    if (share.workers <= 0 || share.workers > left) return Verdict::wrong_gang;
+    left -= share.workers;
+    if (!free_.is_up(share.machine)) return Verdict::machine_is_down;
+    if (shape.kind != kAnyKind && cluster_.machine(share.machine).kind != shape.kind)
+      return Verdict::wrong_kind;
+  }
+  const std::int32_t least = wanted.is_elastic() ? wanted.min_workers : most;
+  return most - left >= least ? Verdict::ok : Verdict::wrong_gang;
+}
+
+Verdict Yard::check_gang(JobId job, const Placement& placement) const {
+  if (index(job) >= states_.size()) return Verdict::no_such_subject;
+  if (state(job).phase != Phase::queued) return Verdict::wrong_phase;
+  return check_place(job, placement);
+}
+
+Verdict Yard::check_victims(JobId job, std::span<const JobId> victims) const {
+  if (victims.size() > 1 && !are_distinct({victims.begin(), victims.end()}))
+    return Verdict::victim_unneeded;
+  for (const JobId victim : victims) {
+    if (index(victim) >= states_.size()) return Verdict::no_such_subject;
+    if (state(victim).phase != Phase::running) return Verdict::wrong_phase;
+    if (pausable_from(victim, job) > now_) return Verdict::victim_protected;
+  }
+  return Verdict::ok;
+}
+
+Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId> victims) const {
+  // What each machine of the room has free, with what the victims would free there.
+  std::vector<Resources> there;
+  for (const Share& share : room) there.push_back(free_.on(share.machine));
+  const std::vector<std::uint32_t> by_machine = share_order(room);
+  const auto each_in_room = [&](JobId victim, auto visit) {
+    for (const Share& share : placement(victim))
+      if (const std::size_t i = find_share(room, by_machine, share.machine); i < room.size())
+        visit(i, shape(victim).per_worker * share.workers);
+  };
+  for (const JobId victim : victims)
+    each_in_room(victim, [&](std::size_t i, const Resources& freed) { there[i] += freed; });
+  const Resources& each = shape(job).per_worker;
+  for (std::size_t i = 0; i < room.size(); ++i)
+    if (!fit(each, room[i].workers, there[i])) return Verdict::no_room;
+  for (const JobId victim : victims) {
+    bool needed = false;
+    each_in_room(victim, [&](std::size_t i, const Resources& freed) {
+      needed = needed || !fit(each, room[i].workers, there[i] - freed);
+    });
+    if (!needed) return Verdict::victim_unneeded;
+  }
+  return Verdict::ok;
+}
+
+/// One job's part of a group, without a look at the others.
+Verdict Yard::check_change(const JobChange& change) const {
+  if (index(change.job) >= states_.size()) return Verdict::no_such_subject;
+  const Phase phase = state(change.job).phase;
+  if (phase != Phase::queued && phase != Phase::running) return Verdict::wrong_phase;
+  if (phase == Phase::queued && change.to.empty()) return Verdict::no_change;
+  if (!change.to.empty())
+    if (const Verdict verdict = check_place(change.job, change.to); verdict != Verdict::ok)
+      return verdict;
+  if (phase == Phase::queued) return Verdict::ok;
+  if (change.to == placement(change.job)) return Verdict::no_change;
+  if (change.in_favour_of != kNoJob && index(change.in_favour_of) >= states_.size())
+    return Verdict::no_such_subject;
+  const Time from = change.in_favour_of == kNoJob ? pausable_from(change.job, 0U)
+                                                  : pausable_from(change.job, change.in_favour_of);
+  return from > now_ ? Verdict::victim_protected : Verdict::ok;
+}
+
+/// Whether all that arrive fit into what is free and what those free who leave.
+Verdict Yard::check_rooms(std::span<const JobChange> group) const {
+  std::vector<MachineId> machines;
+  for (const JobChange& change : group)
+    for (const Share& share : change.to) machines.push_back(share.machine);
+  std::ranges::sort(machines);
+  machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
+  std::vector<Resources> there;
+  for (const MachineId machine : machines) there.push_back(free_.on(machine));
+  const auto find = [&](MachineId machine) -> Resources* {
+    const auto found = std::ranges::lower_bound(machines, machine);
+    if (found == machines.end() || *found != machine) return nullptr;
+    return &there[static_cast<std::size_t>(found - machines.begin())];
+  };
+  for (const JobChange& change : group)
+    if (state(change.job).phase == Phase::running)
+      for (const Share& share : placement(change.job))
+        if (Resources* room = find(share.machine))
+          *room += shape(change.job).per_worker * share.workers;
+  for (const JobChange& change : group)
+    for (const Share& share : change.to) {
+      const Resources& each = shape(change.job).per_worker;
+      Resources& room = *find(share.machine);
+      if (!fit(each, share.workers, room)) return Verdict::no_room;
+      room -= each * share.workers;
+    }
+  return Verdict::ok;
+}
+
+// --- Actions -------------------------------------------------------------------------------------
+
+Verdict Yard::start(JobId job, const Placement& placement, FlowClass flow) {
+  if (const Verdict verdict = check_gang(job, placement); verdict != Verdict::ok) return verdict;
+  const Resources& each = shape(job).per_worker;
+  for (const Share& share : placement)
+    if (!fit(each, share.workers, free_.on(share.machine))) return Verdict::no_room;
+  Run& run = open_run(job, placement);
+  run.flow = flow;
+  for (std::size_t i = 0; i < placement.size(); ++i) take(run, i, each * placement[i].workers);
+  begin_start(job);
+  return Verdict::ok;
+}
+
+Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId> victims,
+                        FlowClass flow) {
+  if (victims.empty()) return start(job, room, flow);
+  if (const Verdict verdict = check_gang(job, room); verdict != Verdict::ok) return verdict;
+  if (const Verdict verdict = check_victims(job, victims); verdict != Verdict::ok) return verdict;
+  if (const Verdict verdict = check_room(job, room, victims); verdict != Verdict::ok)
+    return verdict;
+  Run& run = open_run(job, room);
+  keep_room(run, job);
+  run.flow = flow;
+  run.leaving = static_cast<std::uint32_t>(victims.size());
+  enter(job, Phase::reserved);
+  for (const JobId victim : victims) begin_pause(victim, job, job);
+  return Verdict::ok;
+}
+
+Verdict Yard::change(std::span<const JobChange> group) {
+  if (group.empty()) return Verdict::no_change;
+  std::vector<JobId> jobs, arriving;
+  for (const JobChange& change : group) {
+    if (const Verdict verdict = check_change(change); verdict != Verdict::ok) return verdict;
+    jobs.push_back(change.job);
+    if (!change.to.empty()) arriving.push_back(change.job);
+  }
+  if (!are_distinct(jobs)) return Verdict::victim_unneeded;
+  if (const Verdict verdict = check_rooms(group); verdict != Verdict::ok) return verdict;
+
+  std::ranges::sort(arriving);
+  const JobId lead = arriving.empty() ? kNoJob : arriving.front();
+  std::vector<const JobChange*> leaving;
+  std::vector<JobId> waited;
+  for (const JobChange& change : group) {
+    const bool runs = state(change.job).phase == Phase::running;
+    if (runs) leaving.push_back(&change);
+    if (change.to.empty()) continue;
+    const std::uint32_t room = new_run(change.job, change.to);
+    keep_room(runs_[room], lead);
+    runs_[room].flow = change.flow;
+    if (runs) {
+      runs_[state(change.job).run].next = room;
+      moving_.push_back(change.job);
+    } else {
+      arrive(change.job, room);
+      waited.push_back(change.job);
+    }
+    if (change.job != lead) continue;
+    runs_[room].company.assign(arriving.begin() + 1, arriving.end());
+  }
+  for (const JobId job : waited) enter(job, Phase::reserved);
+  for (const JobChange* change : leaving) begin_pause(change->job, lead, change->in_favour_of);
+  if (lead == kNoJob) return Verdict::ok;
+  runs_[room_of(lead)].leaving = static_cast<std::uint32_t>(leaving.size());
+  start_ready(lead);
+  return Verdict::ok;
+}
+
+/// One whose room is being made is told when it starts.
+Verdict Yard::set_flow(JobId job, FlowClass flow) {
+  if (index(job) >= states_.size()) return Verdict::no_such_subject;
+  const Phase phase = state(job).phase;
+  if (!holds_gpus(phase) && phase != Phase::reserved) return Verdict::wrong_phase;
+  if (std::exchange(runs_[state(job).run].flow, flow) == flow) return Verdict::ok;
+  if (holds_gpus(phase)) orders_.push_back({Order::Kind::flow, job, flow});
+  for (YardListener* listener : listeners_) listener->on_flow(job);
+  return Verdict::ok;
+}
+
+void Yard::begin_start(JobId job) {
+  JobState& state = states_[index(job)];
+  if (runs_[state.run].lead != kNoJob) leave_group(job);
+  if (state.first_start == Time::never()) state.first_start = now_;
+  Run& run = runs_[state.run];
+  if (speed_ != nullptr) run.rate = speed_->rate(this->job(job), run.shares);
+  orders_.push_back({Order::Kind::start, job, run.flow});
+  enter(job, Phase::starting);
+}
+
+void Yard::begin_pause(JobId job, JobId lead, JobId in_favour_of) {
+  JobState& state = states_[index(job)];
+  runs_[state.run].room_for = lead;
+  book(job, progress(job));
+  ++state.pauses;
+  turns_.forget(job, [this](JobId other) { return has_ended(this->state(other).phase); });
+  if (in_favour_of != kNoJob) turns_.note(job, in_favour_of);
+  orders_.push_back({Order::Kind::pause, job});
+  enter(job, Phase::draining);
+}
+
+}  // namespace trainyard
