@@ -28,6 +28,10 @@ std::vector<std::string> all_policies() {
       for (const MemberInfo& member : stage.members)
         if (stage.kind == StageInfo::Kind::stage)
           lines.push_back(others + stage.name + "=" + member.name);
+  for (const StageInfo& stage : stage_infos())
+    for (std::size_t i = 1; stage.kind == StageInfo::Kind::joint && i < stage.members.size(); ++i)
+      lines.push_back(stage.name + "=" + stage.members[i].name);
+  lines.emplace_back("joint=equal-split joint.round=20s");  // cases last some minutes
   return lines;
 }
 
@@ -53,6 +57,7 @@ TEST_P(EveryPolicy, KeepsTheYardsPromisesAndFinishesEveryJob) {
                           {.seed = seed, .faults = made.faults, .revisions = made.revisions});
     YardAudit audit(simulation.yard());
     simulation.listen(audit);
+    if (spec.member("joint") != "none") audit.expect_groups();
     for (const Fault& fault : made.faults)
       if (!fault.up && !fault.speed) audit.expect_failure(fault.at, fault.machine);
     while (simulation.step()) audit.inspect();

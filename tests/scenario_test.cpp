@@ -249,6 +249,7 @@ TEST_P(Scenarios, RunsAsComputedByHandInTheReference) {
   const Scenario scenario = read_scenario((kFolder / (GetParam() + ".toml")).string());
   const PolicySpec spec = unwrap(PolicySpec::parse(scenario.policy));
   if (spec.member("preempt") == "random") GTEST_SKIP() << "the reference does not draw lots";
+  if (spec.member("joint") != "none") GTEST_SKIP() << "the reference has no joint policies";
   if (spec.params("queue").choice("estimates") != "declared")
     GTEST_SKIP() << "the reference goes by what jobs declare";
   const auto jobs = static_cast<std::int64_t>(scenario.workload.jobs.size());

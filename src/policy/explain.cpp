@@ -2,74 +2,14 @@
 #include <algorithm>
 
 #include "policy/staged_policy.h"
+#include "policy/wait_reasons.h"
 
 namespace trainyard {
-namespace {
-
-std::string plural(std::int64_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
-
-/// "2 workers of 4 GPUs", or "8 GPUs" where a worker is one GPU.
-std::string demand(const Shape& shape) {
-  if (shape.per_worker.gpus == 1) return plural(shape.workers, "GPU");
-  if (shape.workers == 1) return plural(shape.per_worker.gpus, "GPU") + " on one machine";
-  return fmt::format("{} of {}", plural(shape.workers, "worker"),
-                     plural(shape.per_worker.gpus, "GPU"));
-}
-
-std::string kind_name(const Yard& yard, const Shape& shape) {
-  return shape.kind == kAnyKind ? "" : " of kind " + yard.cluster().kinds[index(shape.kind)];
-}
-
-/// How many of its workers would find room on what is free, on so many machines at most.
-std::int32_t workers_with_room(const Yard& yard, const Shape& shape, std::int32_t max_machines) {
-  std::vector<std::int32_t> slots;
-  const CountIndex& machines = yard.free().of(shape.kind).machines;
-  const auto gpus = static_cast<std::size_t>(shape.per_worker.gpus);
-  for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone;
-       m = machines.next(m + 1, gpus))
-    slots.push_back(workers_that_fit(
-        shape.per_worker, yard.free().on(MachineId{static_cast<std::uint32_t>(m)}), shape.workers));
-  const auto most = std::min<std::size_t>(slots.size(), static_cast<std::size_t>(max_machines));
-  std::partial_sort(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(most), slots.end(),
-                    std::greater<>());
-  std::int64_t sum = 0;
-  for (std::size_t i = 0; i < most; ++i) sum += slots[i];
-  return static_cast<std::int32_t>(std::min<std::int64_t>(sum, shape.workers));
-}
-
-std::string shortage(const Yard& yard, const Shape& shape, std::int32_t max_machines) {
-  const FreeIndex::OfKind& of = yard.free().of(shape.kind);
-  const std::string need = fmt::format("needs {}{}", demand(shape), kind_name(yard, shape));
-  if (of.free_gpus < shape.gpus()) return fmt::format("{}; {} free", need, of.free_gpus);
-  if (shape.workers == 1) {
-    const std::size_t most = of.machines.largest_count();
-    if (most != CountIndex::kNone && static_cast<std::int32_t>(most) < shape.per_worker.gpus) {
-      const std::size_t where = of.machines.first_with(most);
-      return fmt::format("{}; the most free is {} on {}", need, most,
-                         yard.cluster().machines[where].name);
-    }
-  }
-  const std::int32_t room = workers_with_room(yard, shape, max_machines);
-  if (max_machines < shape.workers && room < shape.workers)
-    return fmt::format("{} on at most {}; there is room for {} there", need,
-                       plural(max_machines, "machine"), plural(room, "worker"));
-  if (room < shape.workers)
-    return fmt::format("{}, with {:g} CPUs and {} each; there is room for {}", need,
-                       shape.per_worker.milli_cpus / 1000.0,
-                       format_memory(shape.per_worker.memory_mib), plural(room, "worker"));
-  return {};
-}
-
-}  // namespace
 
 WaitReason StagedPolicy::explain(JobId job) const {
   const JobState& state = yard_.state(job);
-  const std::string who = yard_.workload().job_name(job);
-  if (state.phase == Phase::reserved) return explain_reserved(job);
-  if (state.phase != Phase::queued)
-    return {"", fmt::format("job {} does not wait: it is {}", who, name(state.phase)), 0, {}};
+  if (state.phase == Phase::reserved) return room_being_made(yard_, job);
+  if (state.phase != Phase::queued) return does_not_wait(yard_, job);
 
   const Shape& shape = yard_.shape(job);
   const Reach reach = stages_.place->reach(job);
@@ -128,23 +68,6 @@ std::optional<Forecast> StagedPolicy::forecast_of(JobId job, JobId head) const {
   return forecast(
       yard_, waiting, [this](JobId other) { return stages_.place->reach(other).machines; },
       stages_.backfill->can_starve());
-}
-
-WaitReason StagedPolicy::explain_reserved(JobId job) const {
-  std::size_t leaving = 0;
-  Time last = yard_.now();
-  for (const Share& share : yard_.placement(job))
-    for (const JobId other : yard_.jobs_on(share.machine))
-      if (yard_.making_room_for(other) == yard_.lead_of(job)) {
-        ++leaving;
-        last = std::max(last, yard_.expected_end(other));
-      }
-  return {"room-being-made",
-          fmt::format("its room on {} is being made: {} to save and leave",
-                      plural(static_cast<std::int64_t>(yard_.placement(job).size()), "machine"),
-                      plural(static_cast<std::int64_t>(leaving), "job") +
-                          (leaving == 1 ? " has" : " have")),
-          0, last};
 }
 
 }  // namespace trainyard

@@ -38,11 +38,6 @@ Time PolicyContext::next_change() const {
   return regards_.classes ? rights_.next_change() : Time::never();
 }
 
-void PolicyContext::take_changed(std::vector<JobId>& changed) {
-  changed.insert(changed.end(), changed_.begin(), changed_.end());
-  changed_.clear();
-}
-
 void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
   if (uses_estimator_) estimator_->on_phase(job, from, to);
   if (regards_.classes) rights_.on_phase(job, from, to, changed_);

@@ -28,9 +28,12 @@
 //   2. Its declaration in members.h, and its name in the list of its stage in registry.cpp.
 //   3. policy/order/newest_test.cpp, and a section in docs/policies.md (a test looks for it).
 //
-// A joint policy is added in the same way: a class that derives from Policy (policy.h) in
-// policy/joint/, a Member<Policy>. `trainyard policies`, shell completion and the suite of
-// properties that hold under every policy (tests/property_test.cpp) find both in the registry.
+// A joint policy is added in the same way: a class in policy/joint/ that derives from Policy
+// (policy.h), which hears of all that happens in the yard and writes whole plans; and a function
+// that gives a Member<Policy>. policy/joint/equal_split.cpp is one to begin with. `trainyard
+// policies` and the suite of properties that hold under every policy (tests/property_test.cpp) find
+// all members in the registry; a preset in registry.cpp gives a composition a name, which shell
+// completion knows.
 //
 // What to keep to: no clock but the yard's, no I/O, and no randomness but a generator with
 // context.seed(); the same events must give the same decisions. Lists that grow with the jobs are
@@ -96,12 +99,18 @@ class PolicyContext final : public YardListener {
   // --- For who makes them ----------------------------------------------------------------------
   void set_order(const OrderStage& order) { order_ = &order; }
   [[nodiscard]] const Regards& regards() const { return regards_; }
+  /// False: no member asked for anything that follows what happens in the yard.
+  [[nodiscard]] bool has_to_listen() const { return uses_estimator_ || regards_.classes; }
   /// Brings rights up to now.
   void refresh();
   /// When refresh will next have something to change.
   [[nodiscard]] Time next_change() const;
   /// Appends the waiting jobs whose right has changed since the last call.
-  void take_changed(std::vector<JobId>& changed);
+  void take_changed(std::vector<JobId>& changed) {
+    if (changed_.empty()) return;
+    changed.insert(changed.end(), changed_.begin(), changed_.end());
+    changed_.clear();
+  }
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_estimate(JobId job) override;
 

@@ -40,4 +40,8 @@ Member<PreemptStage> preempt_lease();
 // Whose bytes go first?
 Member<FlowStage> flow_fair();
 
+// Who has what, decided for many jobs at once?
+Member<Policy> joint_none();
+Member<Policy> joint_equal_split();
+
 }  // namespace trainyard

@@ -41,6 +41,11 @@ const std::vector<Member<FlowStage>>& flows() {
   return all;
 }
 
+const std::vector<Member<Policy>>& joints() {
+  static const std::vector<Member<Policy>> all{joint_none(), joint_equal_split()};
+  return all;
+}
+
 const MemberInfo kQueue{
     "queue",
     "shared by all policies: how long a job may be passed by others",
@@ -176,6 +181,9 @@ const std::vector<Preset>& presets() {
       {"gandiva", "order=fifo backfill=greedy place=consolidate place.wait_for=none",
        "first come, first served, on the fewest machines there are",
        "affinity of Xiao et al., Gandiva, OSDI 2018; without its migration and time slicing"},
+      {"equal-split", "joint=equal-split",
+       "every job has an equal part of the cluster, dealt out anew every ten minutes",
+       "standard: max-min fairness of workers"},
   };
   return all;
 }
@@ -187,6 +195,8 @@ const std::vector<StageInfo>& stage_infos() {
       {"place", "where does a job go?", infos(places())},
       {"preempt", "which jobs give way?", infos(preempts())},
       {"flow", "whose bytes go first?", infos(flows())},
+      {"joint", "who has what, decided for all jobs at once?", infos(joints()),
+       StageInfo::Kind::joint},
       {"queue", "what bounds a wait?", {kQueue}, StageInfo::Kind::shared},
       {"yard", "what is never allowed?", {kYard}, StageInfo::Kind::shared}};
   return all;
@@ -207,6 +217,7 @@ Expected<PolicySpec> PolicySpec::parse(std::string_view text,
     if (auto ok = spec.read_setting(setting); !ok) return tl::make_unexpected(ok.error());
     spec.name_ += " " + setting;
   }
+  if (auto ok = spec.check_joint(); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = spec.check_settings(); !ok) return tl::make_unexpected(ok.error());
   return spec;
 }
@@ -232,14 +243,23 @@ Expected<void> PolicySpec::read_setting(std::string_view setting) {
   const std::string_view stage_name = name.substr(0, dot);
   const StageInfo* stage = find_named(stage_infos(), stage_name);
   if (stage == nullptr) return unknown("stage", stage_name, stage_infos());
+  if (stage->kind == StageInfo::Kind::stage) of_stages_.emplace_back(setting);
   if (dot != std::string_view::npos) {
     settings_[std::string(name)] = value;
     return {};
   }
   if (find_named(stage->members, value) == nullptr)
-    return unknown(stage->name + " stage", value, stage->members);
+    return unknown(stage->name + (stage->kind == StageInfo::Kind::joint ? " policy" : " stage"),
+                   value, stage->members);
   members_[stage->name] = value;
   return {};
+}
+
+Expected<void> PolicySpec::check_joint() const {
+  const std::string& joint = member("joint");
+  if (joint == joints().front().info.name || of_stages_.empty()) return {};
+  return fail("joint={} decides without stages, so {} has no effect; leave one of them out", joint,
+              quoted(of_stages_.front()));
 }
 
 /// Once all is read, because a parameter may be named before the member that has it.
@@ -301,8 +321,9 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed,
                      .estimates = queue.choice("estimates"),
                      .error = queue.real("error"),
                      .reckonings = reckonings});
-  auto policy = std::make_unique<StagedPolicy>(*context, stages(*context));
-  yard.listen(*context);
+  auto policy = make(joints(), member("joint"), params("joint"), *context);
+  if (!policy) policy = std::make_unique<StagedPolicy>(*context, stages(*context));
+  if (context->has_to_listen()) yard.listen(*context);
   yard.listen(*policy);
   policy->keep(std::move(context));
   return policy;

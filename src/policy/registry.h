@@ -1,6 +1,7 @@
 // All policies by name. A policy is a line of text, "order=srtf place=best-fit preempt=none", with
 // parameters as "place.wait_for=skewed"; a preset is such a line with a name. What a line leaves
-// out is filled in: order=fifo backfill=none place=first-fit preempt=none flow=fair.
+// out is filled in: order=fifo backfill=none place=first-fit preempt=none flow=fair. A joint policy
+// takes the place of all stages: "joint=equal-split".
 #pragma once
 
 #include <map>
@@ -20,10 +21,11 @@ struct Preset {
   std::string name, line, summary, source;
 };
 
-/// One stage as `trainyard policies` lists it; or, with a member of its own name, parameters that
-/// all policies share.
+/// What there is to choose from, as `trainyard policies` lists it: a stage; the joint policies, of
+/// which the first leaves all to the stages; or parameters that all policies share, with a member
+/// of their own name.
 struct StageInfo {
-  enum class Kind : std::uint8_t { stage, shared };
+  enum class Kind : std::uint8_t { stage, joint, shared };
   std::string name, question;
   std::vector<MemberInfo> members;  // the first is the default
   Kind kind = Kind::stage;
@@ -57,11 +59,13 @@ class PolicySpec {
   Expected<void> read_line(std::string_view line);
   Expected<void> read_setting(std::string_view setting);
   Expected<void> check_settings() const;
+  Expected<void> check_joint() const;
   [[nodiscard]] Stages stages(PolicyContext& context) const;
 
   std::string name_;
   std::map<std::string, std::string> members_;   // by stage
   std::map<std::string, std::string> settings_;  // by "stage.param"
+  std::vector<std::string> of_stages_;           // what names stages, as it was written
 };
 
 }  // namespace trainyard

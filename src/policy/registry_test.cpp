@@ -110,16 +110,31 @@ TEST(Registry, UnknownNamesGetASuggestion) {
       error_of("fifi"),
       "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, "
       "srsf, las, tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion, live, dally, dally-manual, "
-      "dally-no-wait, dally-consolidated, dally-learnt, gandiva)");
+      "dally-no-wait, dally-consolidated, dally-learnt, gandiva, equal-split)");
   EXPECT_EQ(error_of("order=srt"),
             "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las, "
             "trial-first, network-sensitivity)");
   EXPECT_EQ(error_of("odrer=fifo"),
             "unknown stage 'odrer', did you mean 'order'? (known: order, backfill, place, preempt, "
-            "flow, queue, yard)");
+            "flow, joint, queue, yard)");
   EXPECT_EQ(error_of("place=consolidate place.waitfor=all"),
             "unknown parameter of place=consolidate, 'waitfor', did you mean 'wait_for'? (known: "
             "wait_for)");
+}
+
+TEST(Registry, AJointPolicyHasNoStages) {
+  ASSERT_TRUE(PolicySpec::parse("joint=equal-split joint.round=5m", {"yard.min_run=0"}));
+  EXPECT_TRUE(PolicySpec::parse("order=srtf joint=none"));
+  EXPECT_EQ(error_of("order=srtf joint=equal-split"),
+            "joint=equal-split decides without stages, so 'order=srtf' has no effect; leave one of "
+            "them out");
+  EXPECT_EQ(
+      error_of("joint=equal-split", {"place.wait_for=all"}),
+      "joint=equal-split decides without stages, so 'place.wait_for=all' has no effect; leave "
+      "one of them out");
+  EXPECT_EQ(error_of("joint=equal-spilt"),
+            "unknown joint policy 'equal-spilt', did you mean 'equal-split'? (known: none, "
+            "equal-split)");
 }
 
 TEST(Registry, ErrorsOfSettingsNameThem) {

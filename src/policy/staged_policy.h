@@ -69,7 +69,6 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] JobId overdue() const;
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
   [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;
-  [[nodiscard]] WaitReason explain_reserved(JobId job) const;
   [[nodiscard]] std::optional<Forecast> forecast_of(JobId job, JobId head) const;
 
   /// What is known of a lane: when it last found no room, counted in rounds and in releases; and

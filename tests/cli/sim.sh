@@ -113,7 +113,7 @@ expect "report" '</html>' "$work/report.html"
 
 # --- policies ---
 "$TRAINYARD" policies >"$work/text"
-for name in fifo fifo-easy sjf srtf las tiresias consolidate by-level; do
+for name in fifo fifo-easy sjf srtf las tiresias consolidate by-level fair equal-split; do
   expect "policies" "^ +$name " "$work/text"
 done
 "$TRAINYARD" policies tiresias >"$work/text"
@@ -127,6 +127,8 @@ refuses "unknown order stage 'srft', did you mean 'srtf'\?" sim "${jobs[@]}" --p
 refuses "unknown parameter of order=las, 'threshold', did you mean 'thresholds'\?" \
   sim "${jobs[@]}" --policy las --set order.threshold=1h
 refuses "order.thresholds: '1x' is not a duration" sim "${jobs[@]}" --policy las --set order.thresholds=1x
+refuses "joint=equal-split decides without stages, so 'order=srtf' has no effect" \
+  sim "${jobs[@]}" --policy "joint=equal-split order=srtf"
 refuses "order=fifo has no parameters" sim "${jobs[@]}" --set order.x=1
 refuses "job a needs 1 worker of 8 GPUs.*--drop-larger" sim "${jobs[@]}" --cluster 4x4xV100
 refuses "no-such-file.csv: cannot be opened" sim --workload no-such-file.csv

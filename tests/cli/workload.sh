@@ -155,6 +155,7 @@ completes 'zsh' trainyard completion z
 completes 'tiresias' trainyard sim --policy tir
 completes 'fifo,tiresias' trainyard compare --policy fifo,tir
 completes 'tiresias' trainyard policies tir
+completes 'equal-split' trainyard sim --policy eq
 TRAINYARD_STATE=$PWD/nowhere completes '' trainyard cancel 1
 refuses "'ksh'" completion ksh
 echo 'workload.sh: all as expected'

@@ -1,0 +1,263 @@
+// Equal parts: every job that has not ended has as many workers as any other, within what it can
+// use. The baseline of policies that deal out sizes.
+//
+// Sizes are dealt out anew every `round`. All jobs that hold GPUs keep the least that they can run
+// with; those that wait get theirs in the order of submission, up to the first for which there is
+// no room; what is left is dealt out one worker at a time, in turn, up to the most that each can
+// use. A running job is given another size only then, and only if it has run for yard.min_run: that
+// costs it a pause. Between rounds the first that waits starts as soon as there is room for it, at
+// the largest size for which there is.
+//
+// Example: 8 GPUs; A can use 2 to 8 of them, B 1 to 8, C 1 to 2. A alone has all 8. At the next
+// round after B and C came they have 2, 1 and 1, then in turn 3, 2 and 2, and, as C can use no
+// more, 4, 2 and 2.
+//
+// Jobs of one size are passed by nobody and give way to nobody, so under this policy they are first
+// come, first served; of an elastic job that runs, others wait for all but the least.
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/sorted_list.h"
+#include "policy/members.h"
+#include "policy/wait_reasons.h"
+
+namespace trainyard {
+namespace {
+
+/// What the machines have free, while workers are dealt out.
+class Room {
+ public:
+  explicit Room(const Yard& yard) : yard_(yard) {
+    for (std::uint32_t m = 0; m < yard.cluster().machines.size(); ++m)
+      free_.push_back(yard.free().on(MachineId{m}));
+  }
+
+  void give_back(JobId job, const Placement& place) {
+    for (const Share& share : place)
+      free_[index(share.machine)] += yard_.shape(job).per_worker * share.workers;
+  }
+  void take(JobId job, const Placement& place) {
+    for (const Share& share : place)
+      free_[index(share.machine)] -= yard_.shape(job).per_worker * share.workers;
+  }
+
+  /// Adds up to so many workers to the job's place, on the first machines with room; says how many.
+  std::int32_t add(JobId job, std::int32_t workers, Placement& place) {
+    const Shape& shape = yard_.shape(job);
+    std::int32_t left = workers;
+    for (std::uint32_t m = 0; m < free_.size() && left > 0; ++m) {
+      const MachineId machine{m};
+      if (!yard_.free().is_up(machine)) continue;
+      if (shape.kind != kAnyKind && yard_.cluster().machine(machine).kind != shape.kind) continue;
+      const std::int32_t here = workers_that_fit(shape.per_worker, free_[m], left);
+      if (here == 0) continue;
+      free_[m] -= shape.per_worker * here;
+      left -= here;
+      const auto share = std::ranges::find(place, machine, &Share::machine);
+      if (share == place.end()) {
+        place.push_back({machine, here});
+      } else {
+        share->workers += here;
+      }
+    }
+    return workers - left;
+  }
+
+  /// The same for a job that needs at least so many; else nothing is taken.
+  std::int32_t add_at_least(JobId job, std::int32_t least, std::int32_t most, Placement& place) {
+    const std::int32_t added = add(job, most, place);
+    if (added >= least) return added;
+    give_back(job, place);
+    place.clear();
+    return 0;
+  }
+
+ private:
+  const Yard& yard_;
+  std::vector<Resources> free_;  // by machine
+};
+
+/// The first workers of a placement.
+Placement first_of(const Placement& place, std::int32_t workers) {
+  Placement first;
+  for (const Share& share : place) {
+    if (workers == 0) break;
+    first.push_back({share.machine, std::min(share.workers, workers)});
+    workers -= first.back().workers;
+  }
+  return first;
+}
+
+class EqualSplit final : public Policy {
+ public:
+  EqualSplit(const Params& params, PolicyContext& context)
+      : yard_(context.yard()), round_(std::max(params.duration("round"), microseconds(1))) {}
+
+  void decide(Plan& plan) override {
+    if (yard_.now() >= next_round_) {
+      next_round_ = yard_.now() + round_;
+      deal_out(plan);
+    } else {
+      start_waiting(plan);
+    }
+    if (elastic_ > 0) plan.wake_at(next_round_);
+  }
+
+  [[nodiscard]] bool preempts() const override { return true; }
+  [[nodiscard]] WaitReason explain(JobId job) const override;
+
+  void on_phase(JobId job, Phase from, Phase to) override {
+    if (from == Phase::queued) waiting_.erase(job);
+    if (to == Phase::queued) waiting_.insert(job);
+    if (holds_gpus(from) == holds_gpus(to)) return;
+    if (yard_.job(job).is_elastic()) elastic_ += holds_gpus(to) ? 1 : -1;
+    if (holds_gpus(to)) {
+      holding_.insert(job);
+    } else {
+      holding_.erase(job);
+    }
+  }
+
+ private:
+  /// What a job gets in a round.
+  struct Part {
+    JobId job = kNoJob;
+    std::int32_t workers = 0;
+  };
+
+  [[nodiscard]] bool may_be_resized(JobId job) const;
+  void start_waiting(Plan& plan);
+  void deal_out(Plan& plan);
+  void find_sizes();
+  void place(std::vector<JobChange>& group) const;
+
+  const Yard& yard_;
+  Duration round_;
+  Time next_round_{std::numeric_limits<std::int64_t>::min()};
+  SortedList<JobId> waiting_, holding_;  // by number, which is the order of submission
+  std::int64_t elastic_ = 0;             // of those that hold GPUs
+  std::vector<Part> resized_, started_;  // in this round: those that run, and those that wait
+};
+
+bool EqualSplit::may_be_resized(JobId job) const {
+  const JobState& state = yard_.state(job);
+  return yard_.job(job).is_elastic() && state.phase == Phase::running &&
+         state.pauses < yard_.rules().max_pauses &&
+         state.since + yard_.rules().min_run <= yard_.now() &&
+         std::ranges::all_of(yard_.placement(job),
+                             [&](const Share& share) { return yard_.free().is_up(share.machine); });
+}
+
+void EqualSplit::start_waiting(Plan& plan) {
+  std::optional<Room> room;  // made only when there may be some
+  while (!waiting_.empty()) {
+    const JobId first = waiting_.front();
+    const Job& job = yard_.job(first);
+    const std::int64_t free_gpus = yard_.free().of(yard_.shape(first).kind).free_gpus;
+    if (free_gpus < std::int64_t{job.min_workers} * job.per_worker.gpus) return;
+    if (!room) room.emplace(yard_);
+    Placement place;
+    if (room->add_at_least(first, job.min_workers, job.max_workers, place) == 0) return;
+    if (plan.start(first, place) != Verdict::ok) return;
+  }
+}
+
+void EqualSplit::deal_out(Plan& plan) {
+  find_sizes();
+  std::vector<JobChange> group;
+  place(group);
+  if (!group.empty()) (void)plan.change(group);
+}
+
+/// As if all that may be resized left: how many workers each would have.
+void EqualSplit::find_sizes() {
+  Room room(yard_);
+  resized_.clear(), started_.clear();
+  holding_.each([&](JobId job) {
+    if (may_be_resized(job)) resized_.push_back({job, yard_.job(job).min_workers});
+    return true;
+  });
+  for (const Part& part : resized_) room.give_back(part.job, yard_.placement(part.job));
+  for (const Part& part : resized_)
+    room.take(part.job, first_of(yard_.placement(part.job), part.workers));
+  waiting_.each([&](JobId job) {
+    const std::int32_t least = yard_.job(job).min_workers;
+    Placement place;
+    const bool fits = room.add_at_least(job, least, least, place) == least;
+    if (fits) started_.push_back({job, least});
+    return fits;
+  });
+  std::vector<Part*> in_turn;
+  for (Part& part : resized_) in_turn.push_back(&part);
+  for (Part& part : started_) in_turn.push_back(&part);
+  std::ranges::sort(in_turn, {}, &Part::job);
+  // A job that found no room for another worker finds none later.
+  while (!in_turn.empty())
+    std::erase_if(in_turn, [&](Part* part) {
+      Placement one;
+      if (part->workers == yard_.job(part->job).max_workers) return true;
+      const std::int32_t added = room.add(part->job, 1, one);
+      part->workers += added;
+      return added == 0;
+    });
+}
+
+/// Who keeps its size stays where it is, who shrinks keeps some of its place, who grows all of it.
+/// Where that leaves less room than a size needs, the job has less, or waits.
+void EqualSplit::place(std::vector<JobChange>& group) const {
+  Room room(yard_);
+  for (const auto& [job, workers] : resized_) {
+    if (workers >= yard_.workers(job)) continue;
+    group.push_back({.job = job, .to = first_of(yard_.placement(job), workers)});
+    room.give_back(job, yard_.placement(job));
+    room.take(job, group.back().to);
+  }
+  for (const auto& [job, workers] : started_) {
+    Placement place;
+    if (room.add_at_least(job, yard_.job(job).min_workers, workers, place) == 0) break;
+    group.push_back({.job = job, .to = std::move(place)});
+  }
+  for (const auto& [job, workers] : resized_) {
+    const std::int32_t more = workers - yard_.workers(job);
+    Placement place = yard_.placement(job);
+    if (more > 0 && room.add(job, more, place) > 0)
+      group.push_back({.job = job, .to = std::move(place)});
+  }
+}
+
+WaitReason EqualSplit::explain(JobId job) const {
+  const JobState& state = yard_.state(job);
+  if (state.phase == Phase::reserved) return room_being_made(yard_, job);
+  if (state.phase != Phase::queued) return does_not_wait(yard_, job);
+  const std::size_t place = waiting_.rank(job) + 1;
+  Shape least = yard_.shape(job);
+  least.workers = yard_.job(job).min_workers;
+  const std::string lacks = shortage(yard_, least, least.workers,
+                                     yard_.job(job).is_elastic() ? "needs at least" : "needs");
+  if (place == 1)
+    return {"resources", lacks.empty() ? "is next, and waits for the decision" : lacks, place, {}};
+  const std::string behind =
+      fmt::format("behind job {}", yard_.workload().job_name(waiting_.front()));
+  if (lacks.empty()) return {"priority", behind, place, {}};
+  return {"resources", fmt::format("{}; {}", lacks, behind), place, {}};
+}
+
+}  // namespace
+
+Member<Policy> joint_none() {
+  return {{"none", "one job after the other, by the stages", "standard"},
+          [](const Params&, PolicyContext&) -> std::unique_ptr<Policy> { return nullptr; }};
+}
+
+Member<Policy> joint_equal_split() {
+  return {{"equal-split",
+           "every job has an equal part of the cluster, within what it can use",
+           "standard: max-min fairness of workers; what happens between rounds is ours",
+           {{"round", ParamType::duration, "10m",
+             "how often the sizes of running jobs are dealt "
+             "out anew"}}},
+          make_member<Policy, EqualSplit>};
+}
+
+}  // namespace trainyard
