@@ -61,7 +61,7 @@ std::string to_text(const Result& r, const Workload& workload, const Cluster& cl
   text += fmt::format(
       "jobs held {:.1f}% of the GPU time; {} preemptions; pauses and loading took {:.1f} GPU "
       "hours, "
-      "communication and slow machines {:.1f}; fairness {:.3f}\n\n",
+      "communication, slow machines and other sizes {:.1f}; fairness {:.3f}\n\n",
       100 * r.gpu_utilization, r.preemptions, r.lost_gpu_s / 3600, r.slowed_gpu_s / 3600,
       r.fairness_jain);
   if (r.pause_gain_s.expected != 0 || r.pause_gain_s.actual != 0)

@@ -115,6 +115,7 @@ void StagedPolicy::refresh_order(Plan& plan) {
 
 void StagedPolicy::requeue_changed() {
   context_.take_changed(changed_);
+  if (changed_.empty()) return;
   for (const JobId job : changed_) {
     const Phase phase = yard_.state(job).phase;
     if (phase == Phase::queued) queue_.move(entry_of(job));
