@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The layers of src/, and those within src/live/: a file may include headers of its own folder and
-# of those before it only.
+# of those before it only. And one name is one type's: where headers of a namespace have two, the linker
+# takes functions of the one for the other's.
 #
-#   tests/layers.sh src          prints every include that breaks the order; fails if there is one
+#   tests/layers.sh src          prints all that is wrong; fails if there is anything
 #   tests/layers.sh --self-test  checks that the check finds what it must
 set -euo pipefail
 
@@ -30,9 +31,21 @@ offences() {
     }'
 }
 
+# Prints "file:line: what is wrong" for every type below folder $1 whose name another header has too.
+twins() {
+  find "$1" -name '*.h' | sort | xargs -r awk '
+    FNR == 1 { space = "" }
+    /^namespace / { space = $2 "::" }
+    /^(class|struct|enum class) [A-Za-z]+/ && !/^[^{]*;$/ {
+      name = space ($1 == "enum" ? $3 : $2)
+      if (name in seen) print FILENAME ":" FNR ": " name " is the name of another type in " seen[name]
+      seen[name] = FILENAME
+    }'
+}
+
 check() {
   local found
-  found=$(offences "$1" "$layers" "" && offences "$1/live" "$live_layers" live/)
+  found=$(offences "$1" "$layers" "" && offences "$1/live" "$live_layers" live/ && twins "$1")
   [ -z "$found" ] && return 0
   echo "$found"
   return 1
@@ -45,6 +58,7 @@ self_test() {
   trap "rm -rf '$root'" EXIT
   mkdir -p "$root"/{base,model,policy/order,live/book,live/loop}
   echo '#include "base/time.h"' >"$root/model/job.h"
+  printf 'struct Cells;\nstruct Table {\n' >"$root/base/table.h"
   echo '#include "model/job.h"' >"$root/policy/order/fifo.cpp"
   printf '#include "model/job.h"\n#include "live/book/job_book.h"\n' >"$root/live/loop/loop.h"
   check "$root" || { echo "a proper tree was refused"; return 1; }
@@ -54,6 +68,7 @@ self_test() {
   expect_offence other/x.h '' "other is not a layer"
   expect_offence live/book/up.h '#include "live/loop/loop.h"' "book/ comes before loop/"
   expect_offence live/stray.h '' "stray.h is not a layer"
+  expect_offence model/table.h 'struct Table {' "Table is the name of another type in"
 }
 
 # In the tree at $root, file $1 with content $2 must be refused with message $3.

@@ -176,8 +176,8 @@ TEST_F(ServerTest, EveryRouteIsDescribedAndNoOther) {
     ASSERT_TRUE(operation.is_object()) << route.path;
     EXPECT_EQ(operation.value("parameters", json::array()).size(), route.parameters.size());
     std::size_t braces = 0;
-    for (const Parameter& parameter : route.parameters)
-      braces += parameter.in == Parameter::In::path ? 1 : 0;
+    for (const RouteParameter& parameter : route.parameters)
+      braces += parameter.in == RouteParameter::In::path ? 1 : 0;
     EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(route.path, '{')), braces) << route.path;
     if (route.body_schema.empty()) continue;
     EXPECT_TRUE(document["components"]["schemas"].contains(std::string(route.body_schema)));

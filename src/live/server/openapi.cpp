@@ -101,8 +101,8 @@ json components() {
           {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}};
 }
 
-json parameter_of(const Parameter& parameter) {
-  using In = Parameter::In;
+json parameter_of(const RouteParameter& parameter) {
+  using In = RouteParameter::In;
   return {{"name", parameter.name},
           {"in", parameter.in == In::path    ? "path"
                  : parameter.in == In::query ? "query"
@@ -123,7 +123,7 @@ json operation_of(const Route& route) {
          {{"description", "not done"},
           {"content",
            {{"application/json", {{"schema", {{"$ref", "#/components/schemas/Error"}}}}}}}}}}}};
-  for (const Parameter& parameter : route.parameters)
+  for (const RouteParameter& parameter : route.parameters)
     operation["parameters"].push_back(parameter_of(parameter));
   if (!route.body_schema.empty())
     operation["requestBody"] = {

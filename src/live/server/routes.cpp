@@ -8,10 +8,11 @@
 namespace trainyard {
 namespace {
 
-using In = Parameter::In;
+using In = RouteParameter::In;
 
-const Parameter kJob{"job", In::path, "string", "the job's number, or a task of an array: 12_3"};
-const Parameter kMachine{"machine", In::path, "string", "the machine's name"};
+const RouteParameter kJob{"job", In::path, "string",
+                          "the job's number, or a task of an array: 12_3"};
+const RouteParameter kMachine{"machine", In::path, "string", "the machine's name"};
 
 constexpr std::string_view kJson = "application/json";
 
@@ -198,7 +199,7 @@ RouteMatch match_route(std::string_view method, std::string_view path) {
 Expected<void> check_query(const Route& route,
                            const std::multimap<std::string, std::string>& query) {
   std::vector<std::string_view> known;
-  for (const Parameter& parameter : route.parameters)
+  for (const RouteParameter& parameter : route.parameters)
     if (parameter.in == In::query) known.push_back(parameter.name);
   for (const auto& [name, value] : query) {
     if (std::ranges::find(known, name) == known.end())

@@ -13,7 +13,7 @@
 
 namespace trainyard {
 
-struct Parameter {
+struct RouteParameter {
   std::string_view name;
   enum class In : std::uint8_t { path, query, header } in{};
   std::string_view type;  // of JSON Schema: "integer", "string", "boolean"
@@ -25,7 +25,7 @@ struct Route {
   std::string_view path;     // "/v1/jobs/{job}"
   std::optional<Role> role;  // who may at least; none: also who is not known
   std::string_view summary;
-  std::vector<Parameter> parameters;
+  std::vector<RouteParameter> parameters;
   std::string_view body_schema;  // name in the components of the OpenAPI document; empty: no body
   std::string_view answer_type;
   Reply (*answer)(const Call& call);

@@ -10,7 +10,7 @@ bool recognise_helios(std::string_view text) {
 }
 
 Expected<Import> parse_helios(const Source& source) {
-  JobTable table(source);
+  TraceTable table(source);
   const auto job_id = table.column("job_id");
   const auto user = table.column("user");
   const auto gpu_num = table.need("gpu_num");

@@ -289,7 +289,7 @@ class NativeReader {
                                          job.workers, job.min_workers, job.max_workers));
   }
 
-  JobTable table_;
+  TraceTable table_;
   std::size_t size_;
   bool in_seconds_;  // what plain numbers count
   std::vector<NativeColumn> columns_;

@@ -20,7 +20,7 @@ bool recognise_openb(std::string_view text) {
 
 Expected<Import> parse_openb(const Source& source) {
   constexpr std::int64_t kMost = 1'000'000'000;
-  JobTable table(source);
+  TraceTable table(source);
   const auto name = table.column("name");
   const auto cpu_milli = table.need("cpu_milli");
   const auto memory_mib = table.need("memory_mib");

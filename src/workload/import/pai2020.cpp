@@ -57,7 +57,7 @@ class PaiTasks {
   }
 
   /// An amount that may be left empty, in our unit.
-  std::int32_t amount(const JobTable::Column& column, double units) {
+  std::int32_t amount(const TraceTable::Column& column, double units) {
     if (is_missing(table_.text(column))) return 0;
     return rounded_up(table_.real(column, 0, 1e9 / units) * units);
   }
@@ -85,8 +85,8 @@ class PaiTasks {
     }
   }
 
-  JobTable table_;
-  JobTable::Column job_name_, inst_num_, start_time_, end_time_, plan_cpu_, plan_mem_, plan_gpu_;
+  TraceTable table_;
+  TraceTable::Column job_name_, inst_num_, start_time_, end_time_, plan_cpu_, plan_mem_, plan_gpu_;
   std::vector<PaiJob> jobs_;
   std::unordered_map<std::string, std::size_t> numbers_;
 };

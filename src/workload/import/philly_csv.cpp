@@ -9,7 +9,7 @@ bool recognise_philly_csv(std::string_view text) {
 }
 
 Expected<Import> parse_philly_csv(const Source& source) {
-  JobTable table(source);
+  TraceTable table(source);
   const auto timestamp = table.need("timestamp");
   const auto duration = table.need("duration");
   const auto num_gpus = table.need("num_gpus");

@@ -79,7 +79,7 @@ class SacctJobs {
   }
 
  private:
-  [[nodiscard]] bool has(const JobTable::Column& column) const {
+  [[nodiscard]] bool has(const TraceTable::Column& column) const {
     return column.index < table_.header().size();
   }
   /// "12.batch", "12.0": parts of job 12.
@@ -109,7 +109,7 @@ class SacctJobs {
     table_.check(out_.add(job, table_.text(job_id_)));
   }
 
-  Tres tres(const JobTable::Column& column) {
+  Tres tres(const TraceTable::Column& column) {
     return table_.fields().take(column.name, parse_tres(table_.text(column)));
   }
 
@@ -126,9 +126,9 @@ class SacctJobs {
     return table_.fields().take("Timelimit", parse_slurm_duration(limit));
   }
 
-  JobTable table_;
-  JobTable::Column job_id_, submit_, user_, start_, end_, elapsed_, state_, time_limit_, allocated_,
-      requested_;
+  TraceTable table_;
+  TraceTable::Column job_id_, submit_, user_, start_, end_, elapsed_, state_, time_limit_,
+      allocated_, requested_;
   ImportBuilder out_;
 };
 

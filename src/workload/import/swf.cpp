@@ -30,7 +30,7 @@ bool recognise_swf(std::string_view text) {
 Expected<Import> parse_swf(const Source& source) {
   constexpr double kMostKib = 1e12;
   constexpr std::string_view kPart = "a part of a job that another line sums up (status 2 to 4)";
-  JobTable table(source, kSwfLine, kSwfColumns);
+  TraceTable table(source, kSwfLine, kSwfColumns);
   const auto job_number = table.column("job_number");
   const auto submit_time = table.column("submit_time");
   const auto run_time = table.column("run_time");

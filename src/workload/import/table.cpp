@@ -5,7 +5,7 @@
 
 namespace trainyard {
 
-JobTable::JobTable(const Source& source, LineStyle style)
+TraceTable::TraceTable(const Source& source, LineStyle style)
     : records_(source.text, style), separator_(style.separator), fields_(source) {
   fields_.at_line(1);
   if (!next_line()) {
@@ -21,27 +21,28 @@ JobTable::JobTable(const Source& source, LineStyle style)
   }
 }
 
-JobTable::JobTable(const Source& source, LineStyle style, std::span<const std::string_view> columns)
+TraceTable::TraceTable(const Source& source, LineStyle style,
+                       std::span<const std::string_view> columns)
     : records_(source.text, style),
       separator_(style.separator),
       fields_(source),
       header_(columns.begin(), columns.end()),
       header_may_follow_(true) {}
 
-JobTable::Column JobTable::column(std::string_view name) const {
+TraceTable::Column TraceTable::column(std::string_view name) const {
   const auto found = std::find(header_.begin(), header_.end(), name);
   if (found == header_.end()) return {name, kAbsent};
   return {name, static_cast<std::size_t>(found - header_.begin())};
 }
 
-JobTable::Column JobTable::need(std::string_view name) {
+TraceTable::Column TraceTable::need(std::string_view name) {
   const Column found = column(name);
   if (found.index == kAbsent)
     fields_.complain(fmt::format("the column '{}' is missing; the first line must name it", name));
   return found;
 }
 
-bool JobTable::next() {
+bool TraceTable::next() {
   if (!next_line() || !split()) return false;
   if (header_may_follow_) {
     header_may_follow_ = false;
@@ -50,7 +51,7 @@ bool JobTable::next() {
   return true;
 }
 
-bool JobTable::next_line() {
+bool TraceTable::next_line() {
   if (failed()) return false;
   const auto more = records_.next(line_);
   fields_.at_line(std::max<std::size_t>(records_.line(), 1));
@@ -58,7 +59,7 @@ bool JobTable::next_line() {
   return more && *more;
 }
 
-bool JobTable::split() {
+bool TraceTable::split() {
   check(cells_.split(line_, separator_, is_quoted()));
   if (!failed() && cells_.size() != header_.size())
     fields_.complain(fmt::format("the line has {} fields, and there are {} columns", cells_.size(),

@@ -17,7 +17,7 @@
 namespace trainyard {
 
 /// Once something is wrong, the error is kept, next() is false, and fields read as zero.
-class JobTable {
+class TraceTable {
  public:
   /// Names a column of this table; default: a column the file does not have.
   struct Column {
@@ -26,9 +26,9 @@ class JobTable {
   };
 
   /// The first line names the columns.
-  explicit JobTable(const Source& source, LineStyle style = {});
+  explicit TraceTable(const Source& source, LineStyle style = {});
   /// The columns are fixed; a first line that repeats their names is passed over.
-  JobTable(const Source& source, LineStyle style, std::span<const std::string_view> columns);
+  TraceTable(const Source& source, LineStyle style, std::span<const std::string_view> columns);
 
   [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
   /// The column of this name, or one that is absent and reads as empty.

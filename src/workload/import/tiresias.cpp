@@ -23,7 +23,7 @@ Expected<Import> parse_muri(const Source& source) {
 }
 
 Expected<Import> parse_tiresias(const Source& source) {
-  JobTable table(source);
+  TraceTable table(source);
   const auto job_id = table.column("job_id");
   const auto num_gpu = table.need("num_gpu");
   const auto submit_time = table.need("submit_time");
