@@ -1,4 +1,4 @@
-// What a policy is made of, and how to add to it. Read this first.
+// What a policy is made of, and how to add to it. Read this first; docs/extending.md has examples.
 //
 // A policy is either composed of stages, one for each question that a scheduler has to answer
 // (StagedPolicy asks them in turn), or decides for many jobs at once: a joint policy. All are

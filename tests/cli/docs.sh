@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The pages on the simulator are held to the program: the commands that stand in them run, the output
 # that README and docs/models.md show is what comes out, every generator is told of, and every example is read.
+# What docs/extending.md quotes stands in the file that it names, and links lead to files that are there.
 set -euo pipefail
 : "${TRAINYARD:?the program to test}"
 exec /usr/bin/python3 -B - "$(realpath "$TRAINYARD")" <<'END'
@@ -67,6 +68,19 @@ for sample in pathlib.Path("examples/workloads").iterdir():
     done = run(["workload", "info", str(sample.resolve())])
     if done.returncode != 0:
         problems.append(f"{sample}: {done.stderr.strip()}")
+
+extending = pathlib.Path("docs/extending.md").read_text()
+quotes = re.findall(r"^```\w+ (\S+)\n(.*?)^```$", extending, re.M | re.S)
+if len(quotes) < 4:
+    problems.append(f"docs/extending.md quotes {len(quotes)} times, but has an example in each of four sections")
+for name, code in quotes:
+    if not pathlib.Path(name).exists() or code not in pathlib.Path(name).read_text():
+        problems.append(f"docs/extending.md quotes what is not in {name}:\n{code}")
+for path in [pathlib.Path("README.md"), *pathlib.Path("docs").rglob("*.md")]:
+    text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.M | re.S)
+    for link in re.findall(r"\]\(([^)#:]+)[^):]*\)", text):
+        if not (path.parent / link).exists():
+            problems.append(f"{path} links to {link}, which is not there")
 
 if problems:
     sys.exit("FAILED: " + "\nFAILED: ".join(problems))

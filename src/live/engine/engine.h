@@ -1,7 +1,7 @@
 // What carries orders out: starts, stops and watches the processes of jobs. The local engine does
 // it on this machine, the one in memory (memory/) pretends to; another may do it through a
 // cluster's own manager. One thread calls it, but for output(), which any may call. What each must
-// do is tested for all of them (engine_contract_test.cpp):
+// do is tested (engine_contract_test.cpp), and docs/extending.md shows how a small one does it:
 //
 //  1. A job runs once or more; each time is a Run with a number of its own, and a run is started at
 //     most once, whatever happens to the daemon: the journal holds the intent before start() is

@@ -1,5 +1,5 @@
-// The formats we read, one file each; docs/workloads.md says what becomes of every field.
-//
+// The formats we read, one file each; docs/workloads.md says what becomes of every field,
+// and docs/extending.md how to add one.
 // recognise_x looks at the first line or job only, and no two say yes to the same text.
 #pragma once
 
