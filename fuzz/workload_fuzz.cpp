@@ -42,7 +42,7 @@ void check_round_trip(const Workload& workload) {
   std::ostringstream written;
   write_native(workload, written);
   const std::string text = written.str();
-  const auto again = parse_workload(text, "again", {.format = Format::native});
+  const auto again = parse_workload(text, "again", {.format = "native"});
   require(again.has_value());
   check_jobs(*again);
   std::ostringstream rewritten;
@@ -56,8 +56,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::size_t choice = data[0] % (formats().size() + 1);
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  std::optional<Format> format;
-  if (choice > 0) format = formats()[choice - 1].format;
+  std::string format;
+  if (choice > 0) format = formats()[choice - 1].name;
   const auto workload = parse_workload(text, "input", {.format = format});
   if (!workload) return 0;
   check_jobs(*workload);

@@ -23,12 +23,7 @@ bool is_generated(const std::string& workload) {
 
 Expected<TraceOptions> trace_options(const WorkloadOptions& options,
                                      std::vector<std::string>& notes) {
-  TraceOptions trace{{.notes = &notes}, options.drop_larger};
-  if (!options.format.empty()) {
-    const auto format = parse_format(options.format);
-    if (!format) return tl::make_unexpected(format.error());
-    trace.read.format = *format;
-  }
+  TraceOptions trace{{.format = options.format, .notes = &notes}, options.drop_larger};
   if (!options.time_unit.empty()) {
     const auto unit = parse_time_unit(options.time_unit);
     if (!unit) return fail_at("--time-unit", unit.error());
@@ -42,7 +37,7 @@ Expected<Workload> read_or_generate(const WorkloadOptions& options, const Cluste
   const auto trace = trace_options(options, notes);
   if (!trace) return tl::make_unexpected(trace.error());
   const std::string file = trace_file(options.workload);
-  if (file.empty() && (trace->read.format || trace->read.unit))
+  if (file.empty() && (!options.format.empty() || trace->read.unit))
     return fail("{}: its jobs are drawn; --format and --time-unit are for files", options.workload);
   auto workload = is_generated(options.workload)
                       ? generate(options.workload, cluster, options.seed, *trace)

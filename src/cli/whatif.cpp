@@ -94,7 +94,7 @@ Expected<Workload> history(Client& client) {
     return true;
   });
   if (!read) return tl::make_unexpected(read.error());
-  auto workload = parse_workload(csv, "the daemon's history", {.format = Format::native});
+  auto workload = parse_workload(csv, "the daemon's history", {.format = "native"});
   if (workload && workload->jobs.empty())
     return fail("no job has been done yet: there is nothing to replay");
   return workload;

@@ -14,31 +14,31 @@ namespace trainyard {
 namespace {
 
 constexpr std::array kFormats{
-    FormatEntry{Format::native, "native", "Trainyard's own CSV",
+    FormatEntry{"native", "Trainyard's own CSV",
                 "a first line that names the columns submit and duration", recognise_native,
                 parse_native},
-    FormatEntry{Format::philly_json, "philly-json", "Microsoft Philly, cluster_job_log",
+    FormatEntry{"philly-json", "Microsoft Philly, cluster_job_log",
                 "a JSON array of jobs with attempts", recognise_philly_json, parse_philly_json},
-    FormatEntry{Format::philly_csv, "philly-csv", "Microsoft Philly as a table",
+    FormatEntry{"philly-csv", "Microsoft Philly as a table",
                 "columns timestamp, duration and num_gpus", recognise_philly_csv, parse_philly_csv},
-    FormatEntry{Format::helios, "helios", "SenseTime Helios, cluster_log.csv",
+    FormatEntry{"helios", "SenseTime Helios, cluster_log.csv",
                 "columns gpu_num, submit_time and duration", recognise_helios, parse_helios},
-    FormatEntry{Format::pai2020, "pai2020", "Alibaba PAI 2020, pai_task_table.csv",
+    FormatEntry{"pai2020", "Alibaba PAI 2020, pai_task_table.csv",
                 "10 columns without a header, numbers in the right places", recognise_pai2020,
                 parse_pai2020},
-    FormatEntry{Format::openb, "openb", "Alibaba PAI 2023, openb_pod_list_*.csv",
+    FormatEntry{"openb", "Alibaba PAI 2023, openb_pod_list_*.csv",
                 "columns num_gpu, creation_time, deletion_time and scheduled_time", recognise_openb,
                 parse_openb},
-    FormatEntry{Format::tiresias, "tiresias", "the Tiresias simulator's jobs",
+    FormatEntry{"tiresias", "the Tiresias simulator's jobs",
                 "columns num_gpu, submit_time and duration", recognise_tiresias, parse_tiresias},
-    FormatEntry{Format::swf, "swf", "Standard Workload Format 2.2", "18 numbers a line",
-                recognise_swf, parse_swf},
-    FormatEntry{Format::sacct, "sacct", "Slurm accounting, sacct --parsable2",
+    FormatEntry{"swf", "Standard Workload Format 2.2", "18 numbers a line", recognise_swf,
+                parse_swf},
+    FormatEntry{"sacct", "Slurm accounting, sacct --parsable2",
                 "columns JobID and Submit between '|'", recognise_sacct, parse_sacct},
-    FormatEntry{Format::dally_json, "dally-json", "the Dally author's simulator",
+    FormatEntry{"dally-json", "the Dally author's simulator",
                 "a JSON array of jobs with time_per_iteration", recognise_dally_json,
                 parse_dally_json},
-    FormatEntry{Format::muri, "muri", "Muri's simulator and cluster, times in milliseconds",
+    FormatEntry{"muri", "Muri's simulator and cluster, times in milliseconds",
                 "columns num_gpu, submit_time, duration and resource_time_0", recognise_muri,
                 parse_muri, microseconds(1000)}};
 
@@ -57,24 +57,26 @@ tl::unexpected<Error> unrecognised(std::string_view text, std::string_view origi
       origin, quoted(record.substr(0, 60)), known);
 }
 
-}  // namespace
-
-std::span<const FormatEntry> formats() {
-  return kFormats;
-}
-
-std::string_view name(Format format) {
-  return kFormats[static_cast<std::size_t>(format)].name;
-}
-
-Expected<Format> parse_format(std::string_view name) {
+Expected<const FormatEntry*> find_format(std::string_view name) {
   std::vector<std::string_view> names;
   for (const FormatEntry& entry : kFormats) {
-    if (entry.name == name) return entry.format;
+    if (entry.name == name) return &entry;
     names.push_back(entry.name);
   }
   return fail("{} is not a workload format{}; known are {}", quoted(name),
               did_you_mean(name.substr(0, 40), names), fmt::join(names, ", "));
+}
+
+Expected<const FormatEntry*> recognise(std::string_view text, std::string_view origin) {
+  for (const FormatEntry& entry : kFormats)
+    if (entry.recognise(text)) return &entry;
+  return unrecognised(text, origin);
+}
+
+}  // namespace
+
+std::span<const FormatEntry> formats() {
+  return kFormats;
 }
 
 std::span<const std::string_view> time_units() {
@@ -97,15 +99,13 @@ Expected<Workload> parse_workload(std::string_view text, std::string_view origin
     return parse_workload(*inside, origin, options);
   }
   if (text.empty()) return fail("{}: the file is empty; a workload has a job a line", origin);
-  const auto entry = options.format
-                         ? kFormats.begin() + static_cast<std::ptrdiff_t>(*options.format)
-                         : std::find_if(kFormats.begin(), kFormats.end(),
-                                        [&](const FormatEntry& e) { return e.recognise(text); });
-  if (entry == kFormats.end()) return unrecognised(text, origin);
-  auto import = entry->parse({text, origin, options.unit.value_or(entry->unit)});
+  const auto found = options.format.empty() ? recognise(text, origin) : find_format(options.format);
+  if (!found) return tl::make_unexpected(found.error());
+  const FormatEntry& format = **found;
+  auto import = format.parse({text, origin, options.unit.value_or(format.unit)});
   if (!import) return tl::make_unexpected(import.error());
   if (auto ok = check_ids(import->workload); !ok) return tl::make_unexpected(ok.error());
-  const bool is_ours = entry->format == Format::native;
+  const bool is_ours = &format == kFormats.data();
   if (auto ok = check_sense(*import, options.unit.has_value(), is_ours); !ok)
     return tl::make_unexpected(ok.error());
   if (options.notes != nullptr)

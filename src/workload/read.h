@@ -14,22 +14,7 @@
 
 namespace trainyard {
 
-enum class Format {
-  native,
-  philly_json,
-  philly_csv,
-  helios,
-  pai2020,
-  openb,
-  tiresias,
-  swf,
-  sacct,
-  dally_json,
-  muri
-};
-
 struct FormatEntry {
-  Format format;
   std::string_view name;         // as on the command line
   std::string_view description;  // one line
   std::string_view mark;         // what a file of it is recognised by
@@ -38,13 +23,11 @@ struct FormatEntry {
   Duration unit = seconds(1);  // what plain numbers of its times count
 };
 
-/// In the order of the enumeration.
+/// Our own first.
 std::span<const FormatEntry> formats();
-std::string_view name(Format format);
-Expected<Format> parse_format(std::string_view name);
 
 struct ReadOptions {
-  std::optional<Format> format = {};  // not given: the one that its beginning shows
+  std::string format = {};            // its name; empty: the one that its beginning shows
   std::optional<Duration> unit = {};  // of plain numbers that are times; not given: the format's
   /// What was left out, and why ("17 jobs left out: never started"), and what looks odd.
   std::vector<std::string>* notes = nullptr;

@@ -4,6 +4,7 @@
 
 #include "workload/import/importers.h"
 #include "workload/import/table.h"
+#include "workload/read.h"
 
 namespace trainyard {
 namespace {
@@ -12,14 +13,14 @@ namespace {
 //
 //   when;who;cards;minutes
 //   2026-03-02 21:30:00;ada;4;90
-constexpr LineStyle kShiftBook{.separator = ';'};
+constexpr LineStyle kShiftBookLine{.separator = ';'};
 
 bool recognise_shift_book(std::string_view text) {
-  return names_columns(text, kShiftBook, {"when", "cards", "minutes"});
+  return names_columns(text, kShiftBookLine, {"when", "cards", "minutes"});
 }
 
 Expected<Import> parse_shift_book(const Source& source) {
-  TraceTable table(source, kShiftBook);
+  TraceTable table(source, kShiftBookLine);
   const auto when = table.need("when");
   const auto who = table.column("who");
   const auto cards = table.need("cards");
@@ -37,12 +38,19 @@ Expected<Import> parse_shift_book(const Source& source) {
   return std::move(out).finish();
 }
 
+constexpr FormatEntry kShiftBook{"shift-book",
+                                 "the book of a lab's night shift",
+                                 "columns when, cards and minutes between ';'",
+                                 recognise_shift_book,
+                                 parse_shift_book,
+                                 minutes(1)};
+
 // --- Its test ------------------------------------------------------------------------------------
 
 Expected<Import> import_book(std::string_view rows) {
   const std::string text = "when;who;cards;minutes\n" + std::string(rows);
-  EXPECT_TRUE(recognise_shift_book(text));
-  return parse_shift_book({text, "book.txt", minutes(1)});
+  EXPECT_TRUE(kShiftBook.recognise(text));
+  return kShiftBook.parse({text, "book.txt", kShiftBook.unit});
 }
 
 TEST(ImporterExample, JobsAreSortedAndCountFromTheFirst) {

@@ -15,7 +15,7 @@ namespace trainyard {
 namespace {
 
 Expected<Workload> parse_native(std::string_view text) {
-  return parse_workload(text, "jobs.csv", {.format = Format::native});
+  return parse_workload(text, "jobs.csv", {.format = "native"});
 }
 
 std::string native_error(std::string_view text) {
