@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "yard/testing.h"
 
 namespace trainyard {
@@ -48,6 +50,35 @@ TEST_F(ChangeTest, AJobMovesToWhatIsFreeAndNobodyElseGetsThatMeanwhile) {
   EXPECT_EQ(h.phase(a), Phase::starting);
   EXPECT_EQ(h.yard.placement(a), on(1, 2));
   EXPECT_EQ(h.free_gpus(0), 4);
+}
+
+/// What a daemon keeps of a job is what it was told of.
+struct Rooms : YardListener {
+  std::set<JobId> changed;
+  void on_phase(JobId /*job*/, Phase /*from*/, Phase /*to*/) override {}
+  void on_room(JobId job) override { changed.insert(job); }
+};
+
+TEST_F(ChangeTest, AJobThatDoesNotGetItsNextRoomIsToldOf) {
+  const JobId lead = h.running(gang(2), 0), a = h.running(gang(2), 0);
+  must({{lead, on(1, 2)}, {a, on(2, 2)}});
+  Rooms rooms;
+  h.yard.listen(rooms);
+  h.tell(EventKind::machine_closed, MachineId{2});
+  ASSERT_TRUE(h.yard.save(a).next.placement.empty());
+  EXPECT_TRUE(rooms.changed.contains(a));
+}
+
+TEST_F(ChangeTest, AJobThatMovesIsToldOfOtherGpusInItsNextRoom) {
+  const JobId a = h.running(gang(2), 0);
+  must({{a, on(1, 2)}});
+  const JobId starts = h.submit(gang(1));
+  ASSERT_EQ(h.start(starts, on(1, 1)), Verdict::ok);
+  Rooms rooms;
+  h.yard.listen(rooms);
+  const std::vector<std::vector<std::int32_t>> wanted{{h.yard.next_gpus(a, 0).front()}};
+  ASSERT_EQ(h.yard.renumber(starts, wanted), Verdict::ok);
+  EXPECT_EQ(rooms.changed, (std::set{a, starts}));
 }
 
 TEST_F(ChangeTest, AnElasticJobGrowsOverItsOwnGpus) {

@@ -65,6 +65,7 @@ Verdict Yard::renumber(JobId job, std::span<const std::vector<std::int32_t>> gpu
   if (const Verdict verdict = check_chosen(job, gpus); verdict != Verdict::ok) return verdict;
   Run& run = runs_[state(job).run];
   for (std::size_t i = 0; i < gpus.size(); ++i) exchange_gpus(run, i, bits_of(gpus[i], gpu_words_));
+  tell_of_room(job);
   return Verdict::ok;
 }
 
@@ -94,6 +95,7 @@ void Yard::exchange_gpus(Run& run, std::size_t share, std::span<const std::uint6
       const std::vector<std::uint64_t> instead = take_bits(given_up, lost);
       for (std::size_t w = 0; w < gpu_words_; ++w)
         theirs.gpu_masks[k * gpu_words_ + w] |= instead[w];
+      if (lost > 0) tell_of_room(theirs.job);
     }
   }
   for (std::size_t w = 0; w < gpu_words_; ++w) {

@@ -44,9 +44,10 @@ Resources held(const SavedRoom& room, bool is_made, const Shape& shape, std::siz
 /// Clears the bits of these GPUs in the machine's words. False for one that is not free.
 bool take_bits(std::span<std::uint64_t> words, const std::vector<std::int32_t>& gpus) {
   for (const std::int32_t gpu : gpus) {
+    if (gpu < 0) return false;
     const std::size_t word = static_cast<std::size_t>(gpu) / 64;
     const std::uint64_t bit = 1ULL << (gpu % 64);
-    if (gpu < 0 || word >= words.size() || (words[word] & bit) == 0) return false;
+    if (word >= words.size() || (words[word] & bit) == 0) return false;
     words[word] &= ~bit;
   }
   return true;

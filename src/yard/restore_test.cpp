@@ -120,6 +120,7 @@ TEST(Restore, RefusesWhatDoesNotFitTogether) {
   EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.gpus = jobs[0].room.gpus; }),
             Verdict::no_room);
   EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.gpus = {{8, 9, 10, 11}}; }), Verdict::no_room);
+  EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.gpus = {{-1, 5, 6, 7}}; }), Verdict::no_room);
   EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.gpus = {}; }), Verdict::wrong_gang);
   EXPECT_EQ(verdict_of([](auto& jobs) { jobs[1].room.placement[0].workers = 2; }),
             Verdict::wrong_gang);

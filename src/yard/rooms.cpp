@@ -104,6 +104,7 @@ void Yard::give_up_next(JobId job) {
   give_back(runs_[room], kNoJob);
   spare_runs_.push_back(room);
   std::erase(moving_, job);
+  tell_of_room(job);
 }
 
 /// The room cannot be had any more: the job queues again, and who still leaves leaves for nobody.

@@ -168,11 +168,7 @@ Verdict LiveYard::choose(JobNumber number, const std::vector<WorkerPlace>& place
     auto& there = gpus[static_cast<std::size_t>(share - placement.begin())];
     there.insert(there.end(), worker.gpus.begin(), worker.gpus.end());
   }
-  const Verdict verdict = yard_->renumber(id(number), gpus);
-  if (verdict != Verdict::ok) return verdict;
-  for (const Share& share : placement)  // it may have exchanged with any of them
-    for (const JobId job : yard_->jobs_on(share.machine)) changed_.insert(this->number(job));
-  return verdict;
+  return yard_->renumber(id(number), gpus);
 }
 
 Verdict LiveYard::apply(EventKind kind, JobNumber number, Time now) {
