@@ -50,9 +50,11 @@ std::string describe_preset(const Preset& preset) {
       fmt::format("{}: {}\n  source: {}\n  the same as: --policy \"{}\"\n\nmade of:\n", preset.name,
                   preset.summary, preset.source, preset.line);
   const auto spec = PolicySpec::parse(preset.name);
-  for (const StageInfo& stage : stage_infos())
+  for (const StageInfo& stage : stage_infos()) {
+    if (stage.kind == StageInfo::Kind::stage && spec->decides_jointly()) continue;
     for (const MemberInfo& member : stage.members)
       if (member.name == spec->member(stage.name)) text += describe_member(stage, member);
+  }
   return text;
 }
 

@@ -256,10 +256,13 @@ Expected<void> PolicySpec::read_setting(std::string_view setting) {
 }
 
 Expected<void> PolicySpec::check_joint() const {
-  const std::string& joint = member("joint");
-  if (joint == joints().front().info.name || of_stages_.empty()) return {};
-  return fail("joint={} decides without stages, so {} has no effect; leave one of them out", joint,
-              quoted(of_stages_.front()));
+  if (!decides_jointly() || of_stages_.empty()) return {};
+  return fail("joint={} decides without stages, so {} has no effect; leave one of them out",
+              member("joint"), quoted(of_stages_.front()));
+}
+
+bool PolicySpec::decides_jointly() const {
+  return member("joint") != joints().front().info.name;
 }
 
 /// Once all is read, because a parameter may be named before the member that has it.

@@ -46,6 +46,8 @@ class PolicySpec {
   [[nodiscard]] const std::string& member(const std::string& stage) const {
     return members_.at(stage);
   }
+  /// Whether one policy decides for all jobs at once, and no stage has a say.
+  [[nodiscard]] bool decides_jointly() const;
   /// All parameters of a stage, defaults included.
   [[nodiscard]] Params params(const std::string& stage) const;
 

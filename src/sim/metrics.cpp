@@ -70,12 +70,18 @@ Result Simulation::result() const {
     pauses_are_free = pauses_are_free && job.grace.us + job.save.us + job.load.us == 0;
     result.preemptions += state.pauses;
     if (state.pauses > 0) ++result.paused_jobs;
-    lost_gpu_us += static_cast<double>(state.lost.us) * job.gpus();
-    slowed_gpu_us += static_cast<double>(state.slowed.us) * job.gpus();
+    if (!job.is_elastic()) {
+      lost_gpu_us += static_cast<double>(state.lost.us) * job.gpus();
+      slowed_gpu_us += static_cast<double>(state.slowed.us) * job.gpus();
+    }
     if (state.phase != Phase::done) continue;
     ++result.finished;
     last = std::max(last, state.end());
     scratch.push_back(1 / slowdown(job, state));
+  }
+  if (elastic_) {
+    const ElasticTime::Sums elastic = elastic_->sums();
+    lost_gpu_us += elastic.lost, slowed_gpu_us += elastic.slowed;
   }
   result.pause_costs = pause_costs(workload_.pause_costs, pauses_are_free);
   result.lost_gpu_s = lost_gpu_us / 1e6;

@@ -29,6 +29,10 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
   yard_.listen(pauses_);
   yard_.listen(gains_);
   yard_.listen(tiers_);
+  if (std::ranges::any_of(workload.jobs, &Job::is_elastic)) {
+    elastic_ = std::make_unique<ElasticTime>(yard_);
+    yard_.listen(*elastic_);
+  }
 }
 
 Time Simulation::next() const {

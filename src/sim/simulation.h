@@ -19,6 +19,7 @@
 #include "perf/catalogue.h"
 #include "policy/policy.h"
 #include "policy/registry.h"
+#include "sim/elastic_time.h"
 #include "sim/engine.h"
 #include "sim/faults.h"
 #include "sim/pause_gains.h"
@@ -95,6 +96,7 @@ class Simulation {
   UtilizationRecorder utilization_;
   PauseRecorder pauses_;
   TierRecorder tiers_;
+  std::unique_ptr<ElasticTime> elastic_;  // null: no job is elastic
   Histogram decision_ticks_;
   std::uint64_t events_ = 0, refused_ = 0;
   double wall_s_ = 0;

@@ -171,29 +171,29 @@ Verdict Yard::change(std::span<const JobChange> group) {
 
   std::ranges::sort(arriving);
   const JobId lead = arriving.empty() ? kNoJob : arriving.front();
-  std::vector<const JobChange*> leaving;
-  std::vector<JobId> waited;
-  for (const JobChange& change : group) {
-    const bool runs = state(change.job).phase == Phase::running;
-    if (runs) leaving.push_back(&change);
-    if (change.to.empty()) continue;
+  // Those that wait take what is free first: those that move cannot use it yet.
+  std::vector<const JobChange*> waiting, leaving;
+  for (const JobChange& change : group)
+    (state(change.job).phase == Phase::running ? leaving : waiting).push_back(&change);
+  const auto keep = [&](const JobChange& change) {
     const std::uint32_t room = new_run(change.job, change.to);
     keep_room(runs_[room], lead);
     runs_[room].flow = change.flow;
-    if (runs) {
-      runs_[state(change.job).run].next = room;
-      moving_.push_back(change.job);
-    } else {
-      arrive(change.job, room);
-      waited.push_back(change.job);
-    }
-    if (change.job != lead) continue;
-    runs_[room].company.assign(arriving.begin() + 1, arriving.end());
+    return room;
+  };
+  for (const JobChange* change : waiting) arrive(change->job, keep(*change));
+  for (const JobChange* change : leaving) {
+    if (change->to.empty()) continue;
+    const std::uint32_t room = keep(*change);
+    runs_[state(change->job).run].next = room;
+    moving_.push_back(change->job);
   }
-  for (const JobId job : waited) enter(job, Phase::reserved);
+  for (const JobChange* change : waiting) enter(change->job, Phase::reserved);
   for (const JobChange* change : leaving) begin_pause(change->job, lead, change->in_favour_of);
   if (lead == kNoJob) return Verdict::ok;
-  runs_[room_of(lead)].leaving = static_cast<std::uint32_t>(leaving.size());
+  Run& leading = runs_[room_of(lead)];
+  leading.company.assign(arriving.begin() + 1, arriving.end());
+  leading.leaving = static_cast<std::uint32_t>(leaving.size());
   start_ready(lead);
   return Verdict::ok;
 }
@@ -203,6 +203,7 @@ Verdict Yard::set_flow(JobId job, FlowClass flow) {
   if (index(job) >= states_.size()) return Verdict::no_such_subject;
   const Phase phase = state(job).phase;
   if (!holds_gpus(phase) && phase != Phase::reserved) return Verdict::wrong_phase;
+  if (phase == Phase::draining && room_of(job) != kNoRun) runs_[room_of(job)].flow = flow;
   if (std::exchange(runs_[state(job).run].flow, flow) == flow) return Verdict::ok;
   if (holds_gpus(phase)) orders_.push_back({Order::Kind::flow, job, flow});
   for (YardListener* listener : listeners_) listener->on_flow(job);

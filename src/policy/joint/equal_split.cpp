@@ -89,10 +89,12 @@ Placement first_of(const Placement& place, std::int32_t workers) {
   return first;
 }
 
+constexpr Duration kShortestRound = seconds(1);
+
 class EqualSplit final : public Policy {
  public:
   EqualSplit(const Params& params, PolicyContext& context)
-      : yard_(context.yard()), round_(std::max(params.duration("round"), microseconds(1))) {}
+      : yard_(context.yard()), round_(std::max(params.duration("round"), kShortestRound)) {}
 
   void decide(Plan& plan) override {
     if (yard_.now() >= next_round_) {
@@ -124,13 +126,15 @@ class EqualSplit final : public Policy {
   struct Part {
     JobId job = kNoJob;
     std::int32_t workers = 0;
+    Placement place = {};  // where they would be if all of the round were done
   };
 
   [[nodiscard]] bool may_be_resized(JobId job) const;
   void start_waiting(Plan& plan);
   void deal_out(Plan& plan);
-  void find_sizes();
-  void place(std::vector<JobChange>& group) const;
+  void find_sizes(bool packed);
+  [[nodiscard]] bool place(std::vector<JobChange>& group) const;
+  void place_as_dealt(std::vector<JobChange>& group) const;
 
   const Yard& yard_;
   Duration round_;
@@ -164,14 +168,22 @@ void EqualSplit::start_waiting(Plan& plan) {
 }
 
 void EqualSplit::deal_out(Plan& plan) {
-  find_sizes();
+  find_sizes(false);
+  bool moves = false;
+  if (started_.size() < waiting_.size()) {  // closer together there may be room for more
+    const std::vector<Part> resized = resized_, started = started_;
+    find_sizes(true);
+    moves = started_.size() > started.size();
+    if (!moves) resized_ = resized, started_ = started;
+  }
   std::vector<JobChange> group;
-  place(group);
+  if (moves || !place(group)) place_as_dealt(group);
   if (!group.empty()) (void)plan.change(group);
 }
 
-/// As if all that may be resized left: how many workers each would have.
-void EqualSplit::find_sizes() {
+/// As if all that may be resized left: how many workers each would have, and where. `packed`: not
+/// even the least of a job stays where it is.
+void EqualSplit::find_sizes(bool packed) {
   Room room(yard_);
   resized_.clear(), started_.clear();
   holding_.each([&](JobId job) {
@@ -179,13 +191,19 @@ void EqualSplit::find_sizes() {
     return true;
   });
   for (const Part& part : resized_) room.give_back(part.job, yard_.placement(part.job));
-  for (const Part& part : resized_)
-    room.take(part.job, first_of(yard_.placement(part.job), part.workers));
+  for (Part& part : resized_) {
+    if (packed) {
+      if (room.add_at_least(part.job, part.workers, part.workers, part.place) == 0) return;
+      continue;
+    }
+    part.place = first_of(yard_.placement(part.job), part.workers);
+    room.take(part.job, part.place);
+  }
   waiting_.each([&](JobId job) {
     const std::int32_t least = yard_.job(job).min_workers;
     Placement place;
     const bool fits = room.add_at_least(job, least, least, place) == least;
-    if (fits) started_.push_back({job, least});
+    if (fits) started_.push_back({job, least, std::move(place)});
     return fits;
   });
   std::vector<Part*> in_turn;
@@ -195,9 +213,8 @@ void EqualSplit::find_sizes() {
   // A job that found no room for another worker finds none later.
   while (!in_turn.empty())
     std::erase_if(in_turn, [&](Part* part) {
-      Placement one;
       if (part->workers == yard_.job(part->job).max_workers) return true;
-      const std::int32_t added = room.add(part->job, 1, one);
+      const std::int32_t added = room.add(part->job, 1, part->place);
       part->workers += added;
       return added == 0;
     });
@@ -205,25 +222,39 @@ void EqualSplit::find_sizes() {
 
 /// Who keeps its size stays where it is, who shrinks keeps some of its place, who grows all of it.
 /// Where that leaves less room than a size needs, the job has less, or waits.
-void EqualSplit::place(std::vector<JobChange>& group) const {
+bool EqualSplit::place(std::vector<JobChange>& group) const {
   Room room(yard_);
-  for (const auto& [job, workers] : resized_) {
+  for (const auto& [job, workers, dealt] : resized_) {
     if (workers >= yard_.workers(job)) continue;
     group.push_back({.job = job, .to = first_of(yard_.placement(job), workers)});
     room.give_back(job, yard_.placement(job));
     room.take(job, group.back().to);
   }
-  for (const auto& [job, workers] : started_) {
+  for (const auto& [job, workers, dealt] : started_) {
     Placement place;
-    if (room.add_at_least(job, yard_.job(job).min_workers, workers, place) == 0) break;
+    if (room.add_at_least(job, yard_.job(job).min_workers, workers, place) == 0) return false;
     group.push_back({.job = job, .to = std::move(place)});
   }
-  for (const auto& [job, workers] : resized_) {
+  for (const auto& [job, workers, dealt] : resized_) {
     const std::int32_t more = workers - yard_.workers(job);
     Placement place = yard_.placement(job);
     if (more > 0 && room.add(job, more, place) > 0)
       group.push_back({.job = job, .to = std::move(place)});
   }
+  return true;
+}
+
+/// Where that keeps a waiting job out: all go where they were dealt their workers.
+void EqualSplit::place_as_dealt(std::vector<JobChange>& group) const {
+  const auto in_order = [](Placement place) {
+    std::ranges::sort(place, {}, &Share::machine);
+    return place;
+  };
+  group.clear();
+  for (const Part& part : resized_)
+    if (in_order(part.place) != in_order(yard_.placement(part.job)))
+      group.push_back({.job = part.job, .to = part.place});
+  for (const Part& part : started_) group.push_back({.job = part.job, .to = part.place});
 }
 
 WaitReason EqualSplit::explain(JobId job) const {
@@ -255,8 +286,7 @@ Member<Policy> joint_equal_split() {
            "every job has an equal part of the cluster, within what it can use",
            "standard: max-min fairness of workers; what happens between rounds is ours",
            {{"round", ParamType::duration, "10m",
-             "how often the sizes of running jobs are dealt "
-             "out anew"}}},
+             "how often the sizes of running jobs are dealt out anew; at least 1s"}}},
           make_member<Policy, EqualSplit>};
 }
 

@@ -105,7 +105,7 @@ class LeastAttainedService final : public OrderStage {
 
   [[nodiscard]] Time next_sinking(JobId job) const {
     const std::size_t level = jobs_[index(job)].level;
-    const std::int64_t gpus = yard_.job(job).gpus();
+    const std::int64_t gpus = yard_.gpus(job);
     if (level >= thresholds_.size() || gpus == 0) return Time::never();
     const std::int64_t left = thresholds_[level].us - counted_service(job);
     return yard_.now() + microseconds(std::max<std::int64_t>(0, (left + gpus - 1) / gpus));

@@ -25,7 +25,7 @@ class Pausable {
     ranks_[index(job)] = rank;
     admit_newcomers(yard);
     if (yard.state(job).pauses >= yard.rules().max_pauses) return;
-    protected_.insert({rank, job, yard.shape(job).gpus()});
+    protected_.insert({rank, job, yard.gpus(job)});
     newcomers_.push_back({yard.now(), job});
   }
 
@@ -36,7 +36,7 @@ class Pausable {
   }
 
   void rerank(const Yard& yard, JobId job, Rank rank) {
-    const Entry before{ranks_[index(job)], job, 0}, after{rank, job, yard.shape(job).gpus()};
+    const Entry before{ranks_[index(job)], job, 0}, after{rank, job, yard.gpus(job)};
     ranks_[index(job)] = rank;
     if (ready_.erase(before)) ready_.insert(after);
     if (protected_.erase(before)) protected_.insert(after);
@@ -134,7 +134,7 @@ class Pausable {
       const Newcomer& first = newcomers_.front();
       if (protected_until(yard, first) > yard.now()) return;
       if (has_left(yard, first)) continue;
-      const Entry entry{ranks_[index(first.job)], first.job, yard.shape(first.job).gpus()};
+      const Entry entry{ranks_[index(first.job)], first.job, yard.gpus(first.job)};
       if (protected_.erase(entry)) ready_.insert(entry);
     }
   }
