@@ -225,7 +225,8 @@ void Yard::begin_pause(JobId job, JobId lead, JobId in_favour_of) {
   runs_[state.run].room_for = lead;
   book(job, progress(job));
   ++state.pauses;
-  turns_.forget(job, [this](JobId other) { return has_ended(this->state(other).phase); });
+  turns_.keep(job,
+              [this](JobId other, std::uint32_t) { return !has_ended(this->state(other).phase); });
   if (in_favour_of != kNoJob) turns_.note(job, in_favour_of);
   orders_.push_back({Order::Kind::pause, job});
   enter(job, Phase::draining);

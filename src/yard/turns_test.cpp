@@ -25,9 +25,8 @@ TEST(Turns, AgreesWithAListOfEveryPause) {
       const JobId job{static_cast<std::uint32_t>(random.below(6))};
       const JobId other{static_cast<std::uint32_t>(random.below(6))};
       if (random.uniform() < 0.1) {
-        const auto has_ended = [&](JobId id) { return id == other; };
-        turns.forget(job, has_ended);
-        std::erase_if(twin[job], has_ended);
+        turns.keep(job, [&](JobId id, std::uint32_t) { return id != other; });
+        std::erase(twin[job], other);
       } else {
         turns.note(job, other);
         twin[job].push_back(other);

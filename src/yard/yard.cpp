@@ -425,8 +425,9 @@ Time Yard::pausable_from(JobId victim, std::uint32_t turns_taken) const {
 Time Yard::next_turn(JobId waiter) const {
   Time next = Time::never();
   if (state(waiter).pauses == 0) return next;
-  turns_.each(waiter, [&](JobId victim, std::uint32_t times) {
+  turns_.keep(waiter, [&](JobId victim, std::uint32_t times) {
     if (const Time from = pausable_from(victim, times); from > now_) next = std::min(next, from);
+    return !has_ended(state(victim).phase);
   });
   return next;
 }

@@ -340,7 +340,7 @@ class Yard {
   std::size_t gpu_words_;  // of a machine's GPUs, a bit each: 1, unless some machine has over 64
   std::vector<std::uint64_t> free_gpus_;     // of each machine, gpu_words_ words
   std::vector<std::vector<JobId>> jobs_on_;  // of each machine
-  Turns turns_;
+  mutable Turns turns_;  // those that have ended, and never matter again, go when they are met
   std::int64_t held_gpus_ = 0;
   std::size_t unfinished_ = 0;
 
