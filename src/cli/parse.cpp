@@ -109,6 +109,17 @@ std::vector<std::string> names_of_options(const Command& command) {
   return names;
 }
 
+/// ", did you mean 'close'?": by the word's sound, or because it has that name in Slurm.
+std::string suggestion(const std::string& word, const std::vector<std::string>& commands) {
+  constexpr std::pair<std::string_view, std::string_view> kInSlurm[] = {
+      {"sbatch", "submit"}, {"squeue", "queue"}, {"scancel", "cancel"},
+      {"sinfo", "nodes"},   {"drain", "close"},  {"resume", "open"}};
+  for (const auto& [theirs, ours] : kInSlurm)
+    if (word == theirs && std::ranges::find(commands, ours) != commands.end())
+      return fmt::format(", did you mean {}?", trainyard::quoted(ours));
+  return did_you_mean(word, commands);
+}
+
 /// What is wrong with the command line, in one line.
 std::string complaint(const CLI::App& app, const Command& command, const CLI::ParseError& error) {
   std::vector<std::string> commands;
@@ -118,7 +129,7 @@ std::string complaint(const CLI::App& app, const Command& command, const CLI::Pa
     const bool is_option = word.starts_with('-');
     const auto known = is_option ? names_of_options(command) : commands;
     const char* what = is_option ? "option" : known.empty() ? "argument" : "command";
-    return fmt::format("unknown {} {}{}", what, trainyard::quoted(word), did_you_mean(word, known));
+    return fmt::format("unknown {} {}{}", what, trainyard::quoted(word), suggestion(word, known));
   }
   if (!commands.empty()) return fmt::format("which command? One of {}", fmt::join(commands, ", "));
   return error.what();

@@ -194,6 +194,7 @@ refuses "no such machine|there is no" close nowhere
 
 # --- what is wrong is said before anything is sent ---
 refuses "unknown option '--gpsu', did you mean '--gpus'" submit --gpsu 2 "$work/train.sh"
+refuses "unknown command 'drain', did you mean 'close'" drain r0m0
 refuses "cannot be opened.*trainyard submit -- COMMAND" submit no-such-script
 refuses "standard input: is empty" submit </dev/null
 refuses "standard input:2: --hold is not supported" submit - <<<$'#!/bin/sh\n#SBATCH --hold'
