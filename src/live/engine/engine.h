@@ -11,6 +11,7 @@
 //     however long it takes to start or to stop.
 //  3. Machines, and jobs that were not submitted to us, are reported too: after open() all that is
 //     not as cluster() says, later each change.
+//  4. The end of a run comes before, or at once with, the start of another on its GPUs.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +51,7 @@ struct Launch {
   Identity owner;
   const JobSpec* spec = nullptr;     // valid during the call
   Resources per_worker;              // with defaults filled in: limits that hold
-  std::vector<WorkerPlace> workers;  // by rank
+  std::vector<WorkerPlace> workers;  // by rank, on the cluster that was last reported
   std::uint32_t restarts = 0;        // how often it was paused or moved before
   ArrayTask task;                    // its place in an array, if it is of one
   std::string born_as;               // the engine's own name of a job that it reported
@@ -75,7 +76,8 @@ struct RunReport {
     refused,  // it could not be started, by a fault of the job: `why`
     broken,   // a part of it is gone, and the rest may live on: it is to be stopped, and then
               // reported as lost or exited
-    withdrawn,  // its job, which was born there, is not to be run any more: its user says so
+    withdrawn,  // its job, which was born there, is not to be run any more: its user says so;
+                // said again after every call() for it, until forget()
     progress,   // it told of itself
   };
   Kind kind{};
@@ -111,11 +113,14 @@ struct MachineReport {
 };
 
 /// cluster() is another than it was: there are new machines, or some have other capacities.
-/// Machines are known by their names. One that is gone for good stays, and is down.
+/// Machines are known by their names. One that is gone for good stays, and is down. Ids in reports
+/// are of the cluster as it was when they were made. A cluster that cannot be (check_cluster.h) is
+/// not taken over.
 struct ClusterReport {};
 
 /// A job that was not submitted to us. It is reported until call() has said what we call it, and
-/// again after a restart, always under the same name, which no other job ever has.
+/// again after a restart, always under the same name, which no other job ever has, in UTF-8. What
+/// users wrote may be in it as it is: a job that cannot be read fails, and says why.
 struct BirthReport {
   std::string name;
   Identity owner;

@@ -29,7 +29,7 @@ template <class Work>
 auto attempt(const char* what, Work work) -> decltype(work()) {
   try {
     return work();
-  } catch (const SQLite::Exception& error) {
+  } catch (const std::exception& error) {
     return fail("the journal cannot be {}: {}", what, error.what());
   }
 }

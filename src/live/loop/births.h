@@ -1,9 +1,11 @@
 // Jobs that were not submitted to us, as the engine reports them. Each gets a number once, whatever
 // happens to the daemon: the journal keeps the engine's name of it. It is scheduled like any other;
-// one that runs already, outside of our control, holds its GPUs until the engine reports its end.
+// one that runs already, outside of our control, holds its GPUs until the engine reports its end
+// (old_runs.h).
 #pragma once
 
-#include <vector>
+#include <map>
+#include <string>
 
 #include "live/loop/gate.h"
 #include "live/loop/live_state.h"
@@ -15,20 +17,17 @@ class Births {
   Births(LiveState& state, Gate& gate) : state_(state), gate_(gate) {}
 
   void hear(BirthReport report);
-  /// Before every decision: those that the journal could not be asked about, and those that run
-  /// where the yard still has another job.
+  /// Before every decision: those that the journal could not be asked about.
   void settle();
 
  private:
-  /// What we call the job of this name, if we know it.
-  [[nodiscard]] Expected<std::optional<JobNumber>> number_of(const std::string& name) const;
+  void hear_again(const BirthReport& report, JobNumber job);
   void take_in(BirthReport report);
   void call(const std::string& name, JobNumber job);
-  void seat(JobNumber job, const std::vector<WorkerPlace>& places);
 
   LiveState& state_;
   Gate& gate_;
-  std::vector<BirthReport> waiting_;
+  std::map<std::string, BirthReport> unread_;  // by name
 };
 
 }  // namespace trainyard

@@ -1,65 +1,12 @@
 // What engines report of machines, of starts that fail late or elsewhere, and of jobs that were not
 // submitted to us: on a cluster in memory, whose processes show whether anything runs where another
 // still lives.
-#include <gmock/gmock.h>
-
-#include "live/engine/memory/memory_engine.h"
-#include "live/loop/yardmaster_fixture.h"
+#include "live/loop/engine_reports_fixture.h"
 
 namespace trainyard {
 namespace {
 
-using State = MachineReport::State;
 using testing::HasSubstr;
-
-class EngineReports : public MasterTest {
- protected:
-  EngineReports() { begin(); }
-  ~EngineReports() override {
-    master.reset();  // before its engine
-    EXPECT_THAT(world.faults(), testing::IsEmpty());
-  }
-
-  /// Ends the daemon and begins it again.
-  void begin() {
-    master.reset();
-    engine = std::make_unique<MemoryEngine>(system, world);
-    begin_on(*engine);
-  }
-  void pass(Duration time) {
-    system.pass(time);
-    system.set_wall_clock_by(time);
-    world.wake();
-    nudge();
-  }
-  void down(const std::string& machine) { world.set_machine({machine, State::down, "no answer"}); }
-  void up(const std::string& machine) { world.set_machine({machine, State::up, ""}); }
-  MachineView node(std::size_t machine) { return master->cluster(kOperator)->machines.at(machine); }
-  bool node_becomes(std::size_t machine, const std::string& wanted) {
-    return eventually([&] { return node(machine).state == wanted; });
-  }
-  JobNumber submit_that(const JobSpec& job, const MemoryScript& script) {
-    world.set_script(++last, script);
-    return submit(job);
-  }
-  /// The engine has been told to start it, and its clock runs.
-  bool begins(JobNumber job, std::uint32_t run = 1) {
-    return eventually([&] { return !world.places({job, run}).empty(); });
-  }
-  static JobSpec gang(std::int32_t workers, std::int32_t gpus) {
-    JobSpec made = spec(gpus);
-    made.workers = workers;
-    made.grace = seconds(10);
-    return made;
-  }
-  static Cluster cluster(const std::string& shorthand) {
-    return *parse_cluster_shorthand(shorthand);
-  }
-
-  MemoryWorld world{system, cluster("2x4xV100")};
-  std::unique_ptr<MemoryEngine> engine;
-  JobNumber last = 0;
-};
 
 // --- Machines ------------------------------------------------------------------------------------
 
@@ -188,7 +135,7 @@ TEST_F(EngineReports, AMachineThatShrinksUnderAJobWaitsForItsEnd) {
   smaller.total_gpus -= 2;
   world.set_cluster(smaller);
   ASSERT_TRUE(node_becomes(0, "closed"));
-  EXPECT_EQ(node(0).reason, "it gets smaller when what runs there has left");
+  EXPECT_EQ(node(0).reason, "it changes when what runs there has left");
   EXPECT_EQ(node(0).capacity.gpus, 4);
   EXPECT_EQ(state(job), "running");
   ASSERT_TRUE(master->cancel(kAda, {job}));
@@ -380,7 +327,7 @@ TEST_F(YardmasterTest, TwoThatStartAtOnceMayHaveEachOthersGpus) {
 }
 
 TEST_F(YardmasterTest, OfAMachineThatThereIsNotNothingIsBelieved) {
-  engine->report(MachineReport{"r9m9", State::down, ""});
+  engine->report(MachineReport{"r9m9", MachineReport::State::down, ""});
   EXPECT_TRUE(eventually([&] {
     return system.log().count(LogLevel::warning,
                               "a machine 'r9m9' that its cluster does not have") == 1;

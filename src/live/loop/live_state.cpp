@@ -60,13 +60,27 @@ const MachineStatus& LiveState::status(MachineId machine) const {
 
 bool LiveState::takes_jobs(MachineId machine) const {
   const MachineStatus& is = status(machine);
-  return !is.closed && !is.shrinks && is.reported == MachineReport::State::up;
+  const bool is_held = is.closed || is.is_kept || is.has_old_run;
+  return !is_held && is.reported == MachineReport::State::up;
+}
+
+void LiveState::update_machine(MachineId machine) {
+  const EventKind kind = takes_jobs(machine) ? EventKind::machine_up : EventKind::machine_closed;
+  (void)yard.apply(kind, machine, now());  // it may be so already
+  touched.insert(machine);
+  update_book();
+  decisions.is_due = true;
 }
 
 Expected<void> LiveState::begin_yard(const PolicySpec& spec) {
   std::vector<const JobRecord*> records;
-  for (const JobNumber number : book.numbers()) records.push_back(book.find(number));
+  for (const JobNumber number : book.numbers()) {
+    records.push_back(book.find(number));
+    const bool runs = records.back()->old_run != OldRun::none;
+    if (runs && !records.back()->life.room.placement.empty()) old_runs.insert(number);
+  }
   std::set<MachineId> closed;
+  touched.clear();  // ids of the cluster as it was
   for (std::uint32_t m = 0; m < cluster->machines.size(); ++m) {
     if (!takes_jobs(MachineId{m})) closed.insert(MachineId{m});
     touched.insert(MachineId{m});

@@ -52,8 +52,9 @@ struct DecisionTimes {
 struct MachineStatus {
   bool closed = false;  // by an operator
   MachineReport::State reported = MachineReport::State::up;
-  std::string why;       // it is not up, as the engine says
-  bool shrinks = false;  // it waits for its jobs to leave
+  std::string why;           // it is not up, as the engine says
+  bool is_kept = false;      // as it was, until its jobs have left: the engine's is another now
+  bool has_old_run = false;  // something runs there that the yard does not have
 };
 
 std::optional<MachineId> find_machine(const Cluster& cluster, std::string_view name);
@@ -87,6 +88,8 @@ struct LiveState {
   void update_book();
   [[nodiscard]] const MachineStatus& status(MachineId machine) const;
   [[nodiscard]] bool takes_jobs(MachineId machine) const;
+  /// Has the yard agree with whether the machine takes jobs.
+  void update_machine(MachineId machine);
 
   /// Begins the yard anew, on the cluster as it is now, with the jobs of the book.
   Expected<void> begin_yard(const PolicySpec& spec);
@@ -105,6 +108,7 @@ struct LiveState {
   JobBook book;
   PolicyView policy;
   std::map<JobNumber, Time> resting;  // could not be started: until then they are held
+  std::set<JobNumber> old_runs;       // held jobs that run somewhere all the same (old_runs.h)
   std::set<MachineId> touched;        // machines that have changed since they were last shown
   JobNumber last_number = 0;
   DecisionTimes decisions;
@@ -114,11 +118,8 @@ struct LiveState {
   std::vector<LiveEvent> happened;
   std::vector<std::function<void()>> acts;
   std::vector<std::pair<std::string, std::string>> settings;
-  struct Newborn {
-    std::string name;  // the engine's
-    JobPayload payload;
-  };
-  std::map<JobNumber, Newborn> newborn;  // jobs that the journal does not have yet
+  std::map<JobNumber, JobPayload> newborn;           // jobs that the journal does not have yet,
+  std::map<std::string, JobNumber> newborn_numbers;  // ... by the engine's names of them
   std::int64_t last_sequence = 0;
 };
 

@@ -45,7 +45,7 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
   cluster_ = std::move(cluster);
   workload_ = {};
   numbers_.clear(), ids_.clear(), estimated_.clear();
-  marks_.clear(), all_work_.clear();
+  marks_.clear(), all_work_.clear(), changed_.clear();
   speed_ = std::make_unique<CatalogueSpeed>(*cluster_, workload_, Catalogue::builtin(),
                                             CatalogueSpeed::DurationIs::in_one_machine);
   yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());

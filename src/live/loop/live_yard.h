@@ -81,6 +81,10 @@ class LiveYard : private YardListener {
   /// Since the job began to run, of work that counts.
   [[nodiscard]] Duration ran(JobNumber job, Time now) const;
   [[nodiscard]] std::vector<WorkerPlace> places(JobNumber job) const;
+  /// What each worker of a job takes of the yard, as it was reckoned when the yard got the job.
+  [[nodiscard]] const Resources& booked(JobNumber job) const {
+    return yard_->job(id(job)).per_worker;
+  }
   [[nodiscard]] const Yard& yard() const { return *yard_; }
   [[nodiscard]] JobNumber number(JobId job) const { return numbers_[index(job)]; }
   [[nodiscard]] std::uint64_t refused() const { return refused_; }

@@ -9,6 +9,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "live/loop/report_order.h"
+
 namespace trainyard {
 namespace {
 
@@ -30,11 +32,13 @@ void add_seconds(double& sum, std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-Loop::Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, EventFeed& feed)
+Loop::Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, OldRuns& old_runs,
+           EventFeed& feed)
     : state_(state),
       runs_(runs),
       machines_(machines),
       births_(births),
+      old_runs_(old_runs),
       feed_(feed),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (wake_ < 0) throw std::runtime_error("no eventfd can be had");
@@ -155,7 +159,7 @@ std::vector<Answer<void>> Loop::take_in(Commands& commands) {
 }
 
 void Loop::hear_engine() {
-  for (const EngineReport& report : state_.engine.poll()) {
+  for (const EngineReport& report : in_order(state_.engine.poll())) {
     if (const auto* run = std::get_if<RunReport>(&report)) runs_.hear(*run);
     if (const auto* machine = std::get_if<MachineReport>(&report)) machines_.hear(*machine);
     if (const auto* cluster = std::get_if<ClusterReport>(&report)) machines_.hear(*cluster);
@@ -163,6 +167,7 @@ void Loop::hear_engine() {
   }
   machines_.settle();
   births_.settle();
+  old_runs_.settle();
   runs_.try_again();
 }
 
@@ -179,8 +184,8 @@ void Loop::decide() {
 /// As the journal is to have them, with all that was reported of them.
 std::vector<JobRecord> Loop::newborn_records() const {
   std::vector<JobRecord> records;
-  for (const auto& [number, newborn] : state_.newborn)
-    put_payload(records.emplace_back(state_.book.at(number)).spec, newborn.payload);
+  for (const auto& [number, payload] : state_.newborn)
+    put_payload(records.emplace_back(state_.book.at(number)).spec, payload);
   return records;
 }
 
@@ -208,7 +213,7 @@ bool Loop::write_down() {
     state_.system.log().write(LogLevel::info, "the journal can be written again");
   ++counters.journal_commits;
   state_.book.written();
-  state_.newborn.clear(), state_.settings.clear();
+  state_.newborn.clear(), state_.newborn_numbers.clear(), state_.settings.clear();
   std::ranges::move(std::exchange(state_.happened, {}), std::back_inserter(told_));
   return true;
 }

@@ -24,6 +24,7 @@
 #include "live/loop/event_feed.h"
 #include "live/loop/live_state.h"
 #include "live/loop/machines.h"
+#include "live/loop/old_runs.h"
 #include "live/loop/runs.h"
 #include "live/loop/snapshot.h"
 
@@ -41,7 +42,8 @@ struct Command {
 
 class Loop {
  public:
-  Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, EventFeed& feed);
+  Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, OldRuns& old_runs,
+       EventFeed& feed);
   /// Ends the thread; what was asked for and not taken in is refused.
   ~Loop();
 
@@ -85,6 +87,7 @@ class Loop {
   Runs& runs_;
   Machines& machines_;
   Births& births_;
+  OldRuns& old_runs_;
   EventFeed& feed_;
 
   std::mutex asked_mutex_;

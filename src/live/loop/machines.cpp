@@ -1,9 +1,12 @@
 #include "live/loop/machines.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <unordered_map>
+
+#include "live/engine/check_cluster.h"
 
 namespace trainyard {
 namespace {
@@ -23,7 +26,9 @@ std::unordered_map<std::string, MachineId> by_name(const Cluster& cluster) {
   return ids;
 }
 
-/// Where the machines of these names are in a cluster; past its end: nowhere. One that has another
+constexpr MachineId kNowhere{std::numeric_limits<std::uint32_t>::max()};
+
+/// Where the machines of these names are in a cluster. One that has another
 /// name now, which none had before, is the same: a host that was renamed.
 std::vector<MachineId> find_again(const std::vector<std::string>& before, const Cluster& now) {
   const auto ids = by_name(now);
@@ -33,14 +38,25 @@ std::vector<MachineId> find_again(const std::vector<std::string>& before, const 
     const auto same = ids.find(before[m]);
     const bool is_renamed =
         same == ids.end() && m < now.machines.size() && !known.contains(now.machines[m].name);
-    const auto nowhere = static_cast<std::uint32_t>(now.machines.size());
-    found.push_back(same != ids.end() ? same->second : MachineId{is_renamed ? m : nowhere});
+    found.push_back(same != ids.end() ? same->second : is_renamed ? MachineId{m} : kNowhere);
   }
   return found;
 }
 
 const std::string& kind_of(const Machine& machine, const Cluster& cluster) {
   return cluster.kinds[index(machine.kind)];
+}
+
+void append_machine(const Machine& was, const std::string& kind, Cluster& cluster) {
+  cluster.add_rack(0);
+  if (cluster.add_machines(1, was, kind)) cluster.machines.back().name = was.name;
+}
+
+void restore_machine(const Machine& was, const std::string& kind, Machine& then, Cluster& cluster) {
+  cluster.total_gpus += was.capacity.gpus - then.capacity.gpus;
+  cluster.largest_machine_gpus = std::max(cluster.largest_machine_gpus, was.capacity.gpus);
+  then.capacity = was.capacity;
+  then.kind = KindId{static_cast<std::uint16_t>(cluster.kinds.add(kind))};
 }
 
 Happening happening(MachineReport::State state) {
@@ -60,22 +76,22 @@ Happening happening(MachineReport::State state) {
 
 void Machines::hear(const MachineReport& report) {
   const auto machine = find_machine(*state_.cluster, report.machine);
-  if (!machine)
-    return state_.system.log().write(
+  if (!machine && !find_machine(state_.engine.cluster(), report.machine))
+    state_.system.log().write(
         LogLevel::warning,
         fmt::format("the engine reports of a machine {} that its cluster does not have",
                     quoted(report.machine)));
-  MachineStatus& status = state_.machines[report.machine];
+  MachineStatus& status = state_.machines[report.machine];  // it may be one that is to come
   if (status.reported == report.state && status.why == report.why) return;
   const bool is_news = status.reported != report.state;
   status.reported = report.state;
   status.why = report.why;
-  show_change(*machine);
+  if (machine) state_.update_machine(*machine);
   if (!is_news) return;
   json details{{"machine", report.machine}};
   if (!report.why.empty()) details["why"] = report.why;
   state_.happened.push_back(state_.event_of(happening(report.state), details));
-  if (report.state != MachineReport::State::down) return;
+  if (report.state != MachineReport::State::down || !machine) return;
   const std::span<const JobId> there = state_.yard.yard().jobs_on(*machine);
   for (const JobId job : std::vector<JobId>(there.begin(), there.end()))
     runs_.break_up(state_.yard.number(job), fmt::format("machine {} is down", report.machine));
@@ -85,16 +101,23 @@ void Machines::open_or_close(const std::string& name, bool open) {
   const auto machine = find_machine(*state_.cluster, name);
   if (!machine || state_.machines[name].closed == !open) return;
   state_.machines[name].closed = !open;
-  show_change(*machine);
+  state_.update_machine(*machine);
 }
 
-void Machines::show_change(MachineId machine) {
-  const EventKind kind =
-      state_.takes_jobs(machine) ? EventKind::machine_up : EventKind::machine_closed;
-  (void)state_.yard.apply(kind, machine, state_.now());  // it may be so already
-  state_.touched.insert(machine);
-  state_.update_book();
-  state_.decisions.is_due = true;
+void Machines::recall_closed(const std::set<std::string>& known) {
+  for (const Machine& machine : state_.cluster->machines) {
+    if (known.contains(machine.name)) continue;
+    const auto said = state_.journal.setting("machine/" + machine.name);
+    if (said == "closed" || said == "drained")  // as format 2 of the journal called it
+      state_.machines[machine.name].closed = true;
+  }
+}
+
+/// Why it takes no jobs, where that is not what an operator said.
+std::string Machines::reason(const MachineStatus& status) {
+  if (status.is_kept) return "it changes when what runs there has left";
+  if (status.has_old_run) return "a run there has to end, or to have its place, first";
+  return status.why;
 }
 
 MachineView Machines::view(MachineId id) const {
@@ -110,7 +133,7 @@ MachineView Machines::view(MachineId id) const {
                    machine.capacity,
                    yard.free().on(id),
                    std::vector<JobNumber>(static_cast<std::size_t>(machine.capacity.gpus)),
-                   status.shrinks ? "it gets smaller when what runs there has left" : status.why};
+                   reason(status)};
   for (const JobId job : yard.jobs_on(id)) {
     const Placement& placement = yard.placement(job);
     for (std::size_t i = 0; i < placement.size(); ++i)
@@ -124,80 +147,78 @@ MachineView Machines::view(MachineId id) const {
 // --- Other machines ------------------------------------------------------------------------------
 
 void Machines::hear(const ClusterReport& /*report*/) {
-  has_new_cluster_ = true;
-  settle();
-  if (!has_new_cluster_) return;
-  const char* until = may_take_over(state_.engine.cluster())
-                          ? "machines that get smaller keep their size until their jobs have left"
-                          : "it lacks machines on which jobs run, and is taken over when they left";
-  state_.system.log().write(LogLevel::warning,
-                            fmt::format("the engine has another cluster: {}", until));
+  if (auto ok = check_cluster(state_.engine.cluster()); !ok)
+    return state_.system.log().write(
+        LogLevel::error, fmt::format("the engine has another cluster, which cannot be used: {}",
+                                     ok.error().message));
+  next_ = state_.engine.cluster();
+  take_over_cluster();
+  if (next_)
+    state_.system.log().write(
+        LogLevel::warning,
+        "the engine has another cluster: machines that get smaller, are of another kind or are "
+        "gone stay as they were until their jobs have left");
 }
 
 void Machines::settle() {
-  if (!has_new_cluster_) return;
+  if (!next_) return;
   const bool has_left = std::ranges::any_of(state_.machines, [&](const auto& machine) {
-    if (!machine.second.shrinks) return false;
+    if (!machine.second.is_kept) return false;
     const auto id = find_machine(*state_.cluster, machine.first);
-    return id && state_.yard.yard().jobs_on(*id).empty();
+    return id && !is_in_use(*id);
   });
-  const bool is_waiting = std::ranges::any_of(
-      state_.machines, [](const auto& machine) { return machine.second.shrinks; });
-  if (is_waiting && !has_left) return;
-  if (may_take_over(state_.engine.cluster())) take_over_cluster();
+  if (has_left) take_over_cluster();
 }
 
-/// A machine with jobs on it is there in the new cluster, and of the same kind: an engine that has
-/// it otherwise gets its way when they have left.
-bool Machines::may_take_over(const Cluster& next) const {
-  const Cluster& now = *state_.cluster;
-  const auto ids = by_name(next);
-  for (std::uint32_t m = 0; m < now.machines.size(); ++m) {
-    if (state_.yard.yard().jobs_on(MachineId{m}).empty()) continue;
-    const auto found = ids.find(now.machines[m].name);
-    if (found == ids.end() ||
-        kind_of(next.machine(found->second), next) != kind_of(now.machines[m], now))
-      return false;
-  }
-  return true;
+bool Machines::is_in_use(MachineId machine) const {
+  return !state_.yard.yard().jobs_on(machine).empty() || state_.status(machine).has_old_run;
 }
 
 void Machines::take_over_cluster() {
   runs_.take_orders();  // of the yard that ends now
+  state_.update_book();
   give_up_rooms();
-  auto next = std::make_shared<Cluster>(state_.engine.cluster());
-  has_new_cluster_ = false;
-  keep_sizes_in_use(*next);
+  auto next = std::make_shared<Cluster>(*next_);
+  if (!keep_what_is_in_use(*next)) next_.reset();
   const std::vector<std::string> before = names_of(*state_.cluster);
   move_jobs(before, *next);
   state_.cluster = std::move(next);
   if (names_of(*state_.cluster) != before)
     state_.settings.emplace_back("machines", json(names_of(*state_.cluster)).dump());
+  recall_closed({before.begin(), before.end()});
   state_.happened.push_back(
       state_.event_of(Happening::cluster_changed, {{"cluster", describe(*state_.cluster)}}));
   if (auto ok = begin_yard(); !ok) throw std::logic_error(ok.error().message);
-  for (const JobNumber number : state_.book.numbers())
-    if (state_.book.at(number).old_run != OldRun::none) runs_.stop_later(number);
+  for (const JobNumber number : state_.book.numbers()) {
+    const JobRecord& job = state_.book.at(number);
+    if (job.old_run != OldRun::none && !job.runs_outside) runs_.stop_later(number);
+  }
   admit_what_fits();
 }
 
-/// A machine that gets smaller under its jobs keeps its size until they have left, and takes no
-/// others meanwhile.
-void Machines::keep_sizes_in_use(Cluster& next) {
+/// A machine that gets smaller under its jobs, or is of another kind, is as it was until they have
+/// left, and takes no others meanwhile. One that is gone stands behind all others: so machines have
+/// the same ids here as the engine gives them.
+bool Machines::keep_what_is_in_use(Cluster& next) {
   const Cluster& now = *state_.cluster;
   const auto ids = by_name(next);
-  for (auto& [name, status] : state_.machines) status.shrinks = false;
+  bool keeps = false;
+  for (auto& [name, status] : state_.machines) status.is_kept = false;
   for (std::uint32_t m = 0; m < now.machines.size(); ++m) {
-    if (state_.yard.yard().jobs_on(MachineId{m}).empty()) continue;
-    Machine& then = next.machines[index(ids.at(now.machines[m].name))];
-    const Resources& held = now.machines[m].capacity;
-    if (held.fits_in(then.capacity)) continue;
-    next.total_gpus += held.gpus - then.capacity.gpus;
-    next.largest_machine_gpus = std::max(next.largest_machine_gpus, held.gpus);
-    then.capacity = held;
-    state_.machines[then.name].shrinks = true;
-    has_new_cluster_ = true;
+    if (!is_in_use(MachineId{m})) continue;
+    const Machine& was = now.machines[m];
+    const std::string& kind = kind_of(was, now);
+    const auto found = ids.find(was.name);
+    if (found == ids.end()) {
+      append_machine(was, kind, next);
+    } else {
+      Machine& then = next.machines[index(found->second)];
+      if (was.capacity.fits_in(then.capacity) && kind_of(then, next) == kind) continue;
+      restore_machine(was, kind, then, next);
+    }
+    state_.machines[was.name].is_kept = keeps = true;
   }
+  return keeps;
 }
 
 void Machines::move_jobs(const std::vector<std::string>& before, const Cluster& next) {
@@ -239,24 +260,58 @@ Expected<void> Machines::begin_yard() {
   if (!spec) return tl::make_unexpected(spec.error());
   hold_what_does_not_fit();
   if (state_.begin_yard(*spec)) return {};
+  give_up_rooms();
+  leave_overfull_machines();
+  hold_what_does_not_fit();
+  if (state_.begin_yard(*spec)) return {};
   leave_all();
   hold_what_does_not_fit();
   return state_.begin_yard(*spec);
 }
 
+/// Where a machine is gone, or smaller than what runs there, all runs on it have to end.
+void Machines::leave_overfull_machines() {
+  std::map<MachineId, Resources> held;
+  std::set<MachineId> overfull;
+  const auto each_share = [&](auto visit) {
+    for (const JobNumber number : std::set<JobNumber>(state_.book.holding())) {
+      const SavedRoom room = state_.book.at(number).life.room;
+      for (std::size_t i = 0; i < room.placement.size(); ++i) visit(number, room, i);
+    }
+  };
+  each_share([&](JobNumber number, const SavedRoom& room, std::size_t i) {
+    const MachineId machine = room.placement[i].machine;
+    if (index(machine) >= state_.cluster->machines.size()) return void(overfull.insert(machine));
+    const JobRecord& job = state_.book.at(number);
+    const Resources each = job.granted != Resources{} ? job.granted : state_.yard.demand(job.spec);
+    const Resources& capacity = state_.cluster->machine(machine).capacity;
+    held[machine] += each * room.placement[i].workers;
+    const bool has_gpus =
+        std::ranges::all_of(room.gpus[i], [&](std::int32_t gpu) { return gpu < capacity.gpus; });
+    if (!has_gpus || !held[machine].fits_in(capacity)) overfull.insert(machine);
+  });
+  each_share([&](JobNumber number, const SavedRoom& room, std::size_t i) {
+    if (overfull.contains(room.placement[i].machine)) leave(number);
+  });
+}
+
 void Machines::leave_all() {
-  for (const JobNumber number : state_.book.numbers()) {
-    const JobState was = state_.book.at(number).life.state;
-    const bool runs = holds_gpus(was.phase);
-    if (!runs && was.phase != Phase::reserved) continue;
-    if (runs)
-      state_.book.edit(number).old_run =
-          was.phase == Phase::draining ? OldRun::leaving : OldRun::running;
-    JobLife life;
-    life.state = was;
-    life.state.phase = runs ? Phase::absent : Phase::queued;
-    state_.book.set_life(number, std::move(life));
+  for (const JobNumber number : state_.book.numbers()) leave(number);
+}
+
+void Machines::leave(JobNumber number) {
+  const JobLife was = state_.book.at(number).life;
+  const bool runs = holds_gpus(was.state.phase);
+  if (!runs && was.state.phase != Phase::reserved) return;
+  JobLife life;
+  life.state = was.state;
+  life.state.phase = runs ? Phase::absent : Phase::queued;
+  if (runs) {
+    life.room = {was.room.placement, was.room.gpus, {}, {}};
+    state_.book.edit(number).old_run =
+        was.state.phase == Phase::draining ? OldRun::leaving : OldRun::running;
   }
+  state_.book.set_life(number, std::move(life));
 }
 
 /// Jobs whose room is being made queue again; those that make it leave for nobody.
@@ -295,7 +350,7 @@ void Machines::admit_what_fits() {
     const JobRecord& job = state_.book.at(number);
     const bool waits = job.old_run != OldRun::none || state_.resting.contains(number) ||
                        state_.book.dependencies().waits(number);
-    if (job.is_held() && !waits) gate_.release(number);
+    if (job.is_held() && !waits) (void)gate_.admit(number);  // unreadable now: it stays held
   }
 }
 

@@ -5,7 +5,10 @@
 // gang elsewhere, holds its GPUs until the engine says that nothing is left of the run.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "live/loop/gate.h"
 #include "live/loop/live_state.h"
@@ -33,23 +36,28 @@ class Machines {
   /// All that hold GPUs are held until their runs have ended; rooms that are being made are given
   /// up.
   void leave_all();
+  /// Machines, but for these, that an operator has closed.
+  void recall_closed(const std::set<std::string>& known = {});
 
   [[nodiscard]] MachineView view(MachineId machine) const;
 
  private:
-  void show_change(MachineId machine);
+  [[nodiscard]] static std::string reason(const MachineStatus& status);
   void take_over_cluster();
-  [[nodiscard]] bool may_take_over(const Cluster& next) const;
-  void keep_sizes_in_use(Cluster& next);
+  [[nodiscard]] bool is_in_use(MachineId machine) const;
+  /// True when a machine is not what the engine's is.
+  bool keep_what_is_in_use(Cluster& next);
   void move_jobs(const std::vector<std::string>& before, const Cluster& next);
   void give_up_rooms();
+  void leave_overfull_machines();
+  void leave(JobNumber job);
   void hold_what_does_not_fit();
   void admit_what_fits();
 
   LiveState& state_;
   Gate& gate_;
   Runs& runs_;
-  bool has_new_cluster_ = false;  // that is not taken over yet, or not wholly
+  std::optional<Cluster> next_;  // the engine's, while it is not taken over wholly
 };
 
 }  // namespace trainyard

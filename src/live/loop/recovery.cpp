@@ -64,11 +64,7 @@ void Recovery::recall_settings() {
           {j.value("policy", ""), j.value("settings", std::vector<std::string>())},
           state_.options.policy);
   }
-  for (const Machine& machine : state_.cluster->machines) {
-    const auto said = state_.journal.setting("machine/" + machine.name);
-    if (said == "closed" || said == "drained")  // as format 2 of the journal called it
-      state_.machines[machine.name].closed = true;
-  }
+  machines_.recall_closed();
 }
 
 Expected<void> Recovery::take_up_jobs() {

@@ -43,6 +43,10 @@ TEST_F(YardmasterTest, OnASmallerMachineJobsWaitUntilTheirOldRunsHaveEnded) {
   EXPECT_TRUE(engine->was_told("stop 1.1"));
   EXPECT_FALSE(engine->was_told("start 1.2"));
   engine->report(Kind::exited, {job, 1}, 143);
+  ASSERT_TRUE(becomes(job, "queued"));
+  nudge();
+  EXPECT_FALSE(engine->was_told("start 1.2")) << "the other still lives on some GPU";
+  engine->report(Kind::exited, {large, 1}, 143);
   EXPECT_TRUE(told("start 1.2"));
 }
 
@@ -185,9 +189,9 @@ TEST_F(YardmasterTest, OnAnotherMachineTheOldRunEndsFirstAlsoAfterASecondRestart
   EXPECT_FALSE(engine->was_told("start 1.2"));
   EXPECT_EQ(master->why(kAda, small)->reason.token, "old-run");
   engine->report(Kind::exited, {small, 1}, 143);
+  engine->report(Kind::exited, {large, 1}, 143);
   EXPECT_TRUE(told("start 1.2"));
   // What does not fit any more waits aside, and keeps nobody from starting.
-  engine->report(Kind::exited, {large, 1}, 143);
   ASSERT_TRUE(eventually([&] { return master->why(kAda, large)->reason.token == "misfit"; }));
   const JobNumber next = submit(spec(1));
   EXPECT_TRUE(told("start 3.1"));

@@ -25,6 +25,13 @@ json details_of(std::uint32_t run, const std::string& why) {
   return {{"run", run}, {"why", why}};
 }
 
+RunReport never_begun(RunId id, Time now) {
+  RunReport report;
+  report.kind = RunReport::Kind::lost, report.id = id, report.at = now;
+  report.why = "it lost its place before it was started";
+  return report;
+}
+
 }  // namespace
 
 // --- What is ordered -----------------------------------------------------------------------------
@@ -57,20 +64,26 @@ void Runs::launch(JobNumber number) {
   if (job.ending != Ending::none) return gate_.end(number, EventKind::cancelled, job.reason);
   if (job.has_started) ++job.restarts;
   job.has_started = job.is_broken = false;
-  job.granted = state_.yard.demand(job.spec);
+  job.granted = state_.yard.booked(number);
   ++job.runs;
   ++state_.counters.started;
-  Launch launch{job.run(),    job.owner, nullptr,    job.granted, state_.yard.places(number),
-                job.restarts, job.task,  job.born_as};
+  Launch launch{job.run(), job.owner,    nullptr,  job.granted,
+                {},        job.restarts, job.task, job.born_as};
   json gpus = json::array();
-  for (const WorkerPlace& worker : launch.workers)
+  for (const WorkerPlace& worker : state_.yard.places(number))
     for (const std::int32_t gpu : worker.gpus) gpus.push_back(gpu);
   state_.note(job, Happening::starting, {{"run", job.runs}, {"gpus", gpus}});
   state_.later([this, launch = std::move(launch)] { start_run(launch); });
 }
 
+/// It was ordered a while ago if the journal could not be written: machines may have other ids
+/// since, and the job may have lost its place.
 void Runs::start_run(Launch launch) {
-  const JobRecord& job = state_.book.at(launch.id.job);
+  const JobRecord* known = state_.book.find(launch.id.job);
+  if (known == nullptr || known->run() != launch.id) return;
+  if (!holds_gpus(known->phase())) return hear(never_begun(launch.id, state_.now()));
+  const JobRecord& job = *known;
+  launch.workers = state_.yard.places(job.number);
   auto payload = state_.journal.payload(job.submission());
   if (!payload) return wait_for_the_machine(job.number, payload.error().message);
   JobSpec whole = job.spec;
@@ -263,7 +276,12 @@ void Runs::end_by_itself(JobNumber number, const RunReport& report) {
 void Runs::hear_end_of_old_run(JobNumber number, const RunReport& report) {
   JobRecord& job = state_.book.edit(number);
   const bool was_leaving = std::exchange(job.old_run, OldRun::none) == OldRun::leaving;
+  job.life.room = {};
   if (job.ending != Ending::none) return stop_for_good(number);
+  if (job.runs_outside)
+    return report.kind == RunReport::Kind::exited
+               ? end_by_itself(number, report)
+               : gate_.end(number, EventKind::crashed, report.why);
   const bool by_itself = report.kind == RunReport::Kind::exited && !was_leaving &&
                          !report.asked_requeue && report.at < state_.clock.began();
   by_itself ? end_by_itself(number, report) : gate_.release(number);

@@ -1,5 +1,6 @@
 #include "live/loop/yardmaster.h"
 
+#include "live/engine/check_cluster.h"
 #include "live/loop/recovery.h"
 
 namespace trainyard {
@@ -10,13 +11,16 @@ Yardmaster::Yardmaster(System& system, Journal& journal, Engine& engine, Schedul
       runs_(state_, gate_),
       machines_(state_, gate_, runs_),
       births_(state_, gate_),
+      old_runs_(state_),
       feed_(journal, system.log(), state_.options.private_jobs),
-      loop_(state_, runs_, machines_, births_, feed_),
+      loop_(state_, runs_, machines_, births_, old_runs_, feed_),
       views_(state_, loop_),
       requests_(state_, gate_, runs_, machines_, loop_, views_) {}
 
 Expected<std::unique_ptr<Yardmaster>> Yardmaster::start(System& system, Journal& journal,
                                                         Engine& engine, SchedulingOptions options) {
+  if (auto ok = check_cluster(engine.cluster()); !ok)
+    return fail("the engine's cluster cannot be used: {}", ok.error().message);
   std::unique_ptr<Yardmaster> master(new Yardmaster(system, journal, engine, std::move(options)));
   Recovery recovery(master->state_, master->gate_, master->runs_, master->machines_);
   if (auto ok = recovery.recover(); !ok) return tl::make_unexpected(ok.error());

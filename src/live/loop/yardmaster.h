@@ -60,6 +60,7 @@ class Yardmaster final : public Service {
   Runs runs_;
   Machines machines_;
   Births births_;
+  OldRuns old_runs_;
   EventFeed feed_;
   Loop loop_;  // uses all before it, and ends before they do
   Views views_;

@@ -14,10 +14,25 @@ Expected<void> MemoryEngine::start(const Launch& launch) {
   if (auto ok = system_.before("engine.start"); !ok) return ok;
   {
     const std::lock_guard lock(world_.mutex_);
-    if (auto ok = world_.start(launch); !ok) return ok;
+    auto there = in_the_world(launch);
+    if (!there) return tl::make_unexpected(there.error());
+    if (auto ok = world_.start(*there); !ok) return ok;
   }
   system_.after("engine.start");
   return {};
+}
+
+/// The world's cluster may be newer than the one that was last told of.
+Expected<Launch> MemoryEngine::in_the_world(Launch launch) const {
+  const std::vector<Machine>& there = world_.cluster_.machines;
+  for (WorkerPlace& worker : launch.workers) {
+    if (index(worker.machine) >= cluster_.machines.size()) return fail("there is no such machine");
+    const std::string& name = cluster_.machine(worker.machine).name;
+    const auto found = std::ranges::find(there, name, &Machine::name);
+    if (found == there.end()) return fail("there is no machine {} any more", name);
+    worker.machine = MachineId{static_cast<std::uint32_t>(found - there.begin())};
+  }
+  return launch;
 }
 
 Expected<void> MemoryEngine::stop(const Stop& stop) {

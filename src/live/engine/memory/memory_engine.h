@@ -27,6 +27,8 @@ class MemoryEngine : public Engine {
                                         std::size_t limit) const override;
 
  private:
+  [[nodiscard]] Expected<Launch> in_the_world(Launch launch) const;
+
   System& system_;
   MemoryWorld& world_;
   Cluster cluster_;  // as it was when it was last told of

@@ -53,13 +53,15 @@ void MemoryWorld::set_machine(const MachineReport& machine) {
 void MemoryWorld::set_cluster(Cluster cluster) {
   const std::lock_guard lock(mutex_);
   catch_up();
-  for (auto& [id, run] : runs_)
-    for (WorkerPlace& place : run.places) {
-      const std::string& name = cluster_.machine(place.machine).name;
-      const auto found = std::ranges::find(cluster.machines, name, &Machine::name);
-      if (found != cluster.machines.end())
-        place.machine = MachineId{static_cast<std::uint32_t>(found - cluster.machines.begin())};
+  const auto move = [&](std::vector<WorkerPlace>& places) {
+    for (WorkerPlace& place : places) {
+      const auto found =
+          std::ranges::find(cluster.machines, name_of(place.machine), &Machine::name);
+      place.machine = MachineId{static_cast<std::uint32_t>(found - cluster.machines.begin())};
     }
+  };
+  for (auto& [id, run] : runs_) move(run.places);
+  for (auto& [name, birth] : births_) move(birth.report.places);
   cluster_ = std::move(cluster);
   say(ClusterReport{});
 }
@@ -74,8 +76,13 @@ void MemoryWorld::bear(BirthReport birth, MemoryScript script) {
 void MemoryWorld::withdraw(const std::string& born_as) {
   const std::lock_guard lock(mutex_);
   Birth& birth = births_.at(born_as);
-  birth.is_over = true;
-  if (birth.job == 0) return;
+  birth.is_over = birth.is_withdrawn = true;
+  say_withdrawn(birth);
+}
+
+/// Whoever has a number of it is told, and again whenever it gets one: it may not have been kept.
+void MemoryWorld::say_withdrawn(const Birth& birth) {
+  if (birth.job == 0 || !birth.is_withdrawn) return;
   RunReport report;
   report.kind = Kind::withdrawn;
   report.id = {birth.job, 0};
@@ -191,6 +198,7 @@ void MemoryWorld::call(const std::string& born_as, JobNumber job) {
   if (found == births_.end()) return;
   Birth& birth = found->second;
   birth.job = job;
+  say_withdrawn(birth);
   if (birth.report.places.empty()) return;
   const auto [at, is_new] = runs_.try_emplace({job, 1});
   Run& run = at->second;
@@ -209,7 +217,7 @@ void MemoryWorld::call(const std::string& born_as, JobNumber job) {
 void MemoryWorld::forget(RunId id) {
   if (const auto run = runs_.find(id); run != runs_.end()) run->second.is_forgotten = true;
   for (auto& [name, birth] : births_)
-    if (birth.job == id.job) birth.is_over = true;
+    if (birth.job == id.job) birth.is_over = true, birth.is_withdrawn = false;
 }
 
 void MemoryWorld::erase(JobNumber job) {
@@ -334,11 +342,16 @@ void MemoryWorld::check_places(RunId id, const Run& run) {
     for (const std::int32_t gpu : place.gpus)
       if (is_used(place.machine, gpu))
         faults_.push_back(fmt::format("run {}.{} began on GPU {} of {}, where another lives",
-                                      id.job, id.run, gpu, cluster_.machine(place.machine).name));
+                                      id.job, id.run, gpu, name_of(place.machine)));
+}
+
+/// Empty for one that was taken out of the cluster while something ran there.
+std::string MemoryWorld::name_of(MachineId machine) const {
+  return index(machine) < cluster_.machines.size() ? cluster_.machine(machine).name : "";
 }
 
 bool MemoryWorld::is_down(MachineId machine) const {
-  const auto found = machines_.find(cluster_.machine(machine).name);
+  const auto found = machines_.find(name_of(machine));
   return found != machines_.end() && found->second.state == MachineReport::State::down;
 }
 

@@ -91,6 +91,7 @@ class MemoryWorld {
     Time at;
     JobNumber job = 0;  // 0: it has not been called yet
     bool is_over = false;
+    bool is_withdrawn = false;
   };
 
   // For the engine; each with the lock held.
@@ -114,8 +115,10 @@ class MemoryWorld {
   void end(RunId id, Run& run, RunReport::Kind kind, Time at, int status, const std::string& why);
   void choose(Run& run);
   void check_places(RunId id, const Run& run);
+  [[nodiscard]] std::string name_of(MachineId machine) const;
   [[nodiscard]] bool is_down(MachineId machine) const;
   [[nodiscard]] bool is_used(MachineId machine, std::int32_t gpu) const;
+  void say_withdrawn(const Birth& birth);
   void say(const Run& run, RunReport report);
   void say(EngineReport report);
 
