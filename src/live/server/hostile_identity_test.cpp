@@ -6,6 +6,7 @@
 
 #include "live/server/testing.h"
 #include "live/server/tokens.h"
+#include "live/system/testing.h"
 
 namespace trainyard {
 namespace {
@@ -36,7 +37,7 @@ class HostileIdentity : public ServerTest {
 };
 
 TEST_F(HostileIdentity, HeadersAndFieldsDoNotMakeAnOperator) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs to be root to become another user";
+  if (!can_be_others()) GTEST_SKIP() << kCannotBeOthers;
   start();
   const std::string forged =
       "REMOTE_ADDR: 127.0.0.1\r\nX-Forwarded-User: root\r\nX-Remote-User: root\r\nRemote-User: "
@@ -55,7 +56,7 @@ TEST_F(HostileIdentity, HeadersAndFieldsDoNotMakeAnOperator) {
 }
 
 TEST_F(HostileIdentity, ATokenOnTheUnixSocketChangesNothing) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs to be root to become another user";
+  if (!can_be_others()) GTEST_SKIP() << kCannotBeOthers;
   const auto token = TokenFile(folder.path).add("boss", Role::operator_, "root");
   ASSERT_TRUE(token) << token.error().message;
   start();
@@ -64,7 +65,7 @@ TEST_F(HostileIdentity, ATokenOnTheUnixSocketChangesNothing) {
 }
 
 TEST_F(HostileIdentity, WhatBelongsToOthersIsNeitherReadNorEnded) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs to be root to become another user";
+  if (!can_be_others()) GTEST_SKIP() << kCannotBeOthers;
   start();
   ASSERT_EQ(ask("POST", "/v1/jobs", R"({"command": ["true", "--password=hunter2"]})").status, 201);
   EXPECT_TRUE(nobody_gets(403, "GET", "/v1/jobs/1/logs"));

@@ -7,6 +7,7 @@
 #include "live/server/rate_limit.h"
 #include "live/server/testing.h"
 #include "live/server/tokens.h"
+#include "live/system/testing.h"
 
 namespace trainyard {
 namespace {
@@ -114,7 +115,7 @@ RawClient connect_as(uid_t uid, const std::string& folder) {
 }
 
 TEST_F(ServerTest, NobodyTakesAllConnections) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs to be root to become other users";
+  if (!can_be_others()) GTEST_SKIP() << kCannotBeOthers;
   ASSERT_TRUE(TokenFile(folder.path).add("ci", Role::viewer, "root"));
   ServerOptions options;
   options.tcp = "127.0.0.1:0";

@@ -2,6 +2,7 @@
 // test's.
 #pragma once
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -18,6 +19,20 @@
 #include "live/system/system.h"
 
 namespace trainyard {
+
+/// Whether a test may become another user: root may, unless the root folder itself is closed to all
+/// others, as that of a machine in a private folder is. There they can run nothing.
+inline bool can_be_others() {
+  if (::geteuid() != 0) return false;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool is_other = ::setgid(65534) == 0 && ::setuid(65534) == 0;
+    ::_exit(is_other && ::access("/bin/sh", X_OK) == 0 ? 0 : 1);
+  }
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && status == 0;
+}
+constexpr auto kCannotBeOthers = "only root can be another user, where others reach '/'";
 
 class TemporaryDirectory {
  public:

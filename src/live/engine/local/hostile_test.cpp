@@ -14,6 +14,7 @@
 #include "live/engine/local/supervisor_link.h"
 #include "live/engine/local/testing.h"
 #include "live/supervisor/log_segments.h"
+#include "live/system/testing.h"
 
 namespace trainyard {
 namespace {
@@ -132,7 +133,7 @@ TEST_F(LocalEngineHostile, ProcessesHaveALimit) {
 }
 
 TEST_F(LocalEngineHostile, AJobIsItsUserWithThatUsersGroupsOnly) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can run as somebody else";
+  if (!can_be_others()) GTEST_SKIP() << kCannotBeOthers;
   const RunReport end = run_as(nobody(), {1, 1},
                                shell("id -u; id -G; echo $USER; echo heard > /dev/stdout; umask; "
                                      "echo x > $TRAINYARD_CHECKPOINT_DIR/x && echo saved; "
@@ -149,7 +150,7 @@ TEST_F(LocalEngineHostile, AJobIsItsUserWithThatUsersGroupsOnly) {
 }
 
 TEST_F(LocalEngineHostile, NobodySeesWhatIsAnothers) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can run as somebody else";
+  if (!can_be_others()) GTEST_SKIP() << kCannotBeOthers;
   JobSpec secret;
   secret.script =
       "#!/bin/sh\ntrap : USR1; echo secret; echo secret > $TRAINYARD_CHECKPOINT_DIR/model; "
@@ -178,7 +179,7 @@ TEST_F(LocalEngineHostile, NobodySeesWhatIsAnothers) {
 }
 
 TEST_F(LocalEngineHostile, RootsKeysAreNotHandedOn) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root can run as somebody else";
+  if (!can_be_others()) GTEST_SKIP() << kCannotBeOthers;
   // What the supervisor, and so its workers, would inherit. A process sees in /proc/keys what it
   // holds.
   const std::string name = "trainyard-test-" + std::to_string(::getpid());
@@ -237,7 +238,7 @@ TEST_F(LocalEngineHostile, ANumberThatIsAnothersNowRunsNothing) {
 }
 
 TEST_F(LocalEngineHostile, OnlyRootRunsOthersJobs) {
-  if (::geteuid() != 0) GTEST_SKIP() << "needs another user";
+  if (!can_be_others()) GTEST_SKIP() << kCannotBeOthers;
   ASSERT_EQ(::chown(state_.c_str(), 65534, 65534), 0);
   ASSERT_EQ(::seteuid(65534), 0);
   const JobSpec spec = shell("true");
