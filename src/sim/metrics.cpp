@@ -53,6 +53,22 @@ void Simulation::add_placements_and_pauses(Result& result) const {
   }
 }
 
+void Simulation::add_times(Result& result, std::vector<double>& scratch) const {
+  result.trial = times_of(
+      yard_, [](const Job& job) { return job.job_class == JobClass::trial; }, scratch);
+  result.batch = times_of(
+      yard_, [](const Job& job) { return job.job_class == JobClass::batch; }, scratch);
+  // Most workloads have one class only; then its figures are those of all.
+  if (result.trial.jobs == 0) {
+    result.all = result.batch;
+  } else if (result.batch.jobs == 0) {
+    result.all = result.trial;
+  } else {
+    result.all = times_of(
+        yard_, [](const Job&) { return true; }, scratch);
+  }
+}
+
 Result Simulation::result() const {
   Result result;
   result.policy = policy_name_;
@@ -91,19 +107,7 @@ Result Simulation::result() const {
     result.makespan_s = (last - workload_.jobs.front().submit).seconds();
     result.fairness_jain = jain_index(scratch);
   }
-  result.trial = times_of(
-      yard_, [](const Job& job) { return job.job_class == JobClass::trial; }, scratch);
-  result.batch = times_of(
-      yard_, [](const Job& job) { return job.job_class == JobClass::batch; }, scratch);
-  // Most workloads have one class only; then its figures are those of all.
-  if (result.trial.jobs == 0) {
-    result.all = result.batch;
-  } else if (result.batch.jobs == 0) {
-    result.all = result.trial;
-  } else {
-    result.all = times_of(
-        yard_, [](const Job&) { return true; }, scratch);
-  }
+  add_times(result, scratch);
   const double gpus = yard_.cluster().total_gpus;
   if (result.makespan_s > 0 && gpus > 0)
     result.gpu_utilization = utilization_.gpu_us() / 1e6 / gpus / result.makespan_s;

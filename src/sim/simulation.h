@@ -73,6 +73,7 @@ class Simulation {
 
  private:
   void add_placements_and_pauses(Result& result) const;
+  void add_times(Result& result, std::vector<double>& scratch) const;
   void account(Time next);
   void happen(Time at);
   void tell(const Event& event);
