@@ -392,7 +392,7 @@ void LocalEngine::report_refused(RunId id, std::string why) {
 }
 
 void LocalEngine::say(RunReport report) {
-  reports_.push_back(std::move(report));
+  reports_.emplace_back(std::move(report));
   // Also what is found while an order is carried out must be heard of.
   const std::uint64_t one = 1;
   std::ignore = ::write(wake_.get(), &one, sizeof one);
