@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "model/flow_class.h"
 #include "perf/rate.h"
 
 namespace trainyard {
@@ -89,11 +90,6 @@ struct Event {
     return {at, EventKind::finished, static_cast<std::uint32_t>(job), {}, {.work = work}};
   }
 };
-
-/// Whose bytes go first where jobs share a network: those of a smaller class before those of a
-/// larger one, and within a class all alike.
-enum class FlowClass : std::uint8_t {};
-constexpr FlowClass kFirstFlow{0};
 
 /// For the engine to carry out, and to report on.
 struct Order {
