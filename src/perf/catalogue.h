@@ -8,7 +8,7 @@
 //   parameters = 30e6
 //   batch = 64                  # samples of one worker in an iteration
 //   optimiser = "adam"          # or "sgd", the default
-//   collective = "ring"         # the default; or "hierarchical", "parameter-server"
+//   collective = "ring"         # the default; or "hierarchical", "parameter-server", "single-server"
 //   overlap = 0.5               # share of the compute time that can hide communication
 //   start_up_s = 30
 //   gradient_mb = 120           # default 4 bytes for each parameter

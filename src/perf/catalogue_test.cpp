@@ -148,7 +148,7 @@ TEST(CatalogueToml, ErrorsNameLineFieldAndWhatWouldBeRight) {
   EXPECT_EQ(field_error("overlp = 1"), "m.toml:5: unknown field 'overlp', did you mean 'overlap'?");
   EXPECT_EQ(field_error("collective = \"rings\""),
             "m.toml:5: collective = 'rings' is not known, did you mean 'ring'?; it must be one of "
-            "ring, hierarchical, parameter-server");
+            "ring, hierarchical, parameter-server, single-server");
   EXPECT_EQ(field_error("sources.color = \"x\""), "m.toml:5: unknown field 'color'");
   EXPECT_EQ(field_error("aliases = \"x\""),
             "m.toml:5: aliases = 'x'; it must be a list of texts of 1 to 100 characters");

@@ -99,8 +99,9 @@ Expected<ModelProfile> read_model(const toml::table& table, std::string_view ori
   FigureReader figures(in, in.table("sources"), origin);
   read_figures(in, figures, model);
   model.optimiser = choice(in, "optimiser", {Optimiser::sgd, Optimiser::adam});
-  model.collective = choice(
-      in, "collective", {Collective::ring, Collective::hierarchical, Collective::parameter_server});
+  model.collective = choice(in, "collective",
+                            {Collective::ring, Collective::hierarchical,
+                             Collective::parameter_server, Collective::single_server});
   const toml::array* speeds = in.tables("speed");
   if (plain_name(model.name).empty()) in.complain("a model without a name");
   if (speeds == nullptr) in.complain("a model without speed; add a [[model.speed]] table");

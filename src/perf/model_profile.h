@@ -22,7 +22,7 @@ struct Figure {
 };
 
 /// How workers agree on a gradient.
-enum class Collective : std::uint8_t { ring, hierarchical, parameter_server };
+enum class Collective : std::uint8_t { ring, hierarchical, parameter_server, single_server };
 
 constexpr std::string_view name(Collective c) {
   switch (c) {
@@ -32,6 +32,8 @@ constexpr std::string_view name(Collective c) {
       return "hierarchical";
     case Collective::parameter_server:
       return "parameter-server";
+    case Collective::single_server:
+      return "single-server";
   }
   return "";
 }

@@ -12,36 +12,60 @@ double transfer_s(double bytes, double gbps) {
   return bytes * 8 / (gbps * 1e9);
 }
 
-double ring_s(double bytes, std::int32_t members, double gbps, double latency_us) {
-  if (members < 2) return 0;
-  const double steps = 2.0 * (members - 1);
-  return transfer_s(steps / members * bytes, gbps) + steps * latency_us * 1e-6;
+/// Each of the members sends so many bytes to the next.
+double ring_bytes(double bytes, std::int32_t members) {
+  return 2.0 * (members - 1) / members * bytes;
 }
 
-double flat_ring_s(double bytes, const Spread& spread) {
+double ring_latency_s(std::int32_t members, double latency_us) {
+  return 2.0 * (members - 1) * latency_us * 1e-6;
+}
+
+Communication flat_ring(double bytes, const Spread& spread) {
   double gbps = std::numeric_limits<double>::max();
   for (std::size_t tier = 0; tier <= spread.tier; ++tier)
     if (spread.exchanges[tier].members > 1) gbps = std::min(gbps, spread.exchanges[tier].gbps);
-  return ring_s(bytes, spread.gpus, gbps, spread.exchanges[spread.tier].latency_us);
+  const double sent = ring_bytes(bytes, spread.gpus);
+  return {sent, transfer_s(sent, gbps),
+          ring_latency_s(spread.gpus, spread.exchanges[spread.tier].latency_us)};
 }
 
-double hierarchical_s(double bytes, const Spread& spread) {
-  double sum = 0;
+Communication hierarchical(double bytes, const Spread& spread) {
+  Communication sum;
   for (std::size_t tier = 0; tier <= spread.tier; ++tier) {
     const Exchange& exchange = spread.exchanges[tier];
-    sum += ring_s(bytes, exchange.members, exchange.gbps, exchange.latency_us);
+    if (exchange.members < 2) continue;
+    const double sent = ring_bytes(bytes, exchange.members);
+    sum.fixed_s += ring_latency_s(exchange.members, exchange.latency_us);
+    (tier == kMachineTier ? sum.fixed_s : sum.shared_s) += transfer_s(sent, exchange.gbps);
+    if (tier != kMachineTier) sum.bytes += sent;
   }
   return sum;
 }
 
-double parameter_server_s(double bytes, const Spread& spread) {
+/// All push to servers, then pull; `crossing` says how many gradients cross the busiest link.
+Communication through_servers(double bytes, const Spread& spread, double Exchange::*crossing) {
   double push = 0;
   for (std::size_t tier = 0; tier <= spread.tier; ++tier) {
     const Exchange& exchange = spread.exchanges[tier];
-    if (exchange.pushes > 0)
-      push = std::max(push, transfer_s(exchange.pushes * bytes, exchange.gbps));
+    if (exchange.*crossing > 0)
+      push = std::max(push, transfer_s(exchange.*crossing * bytes, exchange.gbps));
   }
-  return 2 * (push + spread.exchanges[spread.tier].latency_us * 1e-6);
+  return {2 * bytes, 2 * push, 2 * spread.exchanges[spread.tier].latency_us * 1e-6};
+}
+
+Communication between_machines(double bytes, Collective collective, const Spread& spread) {
+  switch (collective) {
+    case Collective::ring:
+      return flat_ring(bytes, spread);
+    case Collective::hierarchical:
+      return hierarchical(bytes, spread);
+    case Collective::parameter_server:
+      return through_servers(bytes, spread, &Exchange::pushes);
+    case Collective::single_server:
+      return through_servers(bytes, spread, &Exchange::served);
+  }
+  return {};
 }
 
 }  // namespace
@@ -57,17 +81,11 @@ double compute_time(double batch, std::span<const GpuGroup> groups, Shares share
   return shares == Shares::equal ? batch / slowest : batch * gpus / sum;
 }
 
-double communication_time(double bytes, Collective collective, const Spread& spread) {
-  if (spread.gpus < 2) return 0;
-  switch (collective) {
-    case Collective::ring:
-      return flat_ring_s(bytes, spread);
-    case Collective::hierarchical:
-      return hierarchical_s(bytes, spread);
-    case Collective::parameter_server:
-      return parameter_server_s(bytes, spread);
-  }
-  return 0;
+Communication communication(double bytes, Collective collective, const Spread& spread) {
+  if (spread.gpus < 2) return {};
+  const Communication all = between_machines(bytes, collective, spread);
+  if (spread.tier != kMachineTier) return all;
+  return {0, 0, all.total_s()};
 }
 
 IterationTime iteration_time(const ModelProfile& model, double compute_s, const Spread& spread) {

@@ -7,6 +7,7 @@
 //   ring, n GPUs                  2 (n-1)/n bytes / slowest link used + 2 (n-1) latency of the tier
 //   hierarchical                  the same for each tier with g members, one after the other
 //   parameter server              twice (push, pull) the bytes over the busiest link + 2 latencies
+//   single server                 the same, with one server instead of one on each machine
 //
 //   exposed = max(communication - overlap x compute, communication / 20)
 //   iteration = compute + exposed
@@ -21,6 +22,7 @@
 //                  between them 2 x 1/2 x 102 MB / 200 GB/s = 0.510 ms, + 2 x 5 us      = 0.778 ms
 //   server:        a shard on each machine; 4 workers push half of their 102 MB to the
 //                  other one: 2 x 2 x 102 MB / 200 GB/s = 2.040 ms, + 2 x 5 us          = 2.050 ms
+//   single server: all 102 MB of 4 workers go to the other machine: 4.080 ms, + 2 x 5 us = 4.090 ms
 // With batch 64 at 400 samples/s computing takes 160 ms, and with overlap 0.5 all of it is hidden
 // but a twentieth of the ring's time: 0.048 ms.
 #pragma once
@@ -54,7 +56,20 @@ struct IterationTime {
 /// `batch` samples for each GPU on average.
 double compute_time(double batch, std::span<const GpuGroup> groups, Shares shares);
 
-double communication_time(double bytes, Collective collective, const Spread& spread);
+/// One iteration's communication, when nobody else uses the network.
+struct Communication {
+  double bytes = 0;     // that a stream between machines carries; others may use its links
+  double shared_s = 0;  // for these bytes
+  double fixed_s = 0;   // besides: messages on their way, and what happens inside machines
+
+  [[nodiscard]] double total_s() const { return shared_s + fixed_s; }
+};
+
+Communication communication(double bytes, Collective collective, const Spread& spread);
+
+inline double communication_time(double bytes, Collective collective, const Spread& spread) {
+  return communication(bytes, collective, spread).total_s();
+}
 
 IterationTime iteration_time(const ModelProfile& model, double compute_s, const Spread& spread);
 

@@ -21,6 +21,7 @@ TEST(Speed, TheExampleOfTheHeader) {
   EXPECT_NEAR(communication_time(102e6, Collective::ring, spread), 0.9625e-3, 1e-8);
   EXPECT_NEAR(communication_time(102e6, Collective::hierarchical, spread), 0.778e-3, 1e-8);
   EXPECT_NEAR(communication_time(102e6, Collective::parameter_server, spread), 2.05e-3, 1e-8);
+  EXPECT_NEAR(communication_time(102e6, Collective::single_server, spread), 4.09e-3, 1e-8);
   ModelProfile model;
   model.gradient_bytes.value = 102e6;
   model.overlap.value = 0.5;
@@ -42,8 +43,8 @@ TEST(Speed, OverlapHidesUpToItsShareOfComputing) {
 
 TEST(Speed, OneGpuHasNothingToExchange) {
   const Spread alone = spread_in_machine(default_tiers(), 1);
-  for (const Collective c :
-       {Collective::ring, Collective::hierarchical, Collective::parameter_server})
+  for (const Collective c : {Collective::ring, Collective::hierarchical,
+                             Collective::parameter_server, Collective::single_server})
     EXPECT_EQ(communication_time(1e9, c, alone), 0);
 }
 
@@ -99,7 +100,7 @@ TEST(Stretch, IsNeverBelowOneAndNeverFallsWithALowerBandwidth) {
       if (random.below(4) == 0)
         placement.push_back({MachineId{m}, static_cast<std::int32_t>(random.below(8) + 1)});
     ModelProfile model = Catalogue::builtin().models()[random.below(20)];
-    model.collective = static_cast<Collective>(random.below(3));
+    model.collective = static_cast<Collective>(random.below(4));
     const auto of = [&](const Cluster& cluster) {
       return stretch(model, 0.2, spread_of(cluster, placement, 1), cluster.tiers);
     };

@@ -87,6 +87,16 @@ TEST(Spread, PushesThroughTheBusiestLink) {
       << "two of three servers are elsewhere";
 }
 
+TEST(Spread, ASingleServerTakesInWhatAllOthersPush) {
+  const Cluster cluster = pods();
+  EXPECT_EQ(spread_of(cluster, on({{1, 1}, {0, 7}}), 1).exchanges[1].served, 1)
+      << "it is on the machine with the lowest number";
+  const Spread racks = spread_of(cluster, on({{0, 1}, {1, 2}, {4, 4}}), 1);
+  EXPECT_EQ(racks.exchanges[1].served, 6);
+  EXPECT_EQ(racks.exchanges[2].served, 4);
+  EXPECT_EQ(spread_in_machine(cluster.tiers, 8).exchanges[0].served, 7);
+}
+
 /// By counting groups in maps, without any order.
 std::array<int, kMaxTiers> slow_members(const Cluster& cluster, const Placement& placement) {
   std::array<int, kMaxTiers> members{};
