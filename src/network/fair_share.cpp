@@ -1,0 +1,400 @@
+#include "network/fair_share.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace trainyard {
+namespace {
+
+/// Levels that differ by less are not taken over: what is left of rounding must not travel.
+constexpr double kSame = 1e-12;
+/// A rate that differs by less is not listed.
+constexpr double kSameRate = 1e-9;
+/// Less of a link than this is nothing: what rounding leaves for a lower class.
+constexpr double kNothing = 1e-10;
+/// A link with less room than this beyond what is wanted is looked at.
+constexpr double kMargin = 1e-6;
+
+bool differs(double a, double b, double tolerance) {
+  return a != b && !(std::abs(a - b) <= tolerance * std::min(a, b));
+}
+
+}  // namespace
+
+FairShare::FairShare(std::vector<double> capacities) : FairShare(std::move(capacities), {}) {}
+
+FairShare::FairShare(std::vector<double> capacities, Options options) : options_(options) {
+  links_.reserve(capacities.size());
+  for (const double capacity : capacities) links_.push_back({capacity, {}});
+}
+
+FlowId FairShare::add(std::span<const LinkUse> links, double most, FlowClass flow_class,
+                      double activity) {
+  if (free_flows_.empty()) {
+    free_flows_.push_back(static_cast<std::uint32_t>(flows_.size()));
+    flows_.emplace_back();
+  }
+  const std::uint32_t id = free_flows_.back();
+  free_flows_.pop_back();
+  FlowState& flow = flows_[id];
+  flow.present = true;
+  flow.flow_class = flow_class;
+  flow.activity = activity;
+  flow.most = most;
+  flow.listed = -1;
+  uses_.assign(links.begin(), links.end());
+  std::ranges::sort(uses_, {}, &LinkUse::link);
+  flow.hops.clear();
+  for (const LinkUse& use : uses_) {
+    if (use.weight <= 0) continue;
+    const auto link = static_cast<std::uint32_t>(use.link);
+    if (!flow.hops.empty() && flow.hops.back().link == link)
+      flow.hops.back().weight += use.weight;
+    else
+      flow.hops.push_back({link, 0, 0, use.weight, 0});
+  }
+  enter(id);
+  return FlowId{id};
+}
+
+void FairShare::remove(FlowId flow) {
+  const auto id = static_cast<std::uint32_t>(flow);
+  leave(id);
+  flows_[id].present = false;
+  free_flows_.push_back(id);
+}
+
+void FairShare::set_class(FlowId flow, FlowClass flow_class) {
+  const auto id = static_cast<std::uint32_t>(flow);
+  if (flows_[id].flow_class == flow_class) return;
+  leave(id);
+  flows_[id].flow_class = flow_class;
+  enter(id);
+}
+
+void FairShare::set_activity(FlowId id, double activity) {
+  FlowState& flow = flows_[index(id)];
+  const double change = activity - std::exchange(flow.activity, activity);
+  if (change == 0) return;
+  for (const Hop& hop : flow.hops) {
+    want(hop, change * hop.weight * flow.bar, (1 - activity) * hop.weight * flow.bar);
+    disturb(hop);
+  }
+}
+
+double FairShare::used(LinkId link) const {
+  double sum = 0;
+  for (const std::uint32_t queue : links_[index(link)].queues) sum += used_by(queues_[queue]);
+  return sum;
+}
+
+double FairShare::used_by(const Queue& queue) const {
+  double sum = 0;
+  for (const Member& member : queue.members) {
+    const FlowState& flow = flows_[member.flow];
+    sum += flow.activity * member.weight * flow.rate;
+  }
+  return sum;
+}
+
+/// Joins the queues of its class, where nothing is known of its levels yet.
+void FairShare::enter(std::uint32_t id) {
+  FlowState& flow = flows_[id];
+  flow.rate = flow.next = flow.bar = flow.most;
+  flow.tightest = kNoHop;
+  for (std::uint32_t h = 0; h < flow.hops.size(); ++h) {
+    Hop& hop = flow.hops[h];
+    hop.queue = queue_for(hop.link, flow.flow_class);
+    hop.level = kUnlimited;
+    Queue& queue = queues_[hop.queue];
+    hop.place = static_cast<std::uint32_t>(queue.members.size());
+    queue.members.push_back({id, h, hop.weight, hop.level});
+    queue.weight += hop.weight;
+    const double average = flow.activity * hop.weight;
+    want(hop, average * flow.bar, (hop.weight - average) * flow.bar);
+    disturb(hop);
+  }
+  note(id);
+}
+
+void FairShare::leave(std::uint32_t id) {
+  const FlowState& flow = flows_[id];
+  for (const Hop& hop : flow.hops) {
+    Queue& queue = queues_[hop.queue];
+    const Member last = queue.members.back();
+    queue.members[hop.place] = last;
+    flows_[last.flow].hops[last.hop].place = hop.place;
+    queue.members.pop_back();
+    queue.weight -= hop.weight;
+    want(hop, -flow.activity * hop.weight * flow.bar, 0);
+    disturb(hop);
+    if (queue.members.empty()) drop_queue(hop.queue);
+  }
+}
+
+std::uint32_t FairShare::queue_for(std::uint32_t link, FlowClass flow_class) {
+  std::vector<std::uint32_t>& queues = links_[link].queues;
+  const auto at = std::ranges::find_if(
+      queues, [&](std::uint32_t queue) { return queues_[queue].flow_class >= flow_class; });
+  if (at != queues.end() && queues_[*at].flow_class == flow_class) return *at;
+  if (free_queues_.empty()) {
+    free_queues_.push_back(static_cast<std::uint32_t>(queues_.size()));
+    queues_.emplace_back();
+  }
+  const std::uint32_t made = free_queues_.back();
+  free_queues_.pop_back();
+  Queue& queue = queues_[made];
+  queue.link = link;
+  queue.flow_class = flow_class;
+  queue.wide = false;
+  queue.room = queue.weight = queue.top = 0;
+  queues.insert(at, made);
+  mark_last(links_[link]);
+  return made;
+}
+
+void FairShare::drop_queue(std::uint32_t queue) {
+  Link& link = links_[queues_[queue].link];
+  std::erase(link.queues, queue);
+  mark_last(link);
+  queues_[queue].due = kUnlimited;
+  free_queues_.push_back(queue);
+}
+
+void FairShare::mark_last(const Link& link) {
+  for (const std::uint32_t queue : link.queues) queues_[queue].last = queue == link.queues.back();
+}
+
+/// A member wants so much more, or less, of its link.
+void FairShare::want(const Hop& hop, double wanted, double burst) {
+  Queue& queue = queues_[hop.queue];
+  queue.wanted += wanted;
+  queue.burst = std::max(queue.burst, burst);
+  if (!queue.wide || !(queue.wanted < kUnlimited)) return look_again(hop.queue);
+  if (queue.wanted + queue.burst > queue.room)
+    make_due(hop.queue, lowest_possible(queue));
+  else
+    queue.due = kUnlimited;
+}
+
+void FairShare::look_again(std::uint32_t queue) {
+  queues_[queue].wide = false;
+  make_due(queue, lowest_possible(queues_[queue]));
+}
+
+/// Of the flows of one class on a link some are others, or are active more or less: so the room is
+/// another one for those below them; where sharing costs something, for themselves; and where the
+/// last class keeps a floor, for all.
+void FairShare::disturb(const Hop& hop) {
+  if (options_.loss > 0) look_again(hop.queue);
+  if (queues_[hop.queue].last && options_.floor <= 0) return;
+  bool below = false;
+  for (const std::uint32_t queue : links_[hop.link].queues) {
+    if (queue != hop.queue && (below || options_.floor > 0)) look_again(queue);
+    below |= queue == hop.queue;
+  }
+}
+
+/// From this level on, at the lowest, things are not as they were.
+void FairShare::make_due(std::uint32_t queue, double level) {
+  if (queues_[queue].due <= level) return;
+  queues_[queue].due = level;
+  visits_.push_back({queues_[queue].flow_class, level, queue});
+  std::push_heap(visits_.begin(), visits_.end());
+}
+
+/// Removes those at the front of the heap that are out of date.
+bool FairShare::any_due() {
+  while (!visits_.empty() && queues_[visits_.front().queue].due != visits_.front().level) {
+    std::pop_heap(visits_.begin(), visits_.end());
+    visits_.pop_back();
+  }
+  return !visits_.empty();
+}
+
+const std::vector<FlowId>& FairShare::settle() {
+  // Levels settle from the lowest up, so this ends by itself; but rounding knows no proofs.
+  double tolerance = kSame;
+  for (std::size_t steps = 0; any_due(); ++steps) {
+    if (steps > 1000 + 100 * queues_.size()) tolerance *= 10, steps = 0;
+    const std::uint32_t id = visits_.front().queue;
+    Queue& queue = queues_[id];
+    queue.due = kUnlimited;
+    find_levels(queue);
+    // What changes only at higher levels than others will waits for them.
+    const Visit change{queue.flow_class, lowest_change(queue, tolerance), id};
+    if (change.level < kUnlimited && !queue.wide && any_due() && change < visits_.front())
+      make_due(id, change.level);
+    else
+      take_over(queue, tolerance);
+  }
+  list_changes();
+  return listed_;
+}
+
+void FairShare::list_changes() {
+  listed_.clear();
+  for (const std::uint32_t id : touched_) {
+    FlowState& flow = flows_[id];
+    flow.noted = false;
+    if (!flow.present || !differs(flow.rate, flow.listed, kSameRate)) continue;
+    flow.listed = flow.rate;
+    listed_.push_back(FlowId{id});
+  }
+  touched_.clear();
+}
+
+/// Of the queue's members, in demands_.
+void FairShare::find_levels(Queue& queue) {
+  gather(queue);
+  queue.wide = is_wide(queue);
+  if (!queue.wide) return finder_.find(demands_);
+  for (Demand& demand : demands_) demand.level = kUnlimited;
+}
+
+/// Whether no level would be below its flow's bar. One is not, if
+/// weight bar + sum over the others of average min(bar, limit) <= room.
+bool FairShare::is_wide(Queue& queue) const {
+  queue.room = kUnlimited;
+  queue.weight = queue.wanted = queue.burst = 0;
+  bool tight = false;
+  for (const Demand& demand : demands_) {
+    const Member& member = queue.members[demand.name];
+    const FlowState& flow = flows_[member.flow];
+    tight |= flow.tightest == member.hop;
+    queue.room = std::min(queue.room, demand.room * (1 - kMargin));
+    queue.weight += demand.weight;
+    queue.wanted += demand.average * flow.bar;
+    queue.burst = std::max(queue.burst, (demand.weight - demand.average) * flow.bar);
+  }
+  return !tight && queue.wanted + queue.burst <= queue.room;
+}
+
+/// The lowest level that was found or was there before, of those that differ and matter.
+double FairShare::lowest_change(const Queue& queue, double tolerance) const {
+  double lowest = kUnlimited;
+  for (const Demand& demand : demands_) {
+    const Member& member = queue.members[demand.name];
+    const FlowState& flow = flows_[member.flow];
+    const double lower = std::min(member.level, demand.level);
+    if (differs(member.level, demand.level, tolerance) &&
+        (member.hop == flow.tightest || lower < flow.bar))
+      lowest = std::min(lowest, lower);
+  }
+  return lowest;
+}
+
+void FairShare::gather(const Queue& queue) {
+  const Link& link = links_[queue.link];
+  double used = 0, active = 0;
+  for (const std::uint32_t other : link.queues) {
+    if (queues_[other].flow_class > queue.flow_class) break;
+    if (queues_[other].flow_class < queue.flow_class) used += used_by(queues_[other]);
+    if (options_.loss > 0) active += active_in(queues_[other]);
+  }
+  used += kept_for_last(queue);
+  demands_.clear();
+  for (std::uint32_t place = 0; place < queue.members.size(); ++place) {
+    const Member& member = queue.members[place];
+    const FlowState& flow = flows_[member.flow];
+    const double sharing = std::max(0.0, active - flow.activity);  // besides this flow
+    const double room =
+        link.capacity * (1 + sharing) / (1 + sharing + sharing * options_.loss) - used;
+    demands_.push_back({flow.limit_beside(member.hop), member.weight, flow.activity * member.weight,
+                        room > kNothing * link.capacity ? room : 0, place, 0});
+  }
+}
+
+double FairShare::active_in(const Queue& queue) const {
+  double sum = 0;
+  for (const Member& member : queue.members) sum += flows_[member.flow].activity;
+  return sum;
+}
+
+/// The floor of the last class on the link, where this is another one.
+double FairShare::kept_for_last(const Queue& queue) const {
+  if (options_.floor <= 0) return 0;
+  const Link& link = links_[queue.link];
+  const Queue& last = queues_[link.queues.back()];
+  if (last.flow_class == queue.flow_class) return 0;
+  double wanted = 0;
+  for (const Member& member : last.members) {
+    const FlowState& flow = flows_[member.flow];
+    wanted += flow.activity * member.weight * flow.most;
+  }
+  return std::min(options_.floor * link.capacity, wanted);
+}
+
+/// The levels that were found become those of the queue's members.
+void FairShare::take_over(Queue& queue, double tolerance) {
+  queue.top = 0;
+  for (Demand& demand : demands_) {
+    const double old = queue.members[demand.name].level;
+    if (!differs(old, demand.level, tolerance)) demand.level = old;
+    queue.top = std::max(queue.top, demand.level);
+  }
+  for (const Demand& demand : demands_) {
+    Member& member = queue.members[demand.name];
+    const double old = std::exchange(member.level, demand.level);
+    FlowState& flow = flows_[member.flow];
+    const bool matters = member.hop == flow.tightest
+                             ? old != demand.level || flow.bar != queue.top
+                             : old != demand.level && std::min(old, demand.level) < flow.bar;
+    if (old != demand.level) flow.hops[member.hop].level = demand.level;
+    if (matters) relimit(member.flow);
+  }
+}
+
+/// Finds again what limits a flow; its level at one hop has changed. That matters where it is the
+/// tightest, and there only below the top of all levels: from that bar on, a limit elsewhere is as
+/// good as none.
+void FairShare::relimit(std::uint32_t id) {
+  FlowState& flow = flows_[id];
+  const double old_rate = flow.rate, old_next = flow.next, old_bar = flow.bar;
+  const std::uint32_t old_tightest = flow.tightest;
+  flow.rate = flow.next = flow.bar = flow.most;
+  flow.tightest = kNoHop;
+  for (std::uint32_t h = 0; h < flow.hops.size(); ++h) {
+    const double level = flow.hops[h].level;
+    if (level < flow.rate) {
+      flow.next = std::exchange(flow.rate, level);
+      flow.tightest = h;
+    } else {
+      flow.next = std::min(flow.next, level);
+    }
+  }
+  if (flow.tightest != kNoHop) flow.bar = queues_[flow.hops[flow.tightest].queue].top;
+  for (std::uint32_t h = 0; h < flow.hops.size(); ++h) {
+    const Hop& hop = flow.hops[h];
+    tell(hop, flow, old_bar, h == old_tightest ? old_next : old_rate, flow.limit_beside(h));
+    if (flow.rate != old_rate) disturb_below(hop);
+  }
+  if (flow.rate != old_rate) note(id);
+}
+
+/// What the flow can have besides this link is another amount than before.
+void FairShare::tell(const Hop& hop, const FlowState& flow, double old_bar, double old_limit,
+                     double limit) {
+  const Queue& queue = queues_[hop.queue];
+  const double lower = std::min(old_limit, limit);
+  const double average = flow.activity * hop.weight;
+  if (queue.wide)
+    want(hop, average * (flow.bar - old_bar), (hop.weight - average) * flow.bar);
+  else if (limit != old_limit && lower < queue.top)
+    make_due(hop.queue, lower);
+}
+
+/// Lower classes have more or less left of the link.
+void FairShare::disturb_below(const Hop& hop) {
+  if (queues_[hop.queue].last) return;
+  const std::vector<std::uint32_t>& queues = links_[hop.link].queues;
+  for (std::size_t q = queues.size(); q-- > 0 && queues[q] != hop.queue;) look_again(queues[q]);
+}
+
+void FairShare::note(std::uint32_t id) {
+  if (std::exchange(flows_[id].noted, true)) return;
+  touched_.push_back(id);
+}
+
+}  // namespace trainyard
