@@ -52,7 +52,7 @@ class Hostile {
   Event event() {
     // Jobs that run are what the rest is about.
     const auto kind =
-        random_.below(2) == 0 ? EventKind::loaded : static_cast<EventKind>(random_.below(12));
+        random_.below(2) == 0 ? EventKind::loaded : static_cast<EventKind>(random_.below(13));
     const Time at = yard_.now() + seconds(static_cast<std::int64_t>(random_.below(50)) - 5);
     if (is_of_machine(kind)) {
       const MachineId which = machine();

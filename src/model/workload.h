@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "model/cluster.h"
 #include "model/job.h"
+#include "model/learning_curve.h"
 
 namespace trainyard {
 
@@ -25,9 +26,15 @@ struct Workload {
   std::vector<std::string> names;  // each job's name at its source; empty: they have none
   std::string source;              // the file or generator it came from
   PauseCosts pause_costs = PauseCosts::unsaid;
+  std::vector<LearningCurve> curves = {};  // each job's, where it is known; empty: none is
 
   [[nodiscard]] std::string job_name(JobId id) const {
     return names.empty() ? std::to_string(index(id)) : names[index(id)];
+  }
+  /// How the job truly learns; null where nobody knows.
+  [[nodiscard]] const LearningCurve* curve(JobId id) const {
+    const bool is_known = index(id) < curves.size() && curves[index(id)].is_known();
+    return is_known ? &curves[index(id)] : nullptr;
   }
 };
 

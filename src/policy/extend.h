@@ -137,6 +137,8 @@ class Stage {
   virtual void on_phase(JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
   /// What a job has left, how fast it goes, or what it costs to pause it, has changed.
   virtual void on_outlook(JobId /*job*/) {}
+  /// A job that runs has told how good it is by now.
+  virtual void on_learnt(JobId /*job*/, const LearningPoint& /*point*/) {}
   /// A machine went down, was closed, or came up.
   virtual void on_machine(MachineId /*machine*/) {}
 

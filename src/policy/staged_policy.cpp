@@ -66,6 +66,10 @@ void StagedPolicy::on_outlook(JobId job) {
   if (yard_.state(job).phase == Phase::queued) queue_.move(entry_of(job));
 }
 
+void StagedPolicy::on_learnt(JobId job, const LearningPoint& point) {
+  each_stage([&](Stage& stage) { stage.on_learnt(job, point); });
+}
+
 StagedPolicy::LaneMemory& StagedPolicy::memory(LaneId lane) {
   grow_to(lanes_, index(lane), 0);
   return lanes_[index(lane)];

@@ -43,6 +43,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void on_machine(MachineId machine, bool up) override;
   void on_rate(JobId job) override { on_outlook(job); }
   void on_estimate(JobId job) override { on_outlook(job); }
+  void on_learnt(JobId job, const LearningPoint& point) override;
 
  private:
   [[nodiscard]] const Queue& queue() const override { return queue_; }

@@ -34,6 +34,7 @@ void keep_first(std::size_t count, Workload& workload) {
   if (count >= workload.jobs.size()) return;
   workload.jobs.resize(count);
   if (!workload.names.empty()) workload.names.resize(count);
+  if (!workload.curves.empty()) workload.curves.resize(count);
 }
 
 std::size_t count_larger(const Workload& workload, const Cluster& cluster) {
@@ -50,6 +51,7 @@ std::size_t drop_larger(const Cluster& cluster, Workload& workload) {
     if (kept != i) {
       workload.jobs[kept] = workload.jobs[i];
       if (!workload.names.empty()) workload.names[kept] = std::move(workload.names[i]);
+      if (!workload.curves.empty()) workload.curves[kept] = std::move(workload.curves[i]);
     }
     ++kept;
   }

@@ -43,7 +43,7 @@ std::string_view describe(Verdict verdict) {
     case Verdict::wrong_kind:
       return "the machine, or the whole cluster, has GPUs of other kinds than the job wants";
     case Verdict::wrong_value:
-      return "the rate or the estimate is none that can be";
+      return "the rate, the estimate or the point of a learning curve is none that can be";
     case Verdict::machine_is_down:
       return "a machine is down";
     case Verdict::machine_is_up:

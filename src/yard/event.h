@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "model/flow_class.h"
+#include "model/learning_curve.h"
 #include "perf/rate.h"
 
 namespace trainyard {
@@ -51,6 +52,7 @@ enum class EventKind : std::uint8_t {
   cancelled,         // by its user, from any phase before its end
   rate_changed,      // of a job that holds GPUs: it goes on at event.rate
   estimate_changed,  // of a job that has not ended: event.estimate is what is believed of it now
+  learnt,            // of a job that runs: how good it is after how many steps, event.point
   machine_down,      // its jobs go back to the queue and to their last checkpoint
   machine_up,
   machine_closed,  // takes no more jobs; who is there stays
@@ -73,6 +75,7 @@ struct Event {
   /// Of estimate_changed; and of `finished`, where `work` is how much it was in the end. (Not
   /// given: the job's duration.)
   Estimate estimate{};
+  LearningPoint point{};  // of learnt
 
   static Event of(Time at, EventKind kind, JobId job) {
     return {at, kind, static_cast<std::uint32_t>(job)};
@@ -86,10 +89,15 @@ struct Event {
   static Event estimate_of(Time at, JobId job, const Estimate& estimate) {
     return {at, EventKind::estimate_changed, static_cast<std::uint32_t>(job), {}, estimate};
   }
+  static Event learnt_by(Time at, JobId job, const LearningPoint& point) {
+    return {at, EventKind::learnt, static_cast<std::uint32_t>(job), {}, {}, point};
+  }
   static Event finished_after(Time at, JobId job, Duration work) {
     return {at, EventKind::finished, static_cast<std::uint32_t>(job), {}, {.work = work}};
   }
 };
+
+static_assert(sizeof(Event) <= 64, "a cache line: replays make millions of them");
 
 /// For the engine to carry out, and to report on.
 struct Order {
@@ -113,7 +121,7 @@ enum class Verdict : std::uint8_t {
   wrong_gang,   // not the job's workers, or not as many as it may have, or a machine named twice
   no_room,      // a machine has not that much free
   wrong_kind,   // of GPU
-  wrong_value,  // a rate or an estimate that cannot be
+  wrong_value,  // a rate, an estimate or a point of a learning curve that cannot be
   machine_is_down,
   machine_is_up,     // already
   victim_protected,  // it runs too short a time, was paused too often, or would take turns

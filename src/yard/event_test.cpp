@@ -26,6 +26,15 @@ TEST(Phase, WhoHoldsGpusAndWhoHasEnded) {
   }
 }
 
+TEST(Event, CarriesWhatItsKindIsAbout) {
+  const Event event = Event::learnt_by(Time{} + seconds(3), JobId{7}, {120, 0.5});
+  EXPECT_EQ(event.kind, EventKind::learnt);
+  EXPECT_EQ(event.subject, 7U);
+  EXPECT_EQ(event.point, (LearningPoint{120, 0.5}));
+  EXPECT_EQ(event.estimate, Estimate{});
+  EXPECT_EQ(event.rate, Rate{});
+}
+
 TEST(Verdict, EachHasADescriptionOfItsOwn) {
   std::set<std::string_view> texts;
   for (int v = 0; v <= static_cast<int>(Verdict::victim_unneeded); ++v)

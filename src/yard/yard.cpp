@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "base/grow.h"
@@ -92,6 +93,8 @@ Verdict Yard::happen_to(JobId job, const Event& event) {
       return change_rate(job, event.rate);
     case EventKind::estimate_changed:
       return change_estimate(job, event.estimate);
+    case EventKind::learnt:
+      return learn(job, event.point);
     case EventKind::lost:
       if (!holds_gpus(state(job).phase)) return Verdict::wrong_phase;
       fall_back(job);
@@ -169,6 +172,15 @@ Verdict Yard::change_estimate(JobId job, const Estimate& estimate) {
   grow_to(revised_, index(job), workload_.jobs.size());
   revised_[index(job)] = now;
   for (YardListener* listener : listeners_) listener->on_estimate(job);
+  return Verdict::ok;
+}
+
+/// The yard keeps none of it: those who go by learning curves listen.
+Verdict Yard::learn(JobId job, const LearningPoint& point) {
+  if (state(job).phase != Phase::running) return Verdict::wrong_phase;
+  if (!std::isfinite(point.step) || !std::isfinite(point.accuracy) || point.step < 0)
+    return Verdict::wrong_value;
+  for (YardListener* listener : listeners_) listener->on_learnt(job, point);
   return Verdict::ok;
 }
 

@@ -65,6 +65,8 @@ class YardListener {
   virtual void on_room(JobId /*job*/) {}
   /// Something else is believed of a job that has not ended: its work, or what a pause costs.
   virtual void on_estimate(JobId /*job*/) {}
+  /// A job that runs has told how good it is by now.
+  virtual void on_learnt(JobId /*job*/, const LearningPoint& /*point*/) {}
 };
 
 class Yard {
@@ -267,6 +269,7 @@ class Yard {
   Verdict return_to_queue(JobId job);
   Verdict change_rate(JobId job, Rate rate);
   Verdict change_estimate(JobId job, const Estimate& estimate);
+  Verdict learn(JobId job, const LearningPoint& point);
   Verdict take_down(MachineId machine);
   Verdict bring_up(MachineId machine);
   Verdict close(MachineId machine);

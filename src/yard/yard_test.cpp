@@ -410,6 +410,32 @@ TEST(YardRates, ListenersHearOfChangesAndOfNothingElse) {
   EXPECT_EQ(h.yard.reload_time(job), minutes(3));
 }
 
+TEST(YardLearning, ListenersHearOfPointsThatCanBeFromJobsThatRun) {
+  struct Listener : YardListener {
+    void on_phase(JobId, Phase, Phase) override {}
+    void on_learnt(JobId job, const LearningPoint& point) override {
+      heard += fmt::format("{}: {} at {}, ", index(job), point.accuracy, point.step);
+    }
+    std::string heard;
+  };
+  HandYard h("1x8xV100");
+  Listener listener;
+  h.yard.listen(listener);
+  const JobId job = h.running(gang(4), 0), waits = h.submit(gang(8));
+  const auto tell = [&](JobId of, double step, double accuracy) {
+    return h.yard.apply(Event::learnt_by(h.yard.now(), of, {step, accuracy}));
+  };
+  EXPECT_EQ(tell(job, 10, 0.5), Verdict::ok);
+  EXPECT_EQ(tell(waits, 10, 0.5), Verdict::wrong_phase);
+  EXPECT_EQ(tell(JobId{7}, 10, 0.5), Verdict::no_such_subject);
+  EXPECT_EQ(tell(job, std::nan(""), 0.5), Verdict::wrong_value);
+  EXPECT_EQ(tell(job, 20, std::numeric_limits<double>::infinity()), Verdict::wrong_value);
+  EXPECT_EQ(tell(job, -1, 0.5), Verdict::wrong_value);
+  h.tell(EventKind::finished, job);
+  EXPECT_EQ(tell(job, 30, 0.5), Verdict::wrong_phase);
+  EXPECT_EQ(listener.heard, "0: 0.5 at 10, ");
+}
+
 // --- What policies may know --------------------------------------------------------------------
 
 TEST(YardForesight, GoesByTheEstimateNotTheDuration) {

@@ -92,16 +92,16 @@ json progress_to_json(const JobProgress& progress) {
 }
 
 /// [step, work in microseconds, loss, accuracy], null where it was not told.
-json curve_to_json(const LearningCurve& curve) {
+json curve_to_json(const ReportedCurve& curve) {
   json points = json::array();
   const auto or_null = [](const std::optional<double>& v) { return v ? json(*v) : json(); };
-  for (const LearningCurve::Point& p : curve.points())
+  for (const ReportedCurve::Point& p : curve.points())
     points.push_back({p.step, p.work.us, or_null(p.loss), or_null(p.accuracy)});
   return {{"stride", curve.stride()}, {"points", std::move(points)}};
 }
 
-LearningCurve curve_from_json(const json& j) {
-  std::vector<LearningCurve::Point> points;
+ReportedCurve curve_from_json(const json& j) {
+  std::vector<ReportedCurve::Point> points;
   const auto maybe = [](const json& v) {
     return v.is_null() ? std::optional<double>() : v.get<double>();
   };

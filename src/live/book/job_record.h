@@ -16,8 +16,8 @@
 #include "live/job/identity.h"
 #include "live/job/job_array.h"
 #include "live/job/job_spec.h"
-#include "live/job/learning_curve.h"
 #include "live/job/progress.h"
+#include "live/job/reported_curve.h"
 #include "yard/saved_job.h"
 
 namespace trainyard {
@@ -61,7 +61,7 @@ struct JobRecord {
   std::optional<int> exit_status;
   std::string reason;  // why it failed or was cancelled: "exit status 3", "time limit of 1h"
   std::optional<JobProgress> progress;
-  LearningCurve curve;
+  ReportedCurve curve;
   std::string born_as;                 // what the engine calls a job that was not submitted to us
   bool runs_outside = false;           // of our control: such a job was running when we heard of it
   std::optional<Duration> pause_took;  // from being told to leave to having left, the last time

@@ -45,7 +45,7 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
   cluster_ = std::move(cluster);
   workload_ = {};
   numbers_.clear(), ids_.clear(), estimated_.clear();
-  marks_.clear(), all_work_.clear(), changed_.clear();
+  marks_.clear(), told_.clear(), all_work_.clear(), changed_.clear();
   speed_ = std::make_unique<CatalogueSpeed>(*cluster_, workload_, Catalogue::builtin(),
                                             CatalogueSpeed::DurationIs::in_one_machine);
   yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());
@@ -214,6 +214,7 @@ void LiveYard::learn(const JobRecord& record, Time now) {
       estimated_.insert(job);
     }
     measure(job, progress, now);
+    tell_curve(job, record.curve, now);
   }
   if (record.pause_took) estimate.pause = *record.pause_took;
   (void)yard_->apply(Event::estimate_of(std::max(now, yard_->now()), job, estimate));
@@ -236,6 +237,20 @@ void LiveYard::measure(JobId job, const JobProgress& progress, Time now) {
   if (time_per_work > was * kNoticed || time_per_work < was / kNoticed)
     (void)yard_->apply(
         Event::rate_of(std::max(now, yard_->now()), job, Rate::taking(time_per_work)));
+}
+
+/// All that the yard has not heard yet; after a return to a checkpoint, where the job is now.
+void LiveYard::tell_curve(JobId job, const ReportedCurve& curve, Time now) {
+  if (yard_->state(job).phase != Phase::running) return;
+  const std::vector<LearningPoint> points = learning_points(curve);
+  if (points.empty()) return;
+  const auto told = told_.try_emplace(job, -1).first;
+  if (points.back().step < told->second)
+    told->second = points.size() < 2 ? -1 : points[points.size() - 2].step;
+  for (const LearningPoint& point : points)
+    if (point.step > told->second)
+      (void)yard_->apply(Event::learnt_by(std::max(now, yard_->now()), job, point));
+  told->second = points.back().step;
 }
 
 WaitReason LiveYard::explain(JobNumber job) const {
@@ -272,7 +287,7 @@ void LiveYard::take_changed(const std::function<void(JobNumber, JobLife)>& visit
 void LiveYard::on_phase(JobId job, Phase from, Phase to) {
   changed_.insert(number(job));
   if (from == Phase::running) marks_.erase(job);
-  if (has_ended(to)) all_work_.erase(job);
+  if (has_ended(to)) all_work_.erase(job), told_.erase(job);
 }
 
 std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {

@@ -64,8 +64,8 @@ class LiveYard : private YardListener {
   /// The job ended by itself then, which may be earlier than when that is applied: what it did
   /// until then is all its work.
   void note_end(JobNumber job, Time ended);
-  /// What its reports and its pauses tell of a job: what it takes, what a pause costs, and how fast
-  /// it runs.
+  /// What its reports and its pauses tell of a job: what it takes, what a pause costs, how fast it
+  /// runs and how well it learns.
   void learn(const JobRecord& job, Time now);
 
   /// One decision of the policy. Returns when it wants to decide again.
@@ -96,6 +96,7 @@ class LiveYard : private YardListener {
   void on_room(JobId job) override { changed_.insert(number(job)); }
   void on_estimate(JobId job) override { changed_.insert(number(job)); }
   void measure(JobId job, const JobProgress& progress, Time now);
+  void tell_curve(JobId job, const ReportedCurve& curve, Time now);
   [[nodiscard]] JobId id(JobNumber job) const { return ids_.at(job); }
   [[nodiscard]] Job make_job(const JobRecord& record, Time eligible);
   void add(const JobRecord& record, Time eligible);
@@ -112,6 +113,7 @@ class LiveYard : private YardListener {
     std::int64_t step = 0;
   };
   std::unordered_map<JobId, Mark> marks_;         // of those that run: from where speed is measured
+  std::unordered_map<JobId, double> told_;        // the last step whose accuracy the yard knows
   std::unordered_map<JobId, Duration> all_work_;  // of those that have ended
   std::unique_ptr<CatalogueSpeed> speed_;
   std::unique_ptr<Yard> yard_;

@@ -159,5 +159,34 @@ TEST_F(LiveYardTest, AnEndThatIsHeardOfLateIsAllTheSame) {
   EXPECT_EQ(yard().state(kFirst).done, hours(1));
 }
 
+/// What the yard's listeners hear of learning.
+struct Heard : YardListener {
+  void on_phase(JobId, Phase, Phase) override {}
+  void on_learnt(JobId, const LearningPoint& point) override { points.push_back(point); }
+  std::vector<LearningPoint> points;
+};
+
+TEST_F(LiveYardTest, LearningCurvesReachThePolicyOnceAndAgainAfterAStepBack) {
+  JobRecord& job = submit(hours(1));
+  Heard heard;
+  const_cast<Yard&>(yard()).listen(heard);
+  const auto tell = [&](std::int64_t step, double accuracy) {
+    at(seconds(step));
+    job.progress.emplace();
+    job.progress->step = step, job.progress->accuracy = accuracy;
+    job.curve.add(*job.progress, seconds(step));
+    yard_.learn(job, now_);
+    yard_.learn(job, now_);
+  };
+  tell(10, 0.1), tell(20, 0.2), tell(30, 0.3);
+  EXPECT_EQ(heard.points, (std::vector<LearningPoint>{{10, 0.1}, {20, 0.2}, {30, 0.3}}));
+  heard.points.clear();
+  at(seconds(40));
+  job.progress->step = 15, job.progress->accuracy = 0.15;
+  job.curve.add(*job.progress, seconds(40));
+  yard_.learn(job, now_);
+  EXPECT_EQ(heard.points, (std::vector<LearningPoint>{{15, 0.15}}));
+}
+
 }  // namespace
 }  // namespace trainyard

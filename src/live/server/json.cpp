@@ -53,9 +53,9 @@ json placement_of(const JobLife& life, const std::vector<std::string>& machines)
 }
 
 /// How loss and accuracy went, by step and by work done.
-json curve_of(const LearningCurve& curve) {
+json curve_of(const ReportedCurve& curve) {
   json points = json::array();
-  for (const LearningCurve::Point& point : curve.points())
+  for (const ReportedCurve::Point& point : curve.points())
     points.push_back({{"step", point.step},
                       {"work_s", point.work.seconds()},
                       {"loss", or_null(point.loss)},
