@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
     measure_victims(table);
     measure_benefit(table);
     measure_gangs(table);
+    measure_curve_fits(table);
     measure_reading(table);
     measure_live(table);
     table.print();
