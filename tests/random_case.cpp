@@ -132,6 +132,14 @@ void add_speeds(Random& random, const Cluster& cluster, std::vector<Fault>& faul
                    [](const Fault& a, const Fault& b) { return a.at < b.at; });
 }
 
+/// Of most jobs.
+void add_curves(Random& random, Workload& workload) {
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    LearningCurve& curve = workload.curves.emplace_back();
+    if (chance(random, 0.8)) curve = *make_learning_curve(0.9, 0, random.uniform(0.05, 0.8));
+  }
+}
+
 std::vector<Event> random_revisions(Random& random, const Workload& workload,
                                     std::uint64_t longest) {
   std::vector<Event> revisions;
@@ -170,6 +178,7 @@ RandomCase random_case(Random& random, const CaseStyle& style) {
   if (style.changes && chance(random, 0.5)) add_speeds(random, made.cluster, made.faults);
   if (style.changes && chance(random, 0.5))
     made.revisions = random_revisions(random, made.workload, mix.longest);
+  if (style.changes && chance(random, 0.5)) add_curves(random, made.workload);
   return made;
 }
 
@@ -182,7 +191,7 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
         members.push_back(&member);
     const std::string& name = one_of(random, members)->name;
     if (stage.kind == StageInfo::Kind::stage) line += stage.name + "=" + name + " ";
-    if (name == "las" && chance(random, 0.8))
+    if (stage.name == "order" && name == "las" && chance(random, 0.8))
       line += "order.thresholds=1m/5m order.promote_wait=20s order.promote=" +
               std::string(chance(random, 0.5) ? "0.5 " : "2 ");
     if (name == "trial-first")

@@ -39,6 +39,11 @@ Member<PreemptStage> preempt_lease();
 
 // Whose bytes go first?
 Member<FlowStage> flow_fair();
+Member<FlowStage> flow_fifo();
+Member<FlowStage> flow_srtf();
+Member<FlowStage> flow_las();
+Member<FlowStage> flow_progress();
+Member<FlowStage> flow_to_95();
 
 // Who has what, decided for many jobs at once?
 Member<Policy> joint_none();

@@ -37,7 +37,8 @@ const std::vector<Member<PreemptStage>>& preempts() {
 }
 
 const std::vector<Member<FlowStage>>& flows() {
-  static const std::vector<Member<FlowStage>> all{flow_fair()};
+  static const std::vector<Member<FlowStage>> all{flow_fair(), flow_fifo(),     flow_srtf(),
+                                                  flow_las(),  flow_progress(), flow_to_95()};
   return all;
 }
 
@@ -185,6 +186,12 @@ std::vector<Preset> published_presets() {
       {"gandiva", "order=fifo backfill=greedy place=consolidate place.wait_for=none",
        "first come, first served, on the fewest machines there are",
        "affinity of Xiao et al., Gandiva, OSDI 2018; without its migration and time slicing"},
+      {"jpas", "order=fifo flow=progress",
+       "first come, first served, and the bytes of the jobs that learn fastest go first",
+       "JPAS: Zhou et al., JNCA 2020; what is not published is ours, in docs/policies.md"},
+      {"jpas-oracle", "order=fifo flow=progress flow.curves=true",
+       "jpas that knows how jobs learn, instead of fitting what they tell",
+       "the bound for jpas: how well any fit could do"},
       {"equal-split", "joint=equal-split",
        "every job has an equal part of the cluster, dealt out anew every ten minutes",
        "standard: max-min fairness of workers"},

@@ -1,0 +1,99 @@
+// The jobs that learn fastest send first (JPAS).
+//
+// Every period T, for each job: the curve acc(x) = A - 1/(a x + b) that fits the points it told
+// (perf/curve_fit.h), and what the job would gain in the period if it had the network to itself,
+//
+//   G = (acc(k + r T) - acc(k)) / A        k: where it is, r: its uncontended steps per second.
+//
+// The largest gain goes first; ties: fewer steps, then submission. A job that has told fewer than
+// three points goes before all others, as new jobs learn most. One that is at 97% of A has little
+// to learn and joins the last class.
+//
+// Example, T = 10 s, one step a second: A = 1, a = 0.1, b = 1 at step 0 gains 1 - 1/2 = 0.5; at
+// step 90 it has 0.9 and gains 1/10 - 1/11 = 0.009, so a job that is at its beginning goes before
+// it.
+//
+// Variants of G: for each step of the period instead of the whole, or for each second that the job
+// keeps the network busy in it (Smith's rule: what a second of the bottleneck brings).
+#include <limits>
+
+#include "policy/flow/learning.h"
+#include "policy/flow/ranked.h"
+#include "policy/members.h"
+
+namespace trainyard {
+namespace {
+
+class FastestLearner final : public RankedFlow {
+ public:
+  FastestLearner(const Params& params, PolicyContext& context)
+      : RankedFlow(params, context),
+        learning_(yard_, params.choice("curves") == "true"),
+        parked_at_(params.real("parked")),
+        gain_(params.choice("gain")) {}
+
+  void on_phase(JobId job, Phase from, Phase to) override {
+    learning_.on_phase(job, to);
+    RankedFlow::on_phase(job, from, to);
+  }
+  void on_learnt(JobId job, const LearningPoint& point) override {
+    learning_.on_learnt(job, point);
+  }
+
+ private:
+  [[nodiscard]] Rank rank(JobId job) const override {
+    const double steps = learning_.last_step(job);
+    const auto prospect = learning_.of(job);
+    if (!prospect)
+      return {.key = -std::numeric_limits<double>::infinity(), .tie = steps, .job = job};
+    const bool is_parked = prospect->after(0) >= parked_at_ * prospect->limit();
+    return {is_parked, -gain(job, *prospect), steps, job};
+  }
+  [[nodiscard]] bool has_drift() const override { return learning_.knows_any(); }
+
+  [[nodiscard]] double gain(JobId job, const Prospect& prospect) const {
+    if (prospect.limit() <= 0) return 0;
+    const double whole =
+        (prospect.after(period().seconds()) - prospect.after(0)) / prospect.limit();
+    if (gain_ == "iteration")
+      return prospect.steps_per_s() > 0 ? whole / prospect.steps_per_s() : 0;
+    return gain_ == "nic-second" ? whole / network_share(job) : whole;
+  }
+
+  /// The part of a job's time that goes into sending: what it takes longer than in one machine.
+  [[nodiscard]] double network_share(JobId job) const {
+    constexpr double kLeast = 1e-3;
+    if (yard_.speed() == nullptr) return 1;
+    const double inside = yard_.speed()->rate_at(yard_.job(job), kMachineTier).time_per_work();
+    return std::max(kLeast, 1 - inside / learning_.time_per_work(job));
+  }
+
+  Learning learning_;
+  double parked_at_;
+  std::string gain_;
+};
+
+}  // namespace
+
+Member<FlowStage> flow_progress() {
+  return {
+      {"progress", "the bytes of the job that learns fastest go first",
+       "JPAS: Zhou et al., JNCA 2020; what is not published is ours, in docs/policies.md",
+       ranked_params({{"curves",
+                       ParamType::choice,
+                       "fitted",
+                       "by the points that jobs tell, or the true ones of the workload",
+                       {"fitted", "true"}},
+                      {"gain",
+                       ParamType::choice,
+                       "period",
+                       "of a whole period, or of each of its steps, or of each second of the "
+                       "network that it takes",
+                       {"period", "iteration", "nic-second"}},
+                      {"parked", ParamType::real, "0.97",
+                       "a job at this part of what its curve tends to joins the last class; above "
+                       "1: none does"}})},
+      make_member<FlowStage, FastestLearner>};
+}
+
+}  // namespace trainyard

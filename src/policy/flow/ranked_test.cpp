@@ -1,0 +1,188 @@
+// Flow stages that rank jobs, on a yard moved by hand: one machine, where all jobs are ranked.
+#include <gtest/gtest.h>
+
+#include "policy/members.h"
+#include "policy/testing.h"
+
+namespace trainyard {
+namespace {
+
+/// A stage at work.
+class Ranked : private YardListener {
+ public:
+  explicit Ranked(const Member<FlowStage>& member,
+                  const std::map<std::string, std::string>& settings = {},
+                  const std::string& cluster = "1x64xV100")
+      : h(cluster), context_(h.yard) {
+    Params params;
+    for (const ParamSpec& spec : member.info.params) params.set(spec.name, spec.default_value);
+    for (const auto& [name, value] : settings) params.set(name, value);
+    stage = member.make(params, context_);
+    h.yard.listen(context_);
+    h.yard.listen(*this);
+  }
+
+  JobId run(Duration duration = hours(10)) { return h.running(gang(1, 1, duration), 0); }
+  void tell(JobId job, double step, double accuracy) {
+    HandYard::must(h.yard.apply(Event::learnt_by(h.yard.now(), job, {step, accuracy})));
+  }
+  /// The job's class after a decision in which the stage is asked.
+  std::string classes() {
+    std::vector<JobId> changed;
+    stage->refresh(changed);
+    for (const JobId job : changed) HandYard::must(Plan(h.yard).set_flow(job, stage->flow(job)));
+    std::string text;
+    for (std::uint32_t j = 0; j < h.yard.jobs(); ++j)
+      if (holds_gpus(h.phase(JobId{j})))
+        text +=
+            fmt::format("{}{}", text.empty() ? "" : " ", static_cast<int>(h.yard.flow(JobId{j})));
+    return text;
+  }
+
+  HandYard h;
+  std::unique_ptr<FlowStage> stage;
+
+ private:
+  void on_phase(JobId job, Phase from, Phase to) override { stage->on_phase(job, from, to); }
+  void on_learnt(JobId job, const LearningPoint& p) override { stage->on_learnt(job, p); }
+
+  PolicyContext context_;
+};
+
+/// A point every minute of what A = 1, a per minute, b = 1 says, up to now.
+void learn(Ranked& r, JobId job, double a, int from, int to) {
+  for (int m = from; m <= to; ++m) r.tell(job, m * 60.0, 1 - 1 / (a * m + 1));
+}
+
+TEST(RankedFlow, TheFirstHaveAClassEachAndTheRestShareTheLast) {
+  Ranked r(flow_fifo(), {{"classes", "3"}});
+  for (int i = 0; i < 5; ++i) r.run();
+  EXPECT_EQ(r.classes(), "0 1 2 2 2");
+  r.h.tell(EventKind::finished, JobId{1});
+  EXPECT_EQ(r.classes(), "0 1 2 2");
+  EXPECT_EQ(r.stage->next_change(), Time::never()) << "nothing changes with time";
+}
+
+TEST(RankedFlow, OneClassIsForAll) {
+  Ranked r(flow_fifo(), {{"classes", "1"}});
+  for (int i = 0; i < 3; ++i) r.run();
+  EXPECT_EQ(r.classes(), "0 0 0");
+}
+
+TEST(RankedFlow, JobsWithinOneMachineTakeNoClass) {
+  Ranked r(flow_fifo(), {}, "2x8xV100");
+  r.h.running(gang(4), 0);
+  r.h.running(gang(4), {{MachineId{0}, 2}, {MachineId{1}, 2}});
+  r.h.running(gang(4), {{MachineId{0}, 2}, {MachineId{1}, 2}});
+  EXPECT_EQ(r.classes(), "0 0 1");
+  const JobId small = r.h.submit(gang(1)), wide = r.h.submit(gang(2));
+  EXPECT_EQ(r.stage->flow(small), kFirstFlow) << "it cannot but fit one machine";
+  EXPECT_EQ(r.stage->flow(wide), FlowClass{2}) << "as if it spanned two";
+}
+
+TEST(RankedFlow, AgeingEarnsAPeriodInTheFirstClass) {
+  Ranked r(flow_fifo(), {{"classes", "2"}, {"ageing", "3"}, {"period", "10s"}});
+  for (int i = 0; i < 2; ++i) r.run();
+  std::string seen;
+  for (int i = 0; i < 9; ++i) {
+    r.h.at(seconds(10 * i));
+    seen += r.classes() + ", ";
+  }
+  EXPECT_EQ(seen, "0 1, 0 1, 0 1, 0 0, 0 1, 0 1, 0 1, 0 0, 0 1, ");
+}
+
+TEST(RankedFlow, LeastRemainingAndLeastAttained) {
+  Ranked remaining(flow_srtf());
+  remaining.run(hours(3)), remaining.run(hours(1)), remaining.run(hours(2));
+  EXPECT_EQ(remaining.classes(), "2 0 1");
+  Ranked attained(flow_las());
+  attained.run();
+  attained.h.at(minutes(1));
+  attained.run();
+  EXPECT_EQ(attained.classes(), "1 0");
+  EXPECT_EQ(attained.stage->next_change(), attained.h.yard.now() + seconds(10));
+}
+
+TEST(ProgressFlow, TheFastestLearnerGoesFirstAndOneThatIsNewBeforeAll) {
+  Ranked r(flow_progress());
+  const JobId slow = r.run(), fast = r.run();
+  EXPECT_EQ(r.classes(), "0 1") << "by submission";
+  EXPECT_EQ(r.stage->next_change(), Time::never()) << "nothing was told";
+  for (int m = 1; m <= 5; ++m) {
+    r.h.at(minutes(m));
+    learn(r, slow, 0.02, m, m), learn(r, fast, 0.1, m, m);
+  }
+  EXPECT_EQ(r.stage->next_change(), Time{} + seconds(10)) << "it is over due";
+  EXPECT_EQ(r.classes(), "1 0");
+  r.run();
+  EXPECT_EQ(r.classes(), "2 1 0");
+}
+
+TEST(ProgressFlow, AJobThatHasLearntJoinsTheLastClass) {
+  Ranked r(flow_progress(), {{"classes", "4"}});
+  const JobId done = r.run(), learning = r.run();
+  for (int m = 1; m <= 20; ++m) {
+    r.h.at(minutes(m));
+    learn(r, done, 50, m, m), learn(r, learning, 0.1, m, m);
+  }
+  EXPECT_EQ(r.classes(), "3 0");
+}
+
+TEST(ProgressFlow, AStarvedJobDoesNotLookSlowToLearn) {
+  Ranked r(flow_progress());
+  const JobId starved = r.run(), served = r.run();
+  HandYard::must(r.h.yard.apply(Event::rate_of(r.h.yard.now(), starved, Rate::taking(10))));
+  for (int m = 1; m <= 10; ++m) {
+    r.h.at(minutes(10 * m));
+    r.tell(starved, m, 1 - 1 / (0.2 * m + 1));        // a step is a minute of work
+    r.tell(served, 10.0 * m, 1 - 1 / (0.2 * m + 1));  // as good, but by ten times the work
+  }
+  EXPECT_EQ(r.classes(), "0 1");
+}
+
+TEST(ProgressFlow, TheTrueCurvesNeedNoPoints) {
+  Ranked r(flow_progress(), {{"curves", "true"}});
+  r.h.workload.curves = {*make_learning_curve(0.9, 0, 0.6), *make_learning_curve(0.9, 0, 0.1)};
+  r.run(), r.run();
+  EXPECT_EQ(r.classes(), "1 0");
+  r.h.at(hours(2));
+  EXPECT_EQ(r.classes(), "0 7") << "the second is at 97% of what its curve tends to";
+}
+
+TEST(ProgressFlow, VariantsOfTheGain) {
+  for (const auto& [gain, expected] : {std::pair{"period", "1 0"}, {"iteration", "0 1"}}) {
+    Ranked r(flow_progress(), {{"gain", gain}});
+    const JobId few = r.run(), many = r.run();
+    for (int m = 1; m <= 8; ++m) {
+      r.h.at(minutes(m));
+      r.tell(few, m, 1 - 1 / (0.05 * m + 1));          // a step a minute
+      r.tell(many, 100.0 * m, 1 - 1 / (0.1 * m + 1));  // a hundred
+    }
+    EXPECT_EQ(r.classes(), expected) << gain;
+  }
+}
+
+TEST(To95Flow, TheSoonestAt95PercentGoesFirst) {
+  Ranked r(flow_to_95(), {{"curves", "true"}});
+  r.h.workload.curves = {*make_learning_curve(0.9, 0, 0.5), *make_learning_curve(0.9, 0, 0.1)};
+  r.run(hours(1)), r.run(hours(10));
+  EXPECT_EQ(r.classes(), "0 1") << "30 minutes against 60";
+  r.h.at(minutes(31));
+  EXPECT_EQ(r.classes(), "7 0") << "it is past that";
+}
+
+TEST(To95Flow, GoesByTheFitAndWithoutACurveByTimeAttained) {
+  Ranked r(flow_to_95());
+  const JobId told = r.run(hours(10));
+  for (int m = 1; m <= 10; ++m) {
+    r.h.at(minutes(m));
+    learn(r, told, 0.2, m, m);
+  }
+  r.run();
+  EXPECT_EQ(r.classes(), "1 0") << "a new job";
+  r.h.at(hours(4));
+  EXPECT_EQ(r.classes(), "7 0") << "it is past 95% by its curve";
+}
+
+}  // namespace
+}  // namespace trainyard

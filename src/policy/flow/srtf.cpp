@@ -1,0 +1,30 @@
+// Least remaining first: the job that has the least work left sends first, by what the policy
+// believes of it.
+#include "policy/flow/ranked.h"
+#include "policy/members.h"
+
+namespace trainyard {
+namespace {
+
+class LeastRemaining final : public RankedFlow {
+ public:
+  LeastRemaining(const Params& params, PolicyContext& context)
+      : RankedFlow(params, context), estimates_(context.estimates()) {}
+
+ private:
+  [[nodiscard]] Rank rank(JobId job) const override {
+    return {.key = static_cast<double>(estimates_.remaining(job).us), .job = job};
+  }
+
+  const Estimator& estimates_;
+};
+
+}  // namespace
+
+Member<FlowStage> flow_srtf() {
+  return {{"srtf", "the bytes of the job that has the least work left go first", "standard",
+           ranked_params()},
+          make_member<FlowStage, LeastRemaining>};
+}
+
+}  // namespace trainyard
