@@ -218,16 +218,10 @@ const std::vector<FlowId>& FairShare::settle() {
   double tolerance = kSame;
   for (std::size_t steps = 0; any_due(); ++steps) {
     if (steps > 1000 + 100 * queues_.size()) tolerance *= 10, steps = 0;
-    const std::uint32_t id = visits_.front().queue;
-    Queue& queue = queues_[id];
+    Queue& queue = queues_[visits_.front().queue];
     queue.due = kUnlimited;
     find_levels(queue);
-    // What changes only at higher levels than others will waits for them.
-    const Visit change{queue.flow_class, lowest_change(queue, tolerance), id};
-    if (change.level < kUnlimited && !queue.wide && any_due() && change < visits_.front())
-      make_due(id, change.level);
-    else
-      take_over(queue, tolerance);
+    take_over(queue, tolerance);
   }
   list_changes();
   return listed_;
@@ -269,20 +263,6 @@ bool FairShare::is_wide(Queue& queue) const {
     queue.burst = std::max(queue.burst, (demand.weight - demand.average) * flow.bar);
   }
   return !tight && queue.wanted + queue.burst <= queue.room;
-}
-
-/// The lowest level that was found or was there before, of those that differ and matter.
-double FairShare::lowest_change(const Queue& queue, double tolerance) const {
-  double lowest = kUnlimited;
-  for (const Demand& demand : demands_) {
-    const Member& member = queue.members[demand.name];
-    const FlowState& flow = flows_[member.flow];
-    const double lower = std::min(member.level, demand.level);
-    if (differs(member.level, demand.level, tolerance) &&
-        (member.hop == flow.tightest || lower < flow.bar))
-      lowest = std::min(lowest, lower);
-  }
-  return lowest;
 }
 
 void FairShare::gather(const Queue& queue) {
@@ -346,9 +326,9 @@ void FairShare::take_over(Queue& queue, double tolerance) {
   }
 }
 
-/// Finds again what limits a flow; its level at one hop has changed. That matters where it is the
-/// tightest, and there only below the top of all levels: from that bar on, a limit elsewhere is as
-/// good as none.
+/// Finds again what limits a flow after one of its levels has changed. What it can have beside its
+/// tightest link matters to the others there only below the top of their levels. That is its bar:
+/// a level from there on is as good as none.
 void FairShare::relimit(std::uint32_t id) {
   FlowState& flow = flows_[id];
   const double old_rate = flow.rate, old_next = flow.next, old_bar = flow.bar;

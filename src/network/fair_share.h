@@ -159,7 +159,6 @@ class FairShare {
   void find_levels(Queue& queue);
   void gather(const Queue& queue);
   [[nodiscard]] bool is_wide(Queue& queue) const;
-  [[nodiscard]] double lowest_change(const Queue& queue, double tolerance) const;
   [[nodiscard]] double used_by(const Queue& queue) const;
   [[nodiscard]] double active_in(const Queue& queue) const;
   [[nodiscard]] double kept_for_last(const Queue& queue) const;
