@@ -68,6 +68,7 @@ void measure_victims(Table& table);
 void measure_benefit(Table& table);
 void measure_gangs(Table& table);
 void measure_curve_fits(Table& table);
+void measure_network(Table& table);
 void measure_reading(Table& table);
 /// On all cores: last.
 void measure_live(Table& table);

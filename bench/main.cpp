@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
     measure_benefit(table);
     measure_gangs(table);
     measure_curve_fits(table);
+    measure_network(table);
     measure_reading(table);
     measure_live(table);
     table.print();
