@@ -7,7 +7,7 @@
 namespace trainyard::bench {
 namespace {
 
-constexpr std::uint32_t kMachines = 12'500, kRack = 40;
+constexpr std::uint32_t kMachineCount = 12'500, kMachinesInRack = 40;
 constexpr double kNicGbps = 100, kOversubscription = 4;
 constexpr int kArrivals = 20'000;
 
@@ -16,9 +16,10 @@ Cluster make_cluster() {
   Machine machine;
   machine.nic_gbps = kNicGbps;
   machine.capacity.gpus = 8;
-  for (std::uint32_t first = 0; first < kMachines; first += kRack) {
-    cluster.add_rack(kRack * kNicGbps / kOversubscription);
-    if (!cluster.add_machines(std::min(kRack, kMachines - first), machine, "V100")) std::abort();
+  for (std::uint32_t first = 0; first < kMachineCount; first += kMachinesInRack) {
+    cluster.add_rack(kMachinesInRack * kNicGbps / kOversubscription);
+    if (!cluster.add_machines(std::min(kMachinesInRack, kMachineCount - first), machine, "V100"))
+      std::abort();
   }
   return cluster;
 }
@@ -33,16 +34,16 @@ Placement BusyNetwork::draw_placement() {
   const auto count = static_cast<std::uint32_t>(2 + random_.below(7));
   Placement placement;
   if (random_.below(10) > 0) {
-    const auto first = static_cast<std::uint32_t>(random_.below(kMachines - count));
+    const auto first = static_cast<std::uint32_t>(random_.below(kMachineCount - count));
     for (std::uint32_t m = first; m < first + count; ++m) placement.push_back({MachineId{m}, 8});
     return placement;
   }
   // Every other machine in one of two racks, so that none is drawn twice.
-  const auto one = static_cast<std::uint32_t>(random_.below(kMachines / kRack));
-  const auto two = static_cast<std::uint32_t>(random_.below(kMachines / kRack));
-  const auto seat = static_cast<std::uint32_t>(random_.below(kRack - count));
+  const auto one = static_cast<std::uint32_t>(random_.below(kMachineCount / kMachinesInRack));
+  const auto two = static_cast<std::uint32_t>(random_.below(kMachineCount / kMachinesInRack));
+  const auto seat = static_cast<std::uint32_t>(random_.below(kMachinesInRack - count));
   for (std::uint32_t m = 0; m < count; ++m)
-    placement.push_back({MachineId{(m % 2 == 0 ? one : two) * kRack + seat + m}, 8});
+    placement.push_back({MachineId{(m % 2 == 0 ? one : two) * kMachinesInRack + seat + m}, 8});
   return placement;
 }
 
@@ -58,7 +59,7 @@ struct Arrivals {
 };
 
 template <class Work>
-void time(Histogram& ticks, Work work) {
+void add_time(Histogram& ticks, Work work) {
   const std::uint64_t begin = CycleClock::now();
   work();
   ticks.add(CycleClock::now() - begin);
@@ -76,12 +77,12 @@ Arrivals arrivals() {
   std::size_t changed = 0;
   for (int i = 0; i < kArrivals; ++i) {
     FlowId& place = flows[random.below(flows.size())];
-    time(left, [&] {
+    add_time(left, [&] {
       fair.remove(place);
       fair.settle();
     });
     const Flow flow = network.draw();
-    time(came, [&] {
+    add_time(came, [&] {
       place = come(flow);
       changed += fair.settle().size();
     });
