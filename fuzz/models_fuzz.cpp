@@ -1,5 +1,5 @@
-// Any bytes as a catalogue of models and as a table of Sia's measurements: an error, or models
-// whose speeds are numbers on any cluster.
+// Any bytes as a catalogue of models, as a table of Sia's measurements and as a curve of Sia's: an
+// error, or models whose speeds are numbers on any cluster, and accuracies that are numbers.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +24,13 @@ void check_speed(const Catalogue& catalogue, const ModelProfile& model, const Cl
   require(std::isfinite(compute_s) && compute_s > 0 && std::isfinite(factor) && factor >= 1);
 }
 
+void check_curve(const LearningCurve& curve) {
+  require(curve.is_known());
+  for (const double share : {0.0, 0.3, 1.0}) require(std::isfinite(curve.at(share)));
+  const double to_95 = curve.share_to(0.95);
+  require(to_95 >= 0 && to_95 <= 1);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -38,10 +45,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(!model.speeds.empty() && catalogue.find(model.name) != nullptr);
       require(!describe_model(catalogue, model).empty());
       check_speed(catalogue, model, cluster);
+      if (model.curve) check_curve(model.curve->learning_curve());
     }
   }
   if (const auto rows = parse_sia_csv(text, "input"))
     for (const MeasuredIteration& row : *rows)
       require(!row.gpus.empty() && row.step_s > 0 && row.sync_s >= 0);
+  if (const auto curve = parse_sia_curve(text, "input")) check_curve(*curve);
   return 0;
 }

@@ -8,13 +8,14 @@
 //   parameters = 30e6
 //   batch = 64                  # samples of one worker in an iteration
 //   optimiser = "adam"          # or "sgd", the default
-//   collective = "ring"         # the default; or "hierarchical", "parameter-server", "single-server"
+//   collective = "ring"         # default; "hierarchical", "parameter-server", "single-server"
 //   overlap = 0.5               # share of the compute time that can hide communication
 //   start_up_s = 30
 //   gradient_mb = 120           # default 4 bytes for each parameter
 //   largest_tensor = 0.1        # share of the gradient; default 0
 //   source = "measured here"    # of every figure that has none of its own
 //   sources.overlap = "assumed: as ResNet-50"
+//   curve = {limit = 0.95, start = 0.1, to_95 = 0.25}  # how it learns; none unless it is given
 //   [[model.speed]]             # one GPU of this kind; at least one such table
 //   kind = "V100"
 //   samples_per_s = 800

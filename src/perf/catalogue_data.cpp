@@ -106,6 +106,7 @@ gradient_mb = 47
 largest_tensor = 0.2
 start_up_s = 30
 overlap = 0.22
+curve = {limit = 0.9622, start = 0.1, to_95 = 0.254}
 speed = [
   {kind = "V100", samples_per_s = 2303, source = "Gavel, simulation_throughputs.json, batch 128"},
   {kind = "P100", samples_per_s = 1494, source = "Gavel, simulation_throughputs.json, batch 128"},
@@ -115,6 +116,7 @@ speed = [
   {kind = "A100", samples_per_s = 3332, source = "Sia artifact, placements-dgx-ext.csv, batch 129"},
 ]
 [model.sources]
+curve = "Sia artifact, cifar10/validation-128.csv: its end, and when it first has 95% of that; begins at chance"
 parameters = "torchvision model table"
 batch = "Gavel"
 gradient_mb = "Dally's simulator"
@@ -131,6 +133,7 @@ gradient_mb = 102
 largest_tensor = 0.112
 start_up_s = 250
 overlap = 0.37
+curve = {limit = 0.8473, start = 0.001, to_95 = 0.672}
 speed = [
   {kind = "V100", samples_per_s = 281, source = "Gavel, simulation_throughputs.json, batch 64"},
   {kind = "P100", samples_per_s = 168, source = "Gavel, simulation_throughputs.json, batch 64"},
@@ -140,6 +143,7 @@ speed = [
   {kind = "A100", samples_per_s = 342, source = "Sia artifact, placements-dgx-ext.csv, batch 57"},
 ]
 [model.sources]
+curve = "Sia artifact, imagenet/validation-200.csv: its end, and when it first has 95% of that; begins at chance; its plateaus are not in the form"
 parameters = "torchvision model table"
 batch = "Gavel"
 gradient_mb = "Dally's simulator"
@@ -256,12 +260,14 @@ batch = 8
 largest_tensor = 0.076
 start_up_s = 45
 overlap = 0.05
+curve = {limit = 0.5731, start = 0, to_95 = 0.655}
 speed = [
   {kind = "T4", samples_per_s = 24.5, source = "Sia artifact, placements-aws.csv, batch 8"},
   {kind = "RTX 2080 Ti", samples_per_s = 13.5, source = "Sia artifact, placements-rtx.csv, batch 8"},
   {kind = "A100", samples_per_s = 26.5, source = "Sia artifact, placements-dgx-ext.csv, batch 8"},
 ]
 [model.sources]
+curve = "Sia artifact, yolov3/validation-8.csv: the part of its first loss that is gone at its end, and when it first has 95% of that"
 parameters = "Redmon and Farhadi 2018, the published weights"
 batch = "Sia"
 largest_tensor = "its widest convolution, 512 x 1024 x 9 numbers"
@@ -297,12 +303,14 @@ batch = 20
 largest_tensor = 0.1
 start_up_s = 25
 overlap = 0.37
+curve = {limit = 0.7915, start = 0, to_95 = 0.343}
 speed = [
   {kind = "T4", samples_per_s = 29.4, source = "Sia artifact, placements-aws.csv, batch 20"},
   {kind = "RTX 2080 Ti", samples_per_s = 50.8, source = "Sia artifact, placements-rtx.csv, batch 20"},
   {kind = "A100", samples_per_s = 35, source = "Sia artifact, placements-dgx-ext.csv, batch 20"},
 ]
 [model.sources]
+curve = "Sia artifact, deepspeech2/validation-20.csv: the part of its first word error rate that is gone at its end, and when it first has 95% of that"
 parameters = "assumed: about the size of the models that Amodei et al. 2016 compare"
 batch = "Sia"
 largest_tensor = "assumed"
@@ -463,12 +471,14 @@ optimiser = "adam"
 largest_tensor = 0.557
 start_up_s = 30
 overlap = 0.0
+curve = {limit = 0.7031, start = 0.1, to_95 = 0.178}
 speed = [
   {kind = "T4", samples_per_s = 226670, source = "Sia artifact, placements-aws.csv, batch 2051"},
   {kind = "RTX 2080 Ti", samples_per_s = 136145, source = "Sia artifact, placements-rtx.csv, batch 2051"},
   {kind = "A100", samples_per_s = 203257, source = "Sia artifact, placements-dgx-ext.csv, batch 2051"},
 ]
 [model.sources]
+curve = "Sia artifact, ncf/validation-256.csv: its end, and when it first has 95% of that; begins at chance, one of ten"
 parameters = "assumed: NeuMF on MovieLens 20M, 192 numbers for each of 138,493 users and 26,744 items"
 batch = "Sia"
 largest_tensor = "assumed: the larger table of its users, 138,493 x 128 numbers"

@@ -74,6 +74,8 @@ TEST(Catalogue, EveryFigureHasASource) {
     for (const Figure* figure : {&model.parameters, &model.gradient_bytes, &model.largest_tensor,
                                  &model.batch, &model.start_up_s, &model.overlap})
       EXPECT_TRUE(!figure->source.empty() && figure->source != "catalogue") << model.name;
+    const bool has_no_source = model.curve && !model.curve->to_95.source.starts_with("Sia");
+    EXPECT_FALSE(has_no_source) << model.name;
     for (const KindSpeed& speed : model.speeds) {
       EXPECT_NE(speed.samples_per_s.source, "catalogue") << model.name << " on " << speed.kind;
       EXPECT_TRUE(std::ranges::any_of(Catalogue::builtin().kinds(), [&](const KindFactor& kind) {
@@ -100,6 +102,27 @@ TEST(Catalogue, AUsersModelArrives) {
   EXPECT_TRUE(model->overlap.assumed());
   EXPECT_FALSE(model->start_up_s.assumed());
   EXPECT_TRUE(model->skewed());
+}
+
+TEST(Catalogue, AModelMaySayHowItLearns) {
+  const auto learns = [](const std::string& curve) {
+    return "[[model]]\nname = \"M\"\nparameters = 1\nbatch = 1\n" + curve +
+           "\n[[model.speed]]\nkind = \"T4\"\nsamples_per_s = 1\n";
+  };
+  Catalogue catalogue;
+  ASSERT_TRUE(catalogue.add_toml(
+      learns("curve = {limit = 0.9, start = 0.1, to_95 = 0.25}\nsources.curve = \"here\""), "m"));
+  const ModelProfile* model = catalogue.find("M");
+  ASSERT_TRUE(model->curve);
+  EXPECT_NEAR(model->curve->learning_curve().share_to(0.95), 0.25, 1e-9);
+  EXPECT_EQ(model->curve->limit.source, "here");
+  EXPECT_EQ(error_of(learns("curve = {limit = 0.9, start = 0.95, to_95 = 0.25}")),
+            "m.toml:5: curve: a learning curve begins at 0 or above and below its limit, not at "
+            "0.95 below 0.9");
+  EXPECT_EQ(error_of(learns("curve = {limit = 0.9, start = 0.1, to_95 = 2}")).substr(0, 14),
+            "m.toml:5: to_9");
+  EXPECT_EQ(error_of(learns("curve = {limits = 0.9, to_95 = 0.5}")).substr(0, 16),
+            "m.toml:5: curve:");
 }
 
 TEST(Catalogue, AKnownNameIsReplaced) {

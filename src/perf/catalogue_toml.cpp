@@ -90,6 +90,19 @@ void read_figures(TableReader& in, FigureReader& figures, ModelProfile& model) {
   if (model.batch.value == 0) in.complain("a model without batch");
 }
 
+Expected<ModelCurve> read_curve(const toml::table& table, std::string_view origin,
+                                const std::string& source) {
+  TableReader in(table, origin);
+  ModelCurve curve;
+  curve.limit = {in.real("limit", 0, 0, 1e9), source};
+  curve.start = {in.real("start", 0, 0, 1e9), source};
+  curve.to_95 = {in.real("to_95", 0, 0, 1), source};
+  const auto made = make_learning_curve(curve.limit.value, curve.start.value, curve.to_95.value);
+  if (!made) in.complain(fmt::format("curve: {}", made.error().message));
+  if (auto ok = in.finish(); !ok) return tl::make_unexpected(ok.error());
+  return curve;
+}
+
 Expected<ModelProfile> read_model(const toml::table& table, std::string_view origin) {
   TableReader in(table, origin);
   ModelProfile model;
@@ -106,10 +119,16 @@ Expected<ModelProfile> read_model(const toml::table& table, std::string_view ori
   if (plain_name(model.name).empty()) in.complain("a model without a name");
   if (speeds == nullptr) in.complain("a model without speed; add a [[model.speed]] table");
   const std::string speed_source = figures.source("speed");
+  const std::string curve_source = figures.source("curve");
+  const toml::table* curve = in.table("curve");
   if (auto ok = in.finish(); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = figures.finish(); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = read_speeds(*speeds, origin, speed_source, model); !ok)
     return tl::make_unexpected(ok.error());
+  if (curve == nullptr) return model;
+  auto read = read_curve(*curve, origin, curve_source);
+  if (!read) return tl::make_unexpected(read.error());
+  model.curve = std::move(*read);
   return model;
 }
 

@@ -128,6 +128,13 @@ std::string describe_model(const Catalogue& catalogue, const ModelProfile& model
              model.start_up_s.source);
   add_figure(text, "overlap", fmt::format("{:.3g}", model.overlap.value), model.overlap.source);
   add_figure(text, "batch of a GPU", fmt::format("{:.0f}", model.batch.value), model.batch.source);
+  if (model.curve) {
+    const ModelCurve& curve = *model.curve;
+    add_figure(text, "accuracy at the end",
+               fmt::format("{:.3g}", curve.learning_curve().converged()), curve.limit.source);
+    add_figure(text, "share of run to 95%", fmt::format("{:.3g}", curve.to_95.value),
+               curve.to_95.source);
+  }
   text += fmt::format("  {:<22} {:>12}\n\nsamples/s of one GPU:\n", "collective",
                       name(model.collective));
   for (const KindFactor& kind : catalogue.kinds()) {

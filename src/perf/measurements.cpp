@@ -71,6 +71,36 @@ bool read_row(const std::map<std::string, std::string>& row, MeasuredIteration& 
          read_number(cell("sync_time"), 0, 1e6, iteration.sync_s);
 }
 
+bool read_epoch(const std::map<std::string, std::string>& row, LearningPoint& point) {
+  const auto step = row.find("iteration"), metric = row.find("metric");
+  return step != row.end() && metric != row.end() &&
+         read_number(step->second, 1, 1e15, point.step) &&
+         read_number(metric->second, 1e-9, 1e9, point.accuracy);
+}
+
+/// The rows below a header; `read` makes an item of the cells by column, or says that some lack.
+template <class Item, class Read>
+Expected<std::vector<Item>> read_rows(std::string_view text, std::string_view origin, Read read,
+                                      std::string_view columns) {
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  if (!std::getline(lines, line)) return fail("{}: it is empty", origin);
+  const std::vector<std::string> header = split(line);
+  std::vector<Item> items;
+  for (int number = 2; std::getline(lines, line); ++number) {
+    if (line.empty()) continue;
+    const std::vector<std::string> cells = split(line);
+    std::map<std::string, std::string> row;
+    for (std::size_t i = 0; i < std::min(cells.size(), header.size()); ++i)
+      row[header[i]] = cells[i];
+    if (Item item; read(row, item))
+      items.push_back(std::move(item));
+    else
+      return fail("{}:{}: {} has no {}", origin, number, trainyard::quoted(line), columns);
+  }
+  return items;
+}
+
 void add_sync_where_steps_lack_it(std::vector<MeasuredIteration>& iterations) {
   if (std::ranges::none_of(iterations,
                            [](const MeasuredIteration& i) { return i.sync_s > i.step_s; }))
@@ -118,27 +148,47 @@ bool read_gavel_key(std::string_view key, std::string& model, double& batch, int
 
 Expected<std::vector<MeasuredIteration>> parse_sia_csv(std::string_view text,
                                                        std::string_view origin) {
-  std::istringstream lines{std::string(text)};
-  std::string line;
-  if (!std::getline(lines, line)) return fail("{}: it is empty", origin);
-  const std::vector<std::string> header = split(line);
-  std::vector<MeasuredIteration> iterations;
-  for (int number = 2; std::getline(lines, line); ++number) {
-    if (line.empty()) continue;
-    const std::vector<std::string> cells = split(line);
-    std::map<std::string, std::string> row;
-    for (std::size_t i = 0; i < std::min(cells.size(), header.size()); ++i)
-      row[header[i]] = cells[i];
-    MeasuredIteration iteration;
-    if (!read_row(row, iteration))
-      return fail(
-          "{}:{}: {} has no placement (or num_nodes and num_replicas), local_bsz, step_time "
-          "and sync_time",
-          origin, number, trainyard::quoted(line));
-    iterations.push_back(std::move(iteration));
-  }
-  add_sync_where_steps_lack_it(iterations);
+  auto iterations = read_rows<MeasuredIteration>(
+      text, origin, read_row,
+      "placement (or num_nodes and num_replicas), local_bsz, step_time and sync_time");
+  if (iterations) add_sync_where_steps_lack_it(*iterations);
   return iterations;
+}
+
+Expected<LearningCurve> parse_sia_curve(std::string_view text, std::string_view origin) {
+  auto points = read_rows<LearningPoint>(text, origin, read_epoch, "iteration and metric");
+  if (!points) return tl::make_unexpected(points.error());
+  if (points->size() < 2) return fail("{}: a curve has at least two epochs", origin);
+  if (std::ranges::adjacent_find(*points, std::ranges::greater_equal{}, &LearningPoint::step) !=
+      points->end())
+    return fail("{}: iterations do not rise from epoch to epoch", origin);
+  const double first = points->front().accuracy, last = points->back().accuracy;
+  LearningCurve curve{.measured = {{0, 0}}};
+  for (const LearningPoint& point : *points)
+    curve.measured.push_back({point.step / points->back().step,
+                              last < first ? (first - point.accuracy) / first : point.accuracy});
+  return curve;
+}
+
+Expected<std::vector<MeasuredCurve>> read_sia_curves(const std::string& folder) {
+  std::vector<MeasuredCurve> all;
+  for (const fs::path& model : entries_of(folder))
+    for (const fs::path& file : entries_of(model)) {
+      const std::string name = file.stem().string();
+      MeasuredCurve measured{.model = model.filename().string()};
+      if (!name.starts_with("validation-") || !read_number(name.substr(11), 1, 1e9, measured.batch))
+        continue;
+      const auto text = read_text(file);
+      if (!text) return tl::make_unexpected(text.error());
+      auto curve = parse_sia_curve(*text, file.string());
+      if (!curve) return tl::make_unexpected(curve.error());
+      measured.curve = std::move(*curve);
+      all.push_back(std::move(measured));
+    }
+  if (all.empty())
+    return fail("{}: no MODEL/validation-BATCH.csv in it; is the path right?", folder);
+  std::ranges::sort(all, {}, [](const MeasuredCurve& m) { return std::pair(m.model, m.batch); });
+  return all;
 }
 
 Expected<std::vector<Measurements>> read_sia(const std::string& folder) {

@@ -1,5 +1,5 @@
 // Measured iteration times by placement, as public artifacts have them, for fitting the speed model
-// and finding out how far it is off. Nothing else reads these files.
+// and finding out how far it is off; and measured learning curves. Nothing else reads these files.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/learning_curve.h"
 
 namespace trainyard {
 
@@ -33,7 +34,22 @@ Expected<std::vector<Measurements>> read_sia(const std::string& folder);
 /// "unconsolidated", spread. How far those were spread is not said; taken as a GPU a machine.
 Expected<std::vector<Measurements>> read_gavel(const std::string& file);
 
-/// The rows of one of Sia's files.
+/// How a model learnt with one batch of the whole gang, by the share of its iterations.
+struct MeasuredCurve {
+  std::string model;
+  double batch = 0;
+  LearningCurve curve = {};
+};
+
+/// Sia's folder: MODEL/validation-BATCH.csv, by model and batch.
+Expected<std::vector<MeasuredCurve>> read_sia_curves(const std::string& folder);
+
+/// One of those files: the metric after each epoch. A metric that falls, as an error rate or a loss
+/// does, counts as the part of its first value that is gone. Before the first epoch a model is
+/// taken to know nothing.
+Expected<LearningCurve> parse_sia_curve(std::string_view text, std::string_view origin);
+
+/// The rows of one of Sia's files of iteration times.
 Expected<std::vector<MeasuredIteration>> parse_sia_csv(std::string_view text,
                                                        std::string_view origin);
 

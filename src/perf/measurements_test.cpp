@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+
+#include "perf/catalogue.h"
 
 namespace trainyard {
 namespace {
@@ -44,6 +47,50 @@ TEST(SiaCsv, ErrorsNameTheLine) {
                     .error()
                     .message.starts_with("f:3: "))
         << row;
+}
+
+TEST(SiaCurve, IsByTheShareOfTheIterations) {
+  const auto curve = parse_sia_curve("progress,iteration,metric\n9,10,0.4\n8,40,0.8\n", "f");
+  ASSERT_TRUE(curve) << curve.error().message;
+  EXPECT_EQ(curve->measured, (std::vector<LearningCurve::Sample>{{0, 0}, {0.25, 0.4}, {1, 0.8}}));
+  EXPECT_DOUBLE_EQ(curve->share_to(0.5), 0.25);
+}
+
+TEST(SiaCurve, AnErrorThatFallsIsAnAccuracyThatRises) {
+  const auto curve = parse_sia_curve("iteration,metric\n1,100\n2,40\n4,20\n", "f");
+  ASSERT_TRUE(curve) << curve.error().message;
+  EXPECT_EQ(curve->measured,
+            (std::vector<LearningCurve::Sample>{{0, 0}, {0.25, 0}, {0.5, 0.6}, {1, 0.8}}));
+}
+
+TEST(SiaCurve, ErrorsSayWhatIsWrong) {
+  const auto error = [](const char* text) { return parse_sia_curve(text, "f").error().message; };
+  EXPECT_EQ(error(""), "f: it is empty");
+  EXPECT_EQ(error("iteration,metric\n1,0.5\n"), "f: a curve has at least two epochs");
+  EXPECT_EQ(error("iteration,metric\n1,x\n"), "f:2: '1,x' has no iteration and metric");
+  EXPECT_EQ(error("iteration,metric\n2,0.5\n2,0.6\n"),
+            "f: iterations do not rise from epoch to epoch");
+}
+
+/// What Sia measured follows the form that is fitted, and the catalogue says when it is nearly
+/// there.
+TEST(SiaCurve, TheCatalogueAgreesWithWhatWasMeasured) {
+  const auto measured = read_sia_curves("../shared/traces/sia");
+  if (!measured) GTEST_SKIP() << "no sia/ in ../shared/traces";
+  for (const auto& [folder, batch, name] : {std::tuple{"cifar10", 128, "ResNet-18"},
+                                            {"imagenet", 200, "ResNet-50"},
+                                            {"ncf", 256, "NCF"},
+                                            {"yolov3", 8, "YOLOv3"},
+                                            {"deepspeech2", 20, "DeepSpeech2"}}) {
+    const auto found = std::ranges::find_if(
+        *measured, [&](const MeasuredCurve& m) { return m.model == folder && m.batch == batch; });
+    ASSERT_NE(found, measured->end()) << folder;
+    const ModelProfile* model = Catalogue::builtin().find(name);
+    ASSERT_TRUE(model != nullptr && model->curve) << name;
+    const LearningCurve said = model->curve->learning_curve();
+    EXPECT_NEAR(said.converged(), found->curve.converged(), 0.002) << name;
+    EXPECT_NEAR(said.share_to(0.95), found->curve.share_to(0.95), 0.002) << name;
+  }
 }
 
 class MeasurementFiles : public testing::Test {

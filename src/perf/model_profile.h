@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "model/learning_curve.h"
 
 namespace trainyard {
 
@@ -49,6 +52,17 @@ struct KindSpeed {
   Figure samples_per_s;
 };
 
+/// How it learns in a run of the usual length (model/learning_curve.h has the form).
+struct ModelCurve {
+  Figure limit, start;
+  Figure to_95;  // the share of the run after which it has 95% of the accuracy at its end
+
+  /// There is one: figures for which there is none are refused when they are read.
+  [[nodiscard]] LearningCurve learning_curve() const {
+    return make_learning_curve(limit.value, start.value, to_95.value).value_or(LearningCurve{});
+  }
+};
+
 struct ModelProfile {
   std::string name;
   std::string task;                  // what it is, for people
@@ -62,6 +76,7 @@ struct ModelProfile {
   Optimiser optimiser = Optimiser::sgd;
   Collective collective = Collective::ring;
   std::vector<KindSpeed> speeds;  // of one GPU with this batch; at least one
+  std::optional<ModelCurve> curve;
 
   /// Weights and the optimiser's state in single precision: SGD with momentum keeps one number more
   /// for each weight, Adam two.

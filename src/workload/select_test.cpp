@@ -7,12 +7,15 @@
 namespace trainyard {
 namespace {
 
-TEST(Select, DropsWhatDoesNotFitWithItsName) {
+TEST(Select, DropsWhatDoesNotFitWithItsNameAndCurve) {
   Workload workload = three_jobs();
+  for (const double limit : {0.7, 0.8, 0.9}) workload.curves.push_back({.formula = {limit, 9, 2}});
   EXPECT_EQ(drop_larger(parse_cluster_shorthand("1x3xV100").value(), workload), 1U);
   ASSERT_EQ(workload.jobs.size(), 2U);
   EXPECT_EQ(workload.names, (std::vector<std::string>{"x", "z"}));
   EXPECT_EQ(workload.jobs[1].gpus(), 2);
+  ASSERT_EQ(workload.curves.size(), 2U);
+  EXPECT_EQ(workload.curves[1].limit(), 0.9);
 }
 
 TEST(Select, KeepsTheFirst) {
