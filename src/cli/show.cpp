@@ -1,9 +1,11 @@
 // trainyard show: all that is known of a job.
 #include <fmt/ranges.h>
 
+#include "base/text_plot.h"
 #include "cli/answer_text.h"
 #include "cli/client.h"
 #include "cli/terminal.h"
+#include "live/job/reported_curve.h"
 
 namespace trainyard::cli {
 namespace {
@@ -22,6 +24,43 @@ std::string progress_of(const json& progress) {
     if (progress.contains(figure))
       text += fmt::format(", {} {:g}", figure, progress[figure].get<double>());
   return text;
+}
+
+ReportedCurve curve_of(const json& job) {
+  std::vector<ReportedCurve::Point> points;
+  const auto maybe = [](const json& v) {
+    return v.is_null() ? std::optional<double>() : v.get<double>();
+  };
+  for (const json& p : job.value("curve", json::array()))
+    points.push_back({p.at("step"), {}, maybe(p.at("loss")), maybe(p.at("accuracy"))});
+  return {std::move(points), 1};
+}
+
+std::string learning_of(const json& fit) {
+  std::string text = fmt::format("accuracy {:.3g}", fit.at("accuracy").get<double>());
+  if (!fit.at("reached").is_null())
+    text += fmt::format(", {:.0f}% of the {:.3g} that its curve tends to",
+                        100 * fit.at("reached").get<double>(), fit.at("limit").get<double>());
+  return text;
+}
+
+/// What the job told, and the curve that fits it; nothing where there is no curve yet.
+std::string drawn_curve(const json& job) {
+  constexpr std::size_t kColumns = 64, kRows = 12;
+  const json fit = job.value("curve_fit", json());
+  if (!fit.is_object()) return {};
+  const Hyperbola curve{fit.at("limit"), fit.at("slope"), fit.at("offset")};
+  PlotSeries told{.mark = 'o'}, fitted{.mark = '.'};
+  for (const LearningPoint& point : learning_points(curve_of(job)))
+    told.points.push_back({point.step, point.accuracy});
+  if (told.points.empty()) return {};
+  const double first = told.points.front().x, last = told.points.back().x;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    const double step = first + (last - first) * static_cast<double>(i) / (kColumns - 1);
+    fitted.points.push_back({step, curve.at(step)});
+  }
+  return fmt::format("\naccuracy by step: o as it was told, . the curve that fits it\n{}",
+                     plot(std::vector{fitted, told}, kColumns, kRows));
 }
 
 std::string counted(int number, const char* what) {
@@ -86,6 +125,8 @@ std::string describe(const json& job) {
   add("runs on", places(job));
   if (job.contains("progress") && job["progress"].is_object())
     add("progress", progress_of(job["progress"]));
+  if (job.contains("curve_fit") && job["curve_fit"].is_object())
+    add("learning", learning_of(job["curve_fit"]));
   add("submitted", ago(job.at("submitted")));
   add("started", ago(job.at("started")));
   add("ended", ago(job.at("ended")));
@@ -101,7 +142,7 @@ Expected<void> show(const ShowOptions& options) {
   const auto job = client->get(job_path(options.job));
   if (!job) return tl::make_unexpected(job.error());
   if (options.json) return print_json(*job);
-  if (auto ok = print(describe(*job)); !ok) return ok;
+  if (auto ok = print(describe(*job) + drawn_curve(*job)); !ok) return ok;
   const std::string state = job->at("state");
   const bool waits = state == "queued" || state == "held";
   hint(options, fmt::format("trainyard {} {}",

@@ -3,6 +3,7 @@ something happens and gives the terminal back as it was.
 """
 import contextlib
 import fcntl
+import json
 import os
 import pty
 import re
@@ -104,6 +105,27 @@ def test_colours():
         scene.touch("leave")
         failed = said(scene, "submit", "--wait", "--", "false", status=1)
         assert "has \x1b[31mfailed\x1b[0m: exit status 1" in failed, failed
+
+
+def test_learning_curve():
+    with Scene(slots=1) as scene:
+        tell = ('for i in 1 2 3 4; do while [ ! -e step$i ]; do sleep 0.02; done; '
+                'echo "{\\"step\\": $i, \\"accuracy\\": 0.$((100 - 100 / (i + 1)))}" > $TRAINYARD_REPORT; done; '
+                'while [ ! -e leave ]; do sleep 0.02; done')
+        job = scene.submit("--", "sh", "-c", tell)
+        for step in range(1, 5):
+            fit = scene.job(job)["curve_fit"]
+            assert (fit is None) == (step <= 3), "three points at least make a curve"
+            scene.touch(f"step{step}")
+            wait_until(lambda: len(scene.job(job)["curve"]) == step, f"report {step}")
+        fit = scene.job(job)["curve_fit"]
+        assert 0.75 < fit["accuracy"] < 0.85 and 0.9 < fit["limit"] <= 1, fit
+        text = scene.command("show", job).stdout
+        assert re.search(r"learning +accuracy 0\.(79|8)\d*, 8\d% of the (1|0\.9\d*) that its curve tends to", text), text
+        assert re.search(r"^0\.8 \|.*o$", text, re.MULTILINE) and re.search(r"^ +1 +4$", text, re.MULTILINE), text
+        listed = json.loads(scene.command("queue", "--json").stdout)
+        assert "curve_fit" not in listed["jobs"][0], listed
+        scene.touch("leave")
 
 
 def test_watch():

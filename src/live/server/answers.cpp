@@ -105,7 +105,10 @@ Reply answer_job(const Call& call) {
   const auto number = job_of(call);
   if (!number) return refusal_reply(number.error());
   const auto job = call.service.job(call.who, *number);
-  return job ? as_json(to_json(*job, machine_names(call))) : refusal_reply(job.error());
+  if (!job) return refusal_reply(job.error());
+  json value = to_json(*job, machine_names(call));
+  if (!job->in_part) value["curve_fit"] = curve_fit_to_json(job->curve);
+  return as_json(value);
 }
 
 Reply answer_cancel(const Call& call) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/job/bounded_json.h"
+#include "perf/curve_fit.h"
 
 namespace trainyard {
 namespace {
@@ -127,6 +128,19 @@ json to_json(const JobRecord& job, const std::vector<std::string>& machines) {
   json value = in_queue(job, machines);
   if (!job.in_part) add_private(job, value);
   return value;
+}
+
+json curve_fit_to_json(const ReportedCurve& curve) {
+  CurvePoints told;
+  for (const LearningPoint& point : learning_points(curve)) told.add(point);
+  const auto fit = fit_curve(told);
+  if (!fit) return nullptr;
+  const double accuracy = fit->at(told.last_step());
+  return {{"limit", fit->limit},
+          {"slope", fit->slope},
+          {"offset", fit->offset},
+          {"accuracy", accuracy},
+          {"reached", fit->limit > 0 ? json(accuracy / fit->limit) : json(nullptr)}};
 }
 
 void add_folded(const ArrayTask& task, const std::vector<std::int32_t>& tasks, json& value) {
