@@ -192,9 +192,7 @@ void StagedPolicy::note_retry(JobId job, std::int64_t claim, bool was_paused) {
     }
     if (retry == soonest) in_round_.retried_claim = claim;
   }
-  // Whoever it gave way to began to run after its own first start, and has a turn from then on.
-  if (was_paused && yard_.state(job).first_start + yard_.rules().turn < retry)
-    retry = std::min(retry, yard_.next_turn(job));
+  if (was_paused) yard_.find_turn(job, retry);
   plan_->wake_at(retry);
 }
 

@@ -227,7 +227,10 @@ void Yard::begin_pause(JobId job, JobId lead, JobId in_favour_of) {
   ++state.pauses;
   turns_.keep(job,
               [this](JobId other, std::uint32_t) { return !has_ended(this->state(other).phase); });
-  if (in_favour_of != kNoJob) turns_.note(job, in_favour_of);
+  if (in_favour_of != kNoJob) {
+    const Time first = pausable_from(in_favour_of, turns_.times(job, in_favour_of) + 1);
+    turns_.note(job, in_favour_of, std::min(first, now_ + rules_.turn));
+  }
   orders_.push_back({Order::Kind::pause, job});
   enter(job, Phase::draining);
 }

@@ -169,7 +169,7 @@ Verdict Yard::take_up(JobId job, const SavedJob& saved) {
     grow_to(revised_, index(job), workload_.jobs.size());
     revised_[index(job)] = saved.estimate;
   }
-  for (const JobId other : saved.yielded_to) turns_.note(job, other);
+  for (const JobId other : saved.yielded_to) turns_.note(job, other, now_);
   resume(job, saved);
   return Verdict::ok;
 }
@@ -184,7 +184,7 @@ Verdict Yard::restore(std::span<const SavedJob> jobs) {
       revised_[j] = jobs[j].estimate;
     }
     for (const JobId other : jobs[j].yielded_to)
-      turns_.note(JobId{static_cast<std::uint32_t>(j)}, other);
+      turns_.note(JobId{static_cast<std::uint32_t>(j)}, other, now_);
   }
   // In the order in which they came into their phases. Who has a room made for it came into that
   // before those who leave for it.

@@ -1,6 +1,7 @@
 // Who gave way to whom, and how often: what the yard's rule on taking turns looks at. Of jobs that
 // pause each other for days it is asked at every decision, so each pair is kept once, with a count,
-// and those that have ended are dropped where they are met.
+// those that have ended are dropped where they are met, and what was found when a job's pairs were
+// last looked at is kept.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +10,22 @@
 
 #include "base/grow.h"
 #include "base/ids.h"
+#include "base/time.h"
 
 namespace trainyard {
 
 class Turns {
  public:
-  /// `job` was paused for `other`.
-  void note(JobId job, JobId other) {
+  /// `job` was paused for `other`, and has no turn by that before `first`.
+  void note(JobId job, JobId other, Time first) {
     grow_to(list_of_, index(job), 0);
     std::uint32_t& list = list_of_[index(job)];
     if (list == 0) {
       lists_.emplace_back();
       list = static_cast<std::uint32_t>(lists_.size());
     }
-    std::vector<Turn>& turns = lists_[list - 1];
+    auto& [turns, next] = lists_[list - 1];
+    next.none_before = std::min(next.none_before, first);
     const auto known = std::ranges::find(turns, other, &Turn::other);
     if (known == turns.end()) {
       turns.push_back({other, 1});
@@ -50,8 +53,21 @@ class Turns {
   template <class Visit>
   void keep(JobId job, Visit visit) {
     if (const auto turns = of(job); turns != nullptr)
-      std::erase_if(lists_[list_of_[index(job)] - 1],
+      std::erase_if(lists_[list_of_[index(job)] - 1].turns,
                     [&](const Turn& turn) { return !visit(turn.other, turn.times); });
+  }
+
+  /// What is known of a job's next turn: it has none before that, and then one if this other job
+  /// runs on until then.
+  struct Next {
+    Time none_before = Time::never();
+    JobId other = kNoJob;
+  };
+  [[nodiscard]] Next next(JobId job) const {
+    return has_list(job) ? lists_[list_of_[index(job)] - 1].next : Next{};
+  }
+  void set_next(JobId job, Next next) {
+    if (has_list(job)) lists_[list_of_[index(job)] - 1].next = next;
   }
 
  private:
@@ -59,14 +75,21 @@ class Turns {
     JobId other = kNoJob;
     std::uint32_t times = 0;
   };
+  struct List {
+    std::vector<Turn> turns;
+    Next next;
+  };
+
+  [[nodiscard]] bool has_list(JobId job) const {
+    return index(job) < list_of_.size() && list_of_[index(job)] != 0;
+  }
 
   [[nodiscard]] const std::vector<Turn>* of(JobId job) const {
-    if (index(job) >= list_of_.size() || list_of_[index(job)] == 0) return nullptr;
-    return &lists_[list_of_[index(job)] - 1];
+    return has_list(job) ? &lists_[list_of_[index(job)] - 1].turns : nullptr;
   }
 
   std::vector<std::uint32_t> list_of_;  // by job: 1 + the number of its list; 0: it has none
-  std::vector<std::vector<Turn>> lists_;
+  std::vector<List> lists_;
 };
 
 }  // namespace trainyard

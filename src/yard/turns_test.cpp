@@ -28,7 +28,7 @@ TEST(Turns, AgreesWithAListOfEveryPause) {
         turns.keep(job, [&](JobId id, std::uint32_t) { return id != other; });
         std::erase(twin[job], other);
       } else {
-        turns.note(job, other);
+        turns.note(job, other, Time{step});
         twin[job].push_back(other);
       }
       std::map<JobId, std::uint32_t> expected;

@@ -434,14 +434,20 @@ Time Yard::pausable_from(JobId victim, std::uint32_t turns_taken) const {
   return state.since + std::max(rules_.min_run, rules_.turn * doubled);
 }
 
+/// What was found last stands for as long as that other job runs: those that begin to run later
+/// have rules_.turn at least from then on.
 Time Yard::next_turn(JobId waiter) const {
-  Time next = Time::never();
-  if (state(waiter).pauses == 0) return next;
+  const auto [known, first] = turns_.next(waiter);
+  if (known > now_ && first != kNoJob && pausable_from(first, waiter) == known) return known;
+  Turns::Next next;
   turns_.keep(waiter, [&](JobId victim, std::uint32_t times) {
-    if (const Time from = pausable_from(victim, times); from > now_) next = std::min(next, from);
+    if (const Time from = pausable_from(victim, times); from > now_ && from < next.none_before)
+      next = {from, victim};
     return !has_ended(state(victim).phase);
   });
-  return next;
+  const Time latest = now_ + rules_.turn;
+  turns_.set_next(waiter, next.none_before < latest ? next : Turns::Next{latest, kNoJob});
+  return next.none_before;
 }
 
 }  // namespace trainyard

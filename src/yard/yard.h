@@ -213,8 +213,10 @@ class Yard {
   [[nodiscard]] const PlacementSpeed* speed() const { return speed_; }
   /// Rule 4: from when on the victim may be paused for the waiter; Time::never() if never.
   [[nodiscard]] Time pausable_from(JobId victim, JobId waiter) const;
-  /// When the first of those that this job made room for may be paused for it, if none may now.
-  [[nodiscard]] Time next_turn(JobId waiter) const;
+  /// Lowers `retry` to when the next of those that this job made room for may be paused for it.
+  void find_turn(JobId waiter, Time& retry) const {
+    if (turns_.next(waiter).none_before < retry) retry = std::min(retry, next_turn(waiter));
+  }
 
  private:
   friend class Plan;
@@ -291,6 +293,7 @@ class Yard {
   void requeue(JobId job);
 
   [[nodiscard]] Time pausable_from(JobId victim, std::uint32_t turns_taken) const;
+  [[nodiscard]] Time next_turn(JobId waiter) const;
   [[nodiscard]] RunProgress booked(JobId job) const;
   /// Of a job that runs, by now.
   [[nodiscard]] RunProgress progress(JobId job) const {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "yard/testing.h"
 
 namespace trainyard {
@@ -156,6 +157,12 @@ TEST(YardRoomRefusals, NobodyIsPausedMoreOftenThanMaxPauses) {
   EXPECT_EQ(h.yard.state(victim).pauses, 2U);
 }
 
+Time next_turn(const Yard& yard, JobId waiter) {
+  Time next = Time::never();
+  yard.find_turn(waiter, next);
+  return next;
+}
+
 TEST(YardRoomRefusals, TwoJobsTakeTurnsEverMoreRarely) {
   HandYard h("1x8xV100");
   const JobId a = h.running(gang(8, 1, days(9)), 0), b = h.submit(gang(8, 1, days(9)));
@@ -169,11 +176,11 @@ TEST(YardRoomRefusals, TwoJobsTakeTurnsEverMoreRarely) {
   const auto turn_of = [&](JobId waiter, JobId other) {
     h.at(h.yard.pausable_from(other, waiter) - Time{} - microseconds(1));
     EXPECT_EQ(h.make_room(waiter, on(0, 8), {other}), Verdict::victim_protected);
-    EXPECT_EQ(h.yard.next_turn(waiter), h.yard.now() + microseconds(1));
-    h.at(h.yard.next_turn(waiter) - Time{});
+    EXPECT_EQ(next_turn(h.yard, waiter), h.yard.now() + microseconds(1));
+    h.at(next_turn(h.yard, waiter) - Time{});
     return pass_on(other, waiter);
   };
-  EXPECT_EQ(h.yard.next_turn(a), Time::never());
+  EXPECT_EQ(next_turn(h.yard, a), Time::never());
   EXPECT_EQ(pass_on(a, b), 0);
   EXPECT_EQ(h.yard.pausable_from(b, h.submit(gang(8))), h.yard.now()) << "for others";
   EXPECT_EQ(turn_of(a, b), 1);
@@ -181,6 +188,32 @@ TEST(YardRoomRefusals, TwoJobsTakeTurnsEverMoreRarely) {
   EXPECT_EQ(turn_of(a, b), 4);
   EXPECT_EQ(turn_of(b, a), 6);
   EXPECT_EQ(turn_of(a, b), 10);
+}
+
+TEST(YardRoomRefusals, TheNextTurnIsTheFirstOfAllThatItGaveWayTo) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Random random(seed);
+    HandYard h(*parse_cluster_shorthand("3x8xV100"), {.min_run = minutes(1), .max_pauses = 400});
+    for (std::uint32_t m = 0; m < 3; ++m) (void)h.running(gang(8), m);
+    for (int waiter = 0; waiter < 3; ++waiter) (void)h.submit(gang(8));
+    const auto draw = [&] { return JobId{static_cast<std::uint32_t>(random.below(6))}; };
+    for (int step = 0; step < 400; ++step) {
+      h.at(h.yard.now() - Time{} + minutes(static_cast<std::int64_t>(random.below(40))));
+      const JobId waiter = draw(), victim = draw();
+      if (h.phase(waiter) == Phase::starting) h.tell(EventKind::loaded, waiter);
+      if (h.phase(waiter) == Phase::queued && h.phase(victim) == Phase::running &&
+          h.make_room(waiter, h.yard.placement(victim), {victim}) == Verdict::ok)
+        h.tell(EventKind::drained, victim);
+      for (std::uint32_t j = 0; j < 6; ++j) {
+        Time expected = Time::never();
+        for (const JobId other : h.yard.save(JobId{j}).yielded_to)
+          if (const Time from = h.yard.pausable_from(other, JobId{j}); from > h.yard.now())
+            expected = std::min(expected, from);
+        ASSERT_EQ(next_turn(h.yard, JobId{j}), expected) << "step " << step << ", job " << j;
+      }
+    }
+  }
 }
 
 // --- What voids a room ---------------------------------------------------------------------------
