@@ -73,11 +73,6 @@ void RoomFinder::consider(MachineId machine) {
   candidate.slots = slots;
 }
 
-/// Ties by number.
-bool RoomFinder::most_slots(const Candidate& a, const Candidate& b) {
-  return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
-}
-
 void RoomFinder::count_as_freed(JobId victim) {
   victims_.push_back(victim);
   const Resources& each = yard_.shape(victim).per_worker;
@@ -120,7 +115,7 @@ bool RoomFinder::fits_in(std::uint32_t group) const {
   const auto most = static_cast<std::size_t>(reach_.machines);
   if (here.size() <= most) return true;
   std::partial_sort(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(most), here.end(),
-                    most_slots);
+                    MostSlots{});
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < most; ++i) sum += here[i].slots;
   return sum >= shape_->workers;
@@ -130,7 +125,9 @@ void RoomFinder::choose(std::uint32_t group) {
   std::vector<Candidate> here;
   for (const Candidate& candidate : candidates_)
     if (group_of(candidate.machine) == group) here.push_back(candidate);
-  std::sort(here.begin(), here.end(), most_slots);
+  // Each takes one worker at least.
+  const auto most = std::min(std::ssize(here), std::ptrdiff_t{shape_->workers});
+  std::partial_sort(here.begin(), here.begin() + most, here.end(), MostSlots{});
   std::int32_t left = shape_->workers;
   for (const Candidate& candidate : here) {
     const std::int32_t taken = std::min(left, candidate.slots);

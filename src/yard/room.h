@@ -44,12 +44,17 @@ class RoomFinder {
     MachineId machine;
     std::int32_t slots;  // workers that would fit
   };
+  /// Ties by number.
+  struct MostSlots {
+    bool operator()(const Candidate& a, const Candidate& b) const {
+      return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
+    }
+  };
 
   void reset(JobId waiter);
   void count_as_freed(JobId victim);
   void consider(MachineId machine);
   [[nodiscard]] bool usable(MachineId machine) const;
-  static bool most_slots(const Candidate& a, const Candidate& b);
   [[nodiscard]] std::uint32_t group_of(MachineId machine) const;
   [[nodiscard]] bool fits_in(std::uint32_t group) const;
   void choose(std::uint32_t group);
