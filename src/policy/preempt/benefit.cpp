@@ -41,6 +41,7 @@ class Benefit final : public PreemptStage {
     if (to == Phase::running) {
       by_left_.add(yard_, job, estimates_.rank(job));
       running_.insert({by_left_.rank(job), job});
+      note_cost(job);
     }
   }
   void on_outlook(JobId job) override {
@@ -48,6 +49,7 @@ class Benefit final : public PreemptStage {
     running_.erase({by_left_.rank(job), job});
     by_left_.rerank(yard_, job, estimates_.rank(job));
     running_.insert({by_left_.rank(job), job});
+    note_cost(job);
   }
 
   bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override;
@@ -92,6 +94,8 @@ class Benefit final : public PreemptStage {
 
   /// When the waiter would have room if nobody were paused; infinite if that cannot be told.
   [[nodiscard]] double first_room(JobId waiter, Reach reach, RoomFinder& finder) const;
+  [[nodiscard]] bool cannot_pay(const GainWaiter& w) const;
+  void note_cost(JobId job);
   [[nodiscard]] Time next_look() const;
   void offer_by_gain(const GainWaiter& w, Offers& offers);
   void offer_by_loss(const GainWaiter& w, Offers& offers);
@@ -106,6 +110,7 @@ class Benefit final : public PreemptStage {
   Pausable<Time> by_left_;       // those that may be paused, or soon
   SortedList<Running> running_;  // all of them
   std::int64_t waiting_ = 0;     // jobs in the queue
+  bool all_cost_ = true;         // no job ever ran whose pause was free
 
   std::vector<Candidate> heap_;
   Placement room_;
@@ -142,13 +147,15 @@ double Benefit::bound(const GainWaiter& w, Time rank) const {
 
 bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
   GainWaiter w = waiter_terms(waiter);
+  w.first_room = first_room(waiter, reach, finder);
+  w.all_started = w.first_room * static_cast<double>(waiting_);
+  by_left_.admit_newcomers(yard_);
+  if (cannot_pay(w)) return false;
   Offers offers(yard_, waiter, reach, finder, retry);
   offer_by_gain(w, offers);
   if (offers.accepted()) {
     room_ = finder.room();
     victims_.assign(finder.victims().begin(), finder.victims().end());
-    w.first_room = first_room(waiter, reach, finder);
-    w.all_started = w.first_room * static_cast<double>(waiting_);
     const PauseGain gain = best_set(w, Offers(yard_, waiter, reach, finder, retry));
     if (gain.gain() >= 0) {
       finder.settle(waiter, room_, victims_);
@@ -157,6 +164,19 @@ bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& ret
     }
   }
   return false;
+}
+
+/// Whether it suspends a single victim for longer than it spares all who wait, so that no set of
+/// victims gains anything. Most that wait in vain are told so without a look at any victim; one
+/// whose turn comes later is found by who asks when to try again.
+bool Benefit::cannot_pay(const GainWaiter& w) const {
+  if (price_ < 1 || !all_cost_) return false;
+  const double own = w.price > 1 ? (w.price - 1) * w.first_room : 0;
+  return w.all_started + own < w.remaining;
+}
+
+void Benefit::note_cost(JobId job) {
+  if ((yard_.expected_pause(job) + yard_.reload_time(job)).us == 0) all_cost_ = false;
 }
 
 void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {

@@ -42,6 +42,19 @@ class Pausable {
     if (protected_.erase(before)) protected_.insert(after);
   }
 
+  /// Those that have run for long enough by now are protected no longer. All that offer or count
+  /// jobs begin with it.
+  void admit_newcomers(const Yard& yard) {
+    if (yard.rules().min_run == Duration::max()) return;
+    for (; !newcomers_.empty(); newcomers_.pop_front()) {
+      const Newcomer& first = newcomers_.front();
+      if (protected_until(yard, first) > yard.now()) return;
+      if (has_left(yard, first)) continue;
+      const Entry entry{ranks_[index(first.job)], first.job, yard.gpus(first.job)};
+      if (protected_.erase(entry)) ready_.insert(entry);
+    }
+  }
+
   /// Offers the jobs of more than this rank for which is_victim(job), until the waiter has room.
   template <class IsVictim>
   bool offer(const Yard& yard, Offers& offers, Rank above, IsVictim is_victim) {
@@ -126,17 +139,6 @@ class Pausable {
 
   [[nodiscard]] Time protected_until(const Yard& yard, const Newcomer& newcomer) const {
     return newcomer.since + yard.rules().min_run;
-  }
-
-  void admit_newcomers(const Yard& yard) {
-    if (yard.rules().min_run == Duration::max()) return;
-    for (; !newcomers_.empty(); newcomers_.pop_front()) {
-      const Newcomer& first = newcomers_.front();
-      if (protected_until(yard, first) > yard.now()) return;
-      if (has_left(yard, first)) continue;
-      const Entry entry{ranks_[index(first.job)], first.job, yard.gpus(first.job)};
-      if (protected_.erase(entry)) ready_.insert(entry);
-    }
   }
 
   /// Perhaps to come back, as another newcomer.
