@@ -13,7 +13,7 @@ constexpr double kSame = 1e-12;
 constexpr double kSameRate = 1e-9;
 /// Less of a link than this is nothing: what rounding leaves for a lower class.
 constexpr double kNothing = 1e-10;
-/// A link with less room than this beyond what is wanted is looked at.
+/// A link is looked at while less of it than this remains beyond what is wanted.
 constexpr double kMargin = 1e-6;
 
 bool differs(double a, double b, double tolerance) {
@@ -22,9 +22,9 @@ bool differs(double a, double b, double tolerance) {
 
 }  // namespace
 
-FairShare::FairShare(std::vector<double> capacities) : FairShare(std::move(capacities), {}) {}
+FairShare::FairShare(const std::vector<double>& capacities) : FairShare(capacities, {}) {}
 
-FairShare::FairShare(std::vector<double> capacities, Options options) : options_(options) {
+FairShare::FairShare(const std::vector<double>& capacities, Options options) : options_(options) {
   links_.reserve(capacities.size());
   for (const double capacity : capacities) links_.push_back({capacity, {}});
 }
@@ -78,8 +78,8 @@ void FairShare::set_activity(FlowId id, double activity) {
   const double change = activity - std::exchange(flow.activity, activity);
   if (change == 0) return;
   for (const Hop& hop : flow.hops) {
-    want(hop, change * hop.weight * flow.bar, (1 - activity) * hop.weight * flow.bar);
-    disturb(hop);
+    want(flow, hop, change * hop.weight * flow.rate);
+    disturb(hop, change * hop.weight * flow.rate);
   }
 }
 
@@ -111,9 +111,8 @@ void FairShare::enter(std::uint32_t id) {
     hop.place = static_cast<std::uint32_t>(queue.members.size());
     queue.members.push_back({id, h, hop.weight, hop.level});
     queue.weight += hop.weight;
-    const double average = flow.activity * hop.weight;
-    want(hop, average * flow.bar, (hop.weight - average) * flow.bar);
-    disturb(hop);
+    want(flow, hop, flow.activity * hop.weight * flow.rate);
+    disturb(hop, flow.activity * hop.weight * flow.rate);
   }
   note(id);
 }
@@ -127,8 +126,8 @@ void FairShare::leave(std::uint32_t id) {
     flows_[last.flow].hops[last.hop].place = hop.place;
     queue.members.pop_back();
     queue.weight -= hop.weight;
-    want(hop, -flow.activity * hop.weight * flow.bar, 0);
-    disturb(hop);
+    want(flow, hop, -flow.activity * hop.weight * flow.rate);
+    disturb(hop, -flow.activity * hop.weight * flow.rate);
     if (queue.members.empty()) drop_queue(hop.queue);
   }
 }
@@ -166,14 +165,21 @@ void FairShare::mark_last(const Link& link) {
   for (const std::uint32_t queue : link.queues) queues_[queue].last = queue == link.queues.back();
 }
 
-/// A member wants so much more, or less, of its link.
-void FairShare::want(const Hop& hop, double wanted, double burst) {
+/// The flow wants so much more, or less, of the link, where that is wide.
+void FairShare::want(const FlowState& flow, const Hop& hop, double more) {
   Queue& queue = queues_[hop.queue];
-  queue.wanted += wanted;
-  queue.burst = std::max(queue.burst, burst);
-  if (!queue.wide || !(queue.wanted < kUnlimited)) return look_again(hop.queue);
-  if (queue.wanted + queue.burst > queue.room)
-    make_due(hop.queue, lowest_possible(queue));
+  queue.wanted += more;
+  queue.burst = std::max(queue.burst, hop.weight * (flow.bar - flow.activity * flow.rate));
+  weigh(hop.queue);
+}
+
+/// Whether a wide link still has room.
+void FairShare::weigh(std::uint32_t id) {
+  Queue& queue = queues_[id];
+  const double lacking = queue.wanted + queue.burst - queue.room;
+  if (!queue.wide || !std::isfinite(lacking)) return look_again(id);
+  if (lacking > 0)
+    make_due(id, lowest_possible(queue));
   else
     queue.due = kUnlimited;
 }
@@ -183,16 +189,20 @@ void FairShare::look_again(std::uint32_t queue) {
   make_due(queue, lowest_possible(queues_[queue]));
 }
 
-/// Of the flows of one class on a link some are others, or are active more or less: so the room is
-/// another one for those below them; where sharing costs something, for themselves; and where the
-/// last class keeps a floor, for all.
-void FairShare::disturb(const Hop& hop) {
-  if (options_.loss > 0) look_again(hop.queue);
-  if (queues_[hop.queue].last && options_.floor <= 0) return;
-  bool below = false;
-  for (const std::uint32_t queue : links_[hop.link].queues) {
-    if (queue != hop.queue && (below || options_.floor > 0)) look_again(queue);
-    below |= queue == hop.queue;
+/// Of the flows of a class on a link some are others, or are active more or less; they use so much
+/// more. Where sharing costs something or the last class keeps a floor, any room may be another.
+void FairShare::disturb(const Hop& hop, double more) {
+  if (options_.loss <= 0 && options_.floor <= 0) return leave_less(hop, more);
+  for (const std::uint32_t queue : links_[hop.link].queues) look_again(queue);
+}
+
+/// Lower classes have so much less of the link.
+void FairShare::leave_less(const Hop& hop, double less) {
+  if (queues_[hop.queue].last) return;
+  const std::vector<std::uint32_t>& queues = links_[hop.link].queues;
+  for (std::size_t q = queues.size(); q-- > 0 && queues[q] != hop.queue;) {
+    queues_[queues[q]].room -= less;
+    weigh(queues[q]);
   }
 }
 
@@ -206,7 +216,11 @@ void FairShare::make_due(std::uint32_t queue, double level) {
 
 /// Removes those at the front of the heap that are out of date.
 bool FairShare::any_due() {
-  while (!visits_.empty() && queues_[visits_.front().queue].due != visits_.front().level) {
+  const auto is_old = [&](const Visit& visit) {
+    const Queue& queue = queues_[visit.queue];
+    return queue.due != visit.level || queue.flow_class != visit.flow_class;
+  };
+  while (!visits_.empty() && is_old(visits_.front())) {
     std::pop_heap(visits_.begin(), visits_.end());
     visits_.pop_back();
   }
@@ -248,7 +262,7 @@ void FairShare::find_levels(Queue& queue) {
 }
 
 /// Whether no level would be below its flow's bar. One is not, if
-/// weight bar + sum over the others of average min(bar, limit) <= room.
+/// weight bar + sum over the others of average limit <= room.
 bool FairShare::is_wide(Queue& queue) const {
   queue.room = kUnlimited;
   queue.weight = queue.wanted = queue.burst = 0;
@@ -257,12 +271,13 @@ bool FairShare::is_wide(Queue& queue) const {
     const Member& member = queue.members[demand.name];
     const FlowState& flow = flows_[member.flow];
     tight |= flow.tightest == member.hop;
-    queue.room = std::min(queue.room, demand.room * (1 - kMargin));
+    queue.room = std::min(queue.room, demand.room);
     queue.weight += demand.weight;
-    queue.wanted += demand.average * flow.bar;
-    queue.burst = std::max(queue.burst, (demand.weight - demand.average) * flow.bar);
+    queue.wanted += demand.average * demand.limit;
+    queue.burst = std::max(queue.burst, demand.weight * flow.bar - demand.average * demand.limit);
   }
-  return !tight && queue.wanted + queue.burst <= queue.room;
+  queue.room -= kMargin * links_[queue.link].capacity;
+  return !tight && queue.room > 0 && queue.wanted + queue.burst <= queue.room;
 }
 
 void FairShare::gather(const Queue& queue) {
@@ -331,7 +346,7 @@ void FairShare::take_over(Queue& queue, double tolerance) {
 /// a level from there on is as good as none.
 void FairShare::relimit(std::uint32_t id) {
   FlowState& flow = flows_[id];
-  const double old_rate = flow.rate, old_next = flow.next, old_bar = flow.bar;
+  const double old_rate = flow.rate, old_next = flow.next;
   const std::uint32_t old_tightest = flow.tightest;
   flow.rate = flow.next = flow.bar = flow.most;
   flow.tightest = kNoHop;
@@ -347,29 +362,20 @@ void FairShare::relimit(std::uint32_t id) {
   if (flow.tightest != kNoHop) flow.bar = queues_[flow.hops[flow.tightest].queue].top;
   for (std::uint32_t h = 0; h < flow.hops.size(); ++h) {
     const Hop& hop = flow.hops[h];
-    tell(hop, flow, old_bar, h == old_tightest ? old_next : old_rate, flow.limit_beside(h));
-    if (flow.rate != old_rate) disturb_below(hop);
+    tell(flow, hop, h == old_tightest ? old_next : old_rate, flow.limit_beside(h));
+    if (flow.rate != old_rate) leave_less(hop, flow.activity * hop.weight * (flow.rate - old_rate));
   }
   if (flow.rate != old_rate) note(id);
 }
 
 /// What the flow can have besides this link is another amount than before.
-void FairShare::tell(const Hop& hop, const FlowState& flow, double old_bar, double old_limit,
-                     double limit) {
+void FairShare::tell(const FlowState& flow, const Hop& hop, double old_limit, double limit) {
   const Queue& queue = queues_[hop.queue];
   const double lower = std::min(old_limit, limit);
-  const double average = flow.activity * hop.weight;
   if (queue.wide)
-    want(hop, average * (flow.bar - old_bar), (hop.weight - average) * flow.bar);
+    want(flow, hop, flow.activity * hop.weight * (limit - old_limit));
   else if (limit != old_limit && lower < queue.top)
     make_due(hop.queue, lower);
-}
-
-/// Lower classes have more or less left of the link.
-void FairShare::disturb_below(const Hop& hop) {
-  if (queues_[hop.queue].last) return;
-  const std::vector<std::uint32_t>& queues = links_[hop.link].queues;
-  for (std::size_t q = queues.size(); q-- > 0 && queues[q] != hop.queue;) look_again(queues[q]);
 }
 
 void FairShare::note(std::uint32_t id) {

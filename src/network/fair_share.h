@@ -51,8 +51,8 @@ class FairShare {
   };
 
   /// What each link can carry, at least 0.
-  explicit FairShare(std::vector<double> capacities);
-  FairShare(std::vector<double> capacities, Options options);
+  explicit FairShare(const std::vector<double>& capacities);
+  FairShare(const std::vector<double>& capacities, Options options);
 
   /// A link may be used twice, which adds up, or with weight 0, which is no use. A flow without
   /// links runs at `most`, which may be infinite. Activity is in (0, 1]. Ids of flows that were
@@ -114,9 +114,9 @@ class FairShare {
   struct Queue {
     double due = kUnlimited;  // from which level on it must be looked at; never: unlimited
     double top = 0;           // no level of a member is higher
-    double room = 0;          // R
     double weight = 0;        // of all members
-    double wanted = 0;        // by all members: activity x weight x bar; if it is wide
+    double room = 0;          // R, a little less; the least if flows have different ones
+    double wanted = 0;        // of it by all members on average; if it is wide
     double burst = 0;         // the most that one takes beyond that while it sends; if it is wide
     bool wide = false;
     bool last = true;  // of the link's classes
@@ -126,7 +126,7 @@ class FairShare {
   };
   /// A level, if all members were limited by this link alone; none of them can be lower.
   static double lowest_possible(const Queue& queue) {
-    return queue.weight > 0 ? queue.room / queue.weight : 0;
+    return queue.weight > 0 && queue.room > 0 ? queue.room / queue.weight : 0;
   }
   struct Link {
     double capacity;
@@ -150,9 +150,11 @@ class FairShare {
   void drop_queue(std::uint32_t queue);
   void mark_last(const Link& link);
 
-  void want(const Hop& hop, double wanted, double burst);
+  void want(const FlowState& flow, const Hop& hop, double more);
+  void weigh(std::uint32_t queue);
   void look_again(std::uint32_t queue);
-  void disturb(const Hop& hop);
+  void disturb(const Hop& hop, double more);
+  void leave_less(const Hop& hop, double less);
   void make_due(std::uint32_t queue, double level);
   [[nodiscard]] bool any_due();
 
@@ -165,8 +167,7 @@ class FairShare {
 
   void take_over(Queue& queue, double tolerance);
   void relimit(std::uint32_t flow);
-  void disturb_below(const Hop& hop);
-  void tell(const Hop& hop, const FlowState& flow, double old_bar, double old_limit, double limit);
+  void tell(const FlowState& flow, const Hop& hop, double old_limit, double limit);
   void note(std::uint32_t flow);
   void list_changes();
 
