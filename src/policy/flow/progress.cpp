@@ -17,39 +17,29 @@
 // keeps the network busy in it (Smith's rule: what a second of the bottleneck brings).
 #include <limits>
 
-#include "policy/flow/learning.h"
-#include "policy/flow/ranked.h"
+#include "policy/flow/learning_flow.h"
 #include "policy/members.h"
 
 namespace trainyard {
 namespace {
 
-class FastestLearner final : public RankedFlow {
+class FastestLearner final : public LearningFlow {
  public:
   FastestLearner(const Params& params, PolicyContext& context)
-      : RankedFlow(params, context),
-        learning_(yard_, params.choice("curves") == "true"),
+      : LearningFlow(params, context),
         parked_at_(params.real("parked")),
         gain_(params.choice("gain")) {}
 
-  void on_phase(JobId job, Phase from, Phase to) override {
-    learning_.on_phase(job, to);
-    RankedFlow::on_phase(job, from, to);
-  }
-  void on_learnt(JobId job, const LearningPoint& point) override {
-    learning_.on_learnt(job, point);
-  }
-
  private:
   [[nodiscard]] Rank rank(JobId job) const override {
-    const double steps = learning_.last_step(job);
-    const auto prospect = learning_.of(job);
+    const double steps = learning().last_step(job);
+    const auto prospect = learning().of(job);
     if (!prospect)
       return {.key = -std::numeric_limits<double>::infinity(), .tie = steps, .job = job};
     const bool is_parked = prospect->after(0) >= parked_at_ * prospect->limit();
     return {is_parked, -gain(job, *prospect), steps, job};
   }
-  [[nodiscard]] bool has_drift() const override { return learning_.knows_any(); }
+  [[nodiscard]] bool has_drift() const override { return learning().knows_any(); }
 
   [[nodiscard]] double gain(JobId job, const Prospect& prospect) const {
     if (prospect.limit() <= 0) return 0;
@@ -65,10 +55,9 @@ class FastestLearner final : public RankedFlow {
     constexpr double kLeast = 1e-3;
     if (yard_.speed() == nullptr) return 1;
     const double inside = yard_.speed()->rate_at(yard_.job(job), kMachineTier).time_per_work();
-    return std::max(kLeast, 1 - inside / learning_.time_per_work(job));
+    return std::max(kLeast, 1 - inside / learning().time_per_work(job));
   }
 
-  Learning learning_;
   double parked_at_;
   std::string gain_;
 };
@@ -76,24 +65,19 @@ class FastestLearner final : public RankedFlow {
 }  // namespace
 
 Member<FlowStage> flow_progress() {
-  return {
-      {"progress", "the bytes of the job that learns fastest go first",
-       "JPAS: Zhou et al., JNCA 2020; what is not published is ours, in docs/policies.md",
-       ranked_params({{"curves",
-                       ParamType::choice,
-                       "fitted",
-                       "by the points that jobs tell, or the true ones of the workload",
-                       {"fitted", "true"}},
-                      {"gain",
-                       ParamType::choice,
-                       "period",
-                       "of a whole period, or of each of its steps, or of each second of the "
-                       "network that it takes",
-                       {"period", "iteration", "nic-second"}},
-                      {"parked", ParamType::real, "0.97",
-                       "a job at this part of what its curve tends to joins the last class; above "
-                       "1: none does"}})},
-      make_member<FlowStage, FastestLearner>};
+  return {{"progress", "the bytes of the job that learns fastest go first",
+           "JPAS: Zhou et al., JNCA 2020; what is not published is ours, in docs/policies.md",
+           learning_params(
+               {{"gain",
+                 ParamType::choice,
+                 "period",
+                 "of a whole period, or of each of its steps, or of each second of the "
+                 "network that it takes",
+                 {"period", "iteration", "nic-second"}},
+                {"parked", ParamType::real, "0.97",
+                 "a job at this part of what its curve tends to joins the last class; above "
+                 "1: none does"}})},
+          make_member<FlowStage, FastestLearner>};
 }
 
 }  // namespace trainyard

@@ -8,10 +8,7 @@
 //
 // Example: a job that has 95% in a minute goes before one that does in an hour, whatever each gains
 // by the minute; JPAS would put the one first that gains more just now.
-#include <limits>
-
-#include "policy/flow/learning.h"
-#include "policy/flow/ranked.h"
+#include "policy/flow/learning_flow.h"
 #include "policy/members.h"
 
 namespace trainyard {
@@ -19,45 +16,30 @@ namespace {
 
 constexpr double kNearlyConverged = 0.95;
 
-class ShortestTo95 final : public RankedFlow {
+class ShortestTo95 final : public LearningFlow {
  public:
   ShortestTo95(const Params& params, PolicyContext& context)
-      : RankedFlow(params, context),
-        estimates_(context.estimates()),
-        learning_(yard_, params.choice("curves") == "true") {}
-
-  void on_phase(JobId job, Phase from, Phase to) override {
-    learning_.on_phase(job, to);
-    RankedFlow::on_phase(job, from, to);
-  }
-  void on_learnt(JobId job, const LearningPoint& point) override {
-    learning_.on_learnt(job, point);
-  }
+      : LearningFlow(params, context), estimates_(context.estimates()) {}
 
  private:
   [[nodiscard]] Rank rank(JobId job) const override {
-    const auto prospect = learning_.of(job);
+    const auto prospect = learning().of(job);
     if (!prospect) return {.key = yard_.attained(job).seconds(), .job = job};
-    const double left = estimates_.remaining(job).seconds() * learning_.time_per_work(job);
+    const double left = estimates_.remaining(job).seconds() * learning().time_per_work(job);
     const double seconds = prospect->seconds_to(kNearlyConverged, left);
     return {.is_parked = seconds == 0, .key = seconds, .job = job};
   }
 
   const Estimator& estimates_;
-  Learning learning_;
 };
 
 }  // namespace
 
 Member<FlowStage> flow_to_95() {
-  return {{"to-95", "the bytes of the job that is soonest at 95% of its final accuracy go first",
-           "ours: shortest remaining time, of the part that JPAS wants to be short",
-           ranked_params({{"curves",
-                           ParamType::choice,
-                           "fitted",
-                           "by the points that jobs tell, or the true ones of the workload",
-                           {"fitted", "true"}}})},
-          make_member<FlowStage, ShortestTo95>};
+  return {
+      {"to-95", "the bytes of the job that is soonest at 95% of its final accuracy go first",
+       "ours: shortest remaining time, of the part that JPAS wants to be short", learning_params()},
+      make_member<FlowStage, ShortestTo95>};
 }
 
 }  // namespace trainyard
