@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/grow.h"
-
 namespace trainyard {
 namespace {
 
@@ -29,70 +27,96 @@ FlowClass RankedFlow::class_at(std::size_t place) const {
 
 void RankedFlow::on_phase(JobId job, Phase /*from*/, Phase to) {
   if (to == Phase::starting) {
-    grow_to(known_, index(job), yard_.workload().jobs.size());
     if (!uses_network(job)) return;
-    known_[index(job)] = {.flow = yard_.flow(job), .sends = true};
-    senders_.push_back(job);
+    const Rank mine = rank(job);
+    senders_[job] = {.rank = mine, .flow = yard_.flow(job)};
+    order_.insert(mine);
+    others_.push_back(job);
     has_news_ = true;
-  } else if (to != Phase::running && index(job) < known_.size() && known_[index(job)].sends) {
-    known_[index(job)] = {};
-    std::erase(senders_, job);
+  } else if (const auto found = senders_.find(job);
+             to != Phase::running && found != senders_.end()) {
+    order_.erase(found->second.rank);
+    senders_.erase(found);
     has_news_ = true;
   }
 }
 
 /// One that is about to start is put where it would stand among those that send now.
 FlowClass RankedFlow::flow(JobId job) const {
-  const bool has_started = holds_gpus(yard_.state(job).phase);
-  if (has_started) return index(job) < known_.size() ? known_[index(job)].flow : kFirstFlow;
+  if (holds_gpus(yard_.state(job).phase)) {
+    const auto found = senders_.find(job);
+    return found == senders_.end() ? kFirstFlow : found->second.flow;
+  }
   if (yard_.shape(job).workers == 1 && yard_.cluster().machines.size() > 1) return kFirstFlow;
   const Rank mine = rank(job);
   if (mine.is_parked) return class_at(classes_);
-  const auto ranked =
-      ranks_.begin() + static_cast<std::ptrdiff_t>(std::min(ranks_.size(), classes_ - 1));
-  const auto place = std::lower_bound(ranks_.begin(), ranked, mine);
-  return class_at(static_cast<std::size_t>(place - ranks_.begin()));
-}
-
-void RankedFlow::rank_all() {
-  ranks_.clear();
-  for (const JobId job : senders_) ranks_.push_back(rank(job));
-  const std::size_t alone = std::min(ranks_.size(), classes_ - 1);
-  std::partial_sort(ranks_.begin(), ranks_.begin() + static_cast<std::ptrdiff_t>(alone),
-                    ranks_.end());
+  std::size_t before = 0;
+  order_.each([&](const Rank& other) { return other < mine && ++before + 1 < classes_; });
+  return class_at(before);
 }
 
 void RankedFlow::refresh(std::vector<JobId>& changed) {
-  if (!has_news_ && yard_.now() < next_change()) return;
+  const bool is_due = yard_.now() >= next_;
+  if (!has_news_ && !(is_due && changes_with_time())) return;
   has_news_ = false;
-  next_ = yard_.now() + period_;
-  rank_all();
-  for (std::size_t i = 0; i < ranks_.size(); ++i)
-    put(ranks_[i].job, class_at(ranks_[i].is_parked ? classes_ : i), changed);
+  if (is_due) {
+    next_ = yard_.now() + period_;
+    if (has_drift()) rank_anew();
+  }
+  others_.insert(others_.end(), first_.begin(), first_.end());
+  find_first();
+  for (std::size_t i = 0; i < first_.size(); ++i) put(first_[i], class_at(i), changed);
+  if (ageing_ > 0) {
+    others_.clear();
+    order_.each([&](const Rank& each) { return others_.push_back(each.job), true; });
+  }
+  for (const JobId job : others_)
+    if (senders_.contains(job) && std::ranges::find(first_, job) == first_.end())
+      put(job, class_at(classes_), changed);
+  others_.clear();
+}
+
+void RankedFlow::rank_anew() {
+  std::vector<Rank> ranks;
+  ranks.reserve(order_.size());
+  order_.each([&](const Rank& each) { return ranks.push_back(rank(each.job)), true; });
+  order_.clear();
+  for (const Rank& each : ranks) {
+    senders_.at(each.job).rank = each;
+    order_.insert(each);
+  }
+}
+
+void RankedFlow::find_first() {
+  first_.clear();
+  order_.each([&](const Rank& each) {
+    if (first_.size() + 1 >= classes_ || each.is_parked) return false;
+    first_.push_back(each.job);
+    return true;
+  });
 }
 
 void RankedFlow::put(JobId job, FlowClass flow, std::vector<JobId>& changed) {
-  Known& known = known_[index(job)];
-  flow = aged(job, flow);
-  if (known.flow == flow && yard_.flow(job) == flow) return;
-  known.flow = flow;
+  Sender& sender = senders_.at(job);
+  flow = aged(sender, flow);
+  if (sender.flow == flow && yard_.flow(job) == flow) return;
+  sender.flow = flow;
   changed.push_back(job);
 }
 
 /// The class that its age gives it, if it is better.
-FlowClass RankedFlow::aged(JobId job, FlowClass flow) {
-  Known& known = known_[index(job)];
-  if (ageing_ == 0 || flow != class_at(classes_)) return known.last_since = Time::never(), flow;
-  if (known.last_since == Time::never()) known.last_since = yard_.now();
-  if (yard_.now() - known.last_since >= period_ * ageing_) {
-    known.aged_until = yard_.now() + period_;
-    known.last_since = known.aged_until;
+FlowClass RankedFlow::aged(Sender& sender, FlowClass flow) const {
+  if (ageing_ == 0 || flow != class_at(classes_)) return sender.last_since = Time::never(), flow;
+  if (sender.last_since == Time::never()) sender.last_since = yard_.now();
+  if (yard_.now() - sender.last_since >= period_ * ageing_) {
+    sender.aged_until = yard_.now() + period_;
+    sender.last_since = sender.aged_until;
   }
-  return yard_.now() < known.aged_until ? kFirstFlow : flow;
+  return yard_.now() < sender.aged_until ? kFirstFlow : flow;
 }
 
 Time RankedFlow::next_change() const {
-  return senders_.size() > 1 && (has_drift() || ageing_ > 0) ? next_ : Time::never();
+  return senders_.size() > 1 && changes_with_time() ? next_ : Time::never();
 }
 
 std::vector<ParamSpec> ranked_params(std::vector<ParamSpec> more) {

@@ -3,14 +3,17 @@
 // Switches have few classes (4 to 8), so with P of them the first P - 1 jobs get one of their own.
 // Only jobs that send over the network are ranked: of a job within one machine nothing is to be put
 // first. (Where the cluster is one machine, what is behind it is not known, and all are ranked.)
-// Jobs that come and go change the ranks at once; what changes them with time counts every period.
+// Jobs that come and go change the order at once, where all others keep the rank that they had:
+// that costs the same however many there are. What changes ranks with time counts every period.
 //
 // Ageing: a job that has spent so many periods in the last class has the first one for a period.
 #pragma once
 
 #include <compare>
+#include <unordered_map>
 #include <vector>
 
+#include "base/sorted_list.h"
 #include "policy/extend.h"
 
 namespace trainyard {
@@ -41,30 +44,30 @@ class RankedFlow : public FlowStage {
   [[nodiscard]] virtual bool has_drift() const { return true; }
 
   [[nodiscard]] Duration period() const { return period_; }
-  /// The jobs that are ranked.
-  [[nodiscard]] const std::vector<JobId>& senders() const { return senders_; }
 
  private:
-  /// What is kept of a job from its first start on.
-  struct Known {
+  struct Sender {
+    Rank rank;  // as of when it came, or the last period
     FlowClass flow = kFirstFlow;
-    bool sends = false;
     Time last_since = Time::never();  // in the last class, without a break
     Time aged_until = {};             // in the first class by its age
   };
 
   [[nodiscard]] bool uses_network(JobId job) const;
   [[nodiscard]] FlowClass class_at(std::size_t place) const;
+  [[nodiscard]] bool changes_with_time() const { return has_drift() || ageing_ > 0; }
+  void rank_anew();
+  void find_first();
   void put(JobId job, FlowClass flow, std::vector<JobId>& changed);
-  void rank_all();
-  [[nodiscard]] FlowClass aged(JobId job, FlowClass flow);
+  [[nodiscard]] FlowClass aged(Sender& sender, FlowClass flow) const;
 
   Duration period_;
   std::size_t classes_;
   std::int64_t ageing_;
-  std::vector<JobId> senders_;
-  std::vector<Known> known_;  // by job
-  std::vector<Rank> ranks_;   // of all that send; the first classes_ - 1 are sorted
+  std::unordered_map<JobId, Sender> senders_;
+  SortedList<Rank> order_;     // of all that send
+  std::vector<JobId> first_;   // those with a class of their own, in order
+  std::vector<JobId> others_;  // that may have to join the last class: they came, or were first
   Time next_;
   bool has_news_ = false;  // somebody came or went
 };

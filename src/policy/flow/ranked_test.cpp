@@ -1,6 +1,7 @@
 // Flow stages that rank jobs, on a yard moved by hand: one machine, where all jobs are ranked.
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "policy/members.h"
 #include "policy/testing.h"
 
@@ -89,6 +90,31 @@ TEST(RankedFlow, AgeingEarnsAPeriodInTheFirstClass) {
     seen += r.classes() + ", ";
   }
   EXPECT_EQ(seen, "0 1, 0 1, 0 1, 0 0, 0 1, 0 1, 0 1, 0 0, 0 1, ");
+}
+
+TEST(RankedFlow, HoweverJobsComeAndGoTheClassesAreThoseOfTheirPlaces) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const std::size_t classes = 1 + random.below(5);
+    Ranked r(flow_fifo(), {{"classes", std::to_string(classes)}});
+    std::vector<JobId> running;
+    for (int i = 0; i < 60; ++i) {
+      if (running.empty() || random.below(3) != 0) {
+        running.push_back(r.run());
+      } else {
+        const auto gone =
+            running.begin() + static_cast<std::ptrdiff_t>(random.below(running.size()));
+        r.h.tell(random.below(2) == 0 ? EventKind::finished : EventKind::crashed, *gone);
+        running.erase(gone);
+      }
+      if (random.below(3) == 0) continue;  // several changes in one round
+      std::string expected;
+      for (std::size_t place = 0; place < running.size(); ++place)
+        expected += fmt::format("{}{}", place == 0 ? "" : " ", std::min(place, classes - 1));
+      EXPECT_EQ(r.classes(), expected) << i;
+    }
+  }
 }
 
 TEST(RankedFlow, LeastRemainingAndLeastAttained) {
