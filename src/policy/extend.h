@@ -233,6 +233,9 @@ class FlowStage : public Stage {
   /// The class of a job that holds GPUs, or of one that is about to start.
   [[nodiscard]] virtual FlowClass flow(JobId job) const = 0;
 
+  /// What else it asks of the network; asked once.
+  [[nodiscard]] virtual FlowRules rules() const { return {}; }
+
   /// Called at the end of every decision. Lists the jobs whose class may have changed since,
   /// by what the stage was told or by time; those that hold no GPUs do not matter.
   virtual void refresh(std::vector<JobId>& /*changed*/) {}

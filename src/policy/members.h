@@ -25,6 +25,8 @@ Member<PlaceStage> place_best_fit();
 Member<PlaceStage> place_consolidate();
 Member<PlaceStage> place_spread();
 Member<PlaceStage> place_delay();
+Member<PlaceStage> place_lwf();
+Member<PlaceStage> place_random();
 
 // Who gives way?
 Member<PreemptStage> preempt_none();
@@ -44,6 +46,7 @@ Member<FlowStage> flow_srtf();
 Member<FlowStage> flow_las();
 Member<FlowStage> flow_progress();
 Member<FlowStage> flow_to_95();
+Member<FlowStage> flow_adadual();
 
 // Who has what, decided for many jobs at once?
 Member<Policy> joint_none();

@@ -41,6 +41,8 @@ class Policy : public YardListener {
   /// Whether it may pause jobs. Then a job that begins to run is something to decide on: from when
   /// on it may be paused is known only now.
   [[nodiscard]] virtual bool preempts() const { return false; }
+  /// What it asks of a network that jobs share.
+  [[nodiscard]] virtual FlowRules flow_rules() const { return {}; }
   /// Of a job that is queued or reserved, as things stand after the last decision.
   [[nodiscard]] virtual WaitReason explain(JobId job) const = 0;
 

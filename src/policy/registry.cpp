@@ -24,7 +24,8 @@ const std::vector<Member<BackfillStage>>& backfills() {
 
 const std::vector<Member<PlaceStage>>& places() {
   static const std::vector<Member<PlaceStage>> all{
-      place_first_fit(), place_best_fit(), place_consolidate(), place_spread(), place_delay()};
+      place_first_fit(), place_best_fit(), place_consolidate(), place_spread(),
+      place_delay(),     place_lwf(),      place_random()};
   return all;
 }
 
@@ -37,8 +38,9 @@ const std::vector<Member<PreemptStage>>& preempts() {
 }
 
 const std::vector<Member<FlowStage>>& flows() {
-  static const std::vector<Member<FlowStage>> all{flow_fair(), flow_fifo(),     flow_srtf(),
-                                                  flow_las(),  flow_progress(), flow_to_95()};
+  static const std::vector<Member<FlowStage>> all{flow_fair(),   flow_fifo(),     flow_srtf(),
+                                                  flow_las(),    flow_progress(), flow_to_95(),
+                                                  flow_adadual()};
   return all;
 }
 
@@ -192,6 +194,17 @@ std::vector<Preset> published_presets() {
       {"jpas-oracle", "order=fifo flow=progress flow.curves=true",
        "jpas that knows how jobs learn, instead of fitting what they tell",
        "the bound for jpas: how well any fit could do"},
+      {"lwf", "order=srsf backfill=greedy place=lwf",
+       "least remaining service first, on the machines with the least work",
+       "LWF-1 under SRSF: Wang et al., Ada-SRSF"},
+      {"srsf-1", "order=srsf backfill=greedy place=lwf flow=adadual flow.at_most=1 flow.by_size=no",
+       "lwf, and one all-reduce at a time on every link", "a baseline of Ada-SRSF's study"},
+      {"srsf-2", "order=srsf backfill=greedy place=lwf flow=adadual flow.at_most=2 flow.by_size=no",
+       "lwf, and at most two all-reduces at a time on every link",
+       "a baseline of Ada-SRSF's study"},
+      {"ada-srsf", "order=srsf backfill=greedy place=lwf flow=adadual",
+       "lwf, and an all-reduce joins another on a link only where both gain",
+       "Wang et al., Ada-SRSF; as our summary of it says"},
       {"equal-split", "joint=equal-split",
        "every job has an equal part of the cluster, dealt out anew every ten minutes",
        "standard: max-min fairness of workers"},

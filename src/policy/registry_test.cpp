@@ -110,8 +110,8 @@ TEST(Registry, UnknownNamesGetASuggestion) {
       error_of("fifi"),
       "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, "
       "srsf, las, tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion, live, dally, dally-manual, "
-      "dally-no-wait, dally-consolidated, dally-learnt, gandiva, jpas, jpas-oracle, "
-      "equal-split)");
+      "dally-no-wait, dally-consolidated, dally-learnt, gandiva, jpas, jpas-oracle, lwf, srsf-1, "
+      "srsf-2, ada-srsf, equal-split)");
   EXPECT_EQ(error_of("order=srt"),
             "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las, "
             "trial-first, network-sensitivity)");

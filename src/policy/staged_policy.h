@@ -37,6 +37,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
 
   void decide(Plan& plan) override;
   [[nodiscard]] bool preempts() const override { return stages_.preempt != nullptr; }
+  [[nodiscard]] FlowRules flow_rules() const override {
+    return stages_.flow ? stages_.flow->rules() : FlowRules{};
+  }
   [[nodiscard]] WaitReason explain(JobId job) const override;
 
   void on_phase(JobId job, Phase from, Phase to) override;

@@ -4,8 +4,7 @@
 namespace trainyard {
 
 Member<FlowStage> flow_fair() {
-  return {{"fair", "all flows share the network alike; the simulated network has no contention yet",
-           "standard"},
+  return {{"fair", "all flows share the network alike", "standard"},
           [](const Params&, PolicyContext&) -> std::unique_ptr<FlowStage> { return nullptr; }};
 }
 

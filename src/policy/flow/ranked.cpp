@@ -6,6 +6,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::int64_t kMostClasses = 256;
+constexpr double kMostFloor = 0.99;
 constexpr Duration kShortestPeriod = microseconds(1000);
 
 }  // namespace
@@ -15,7 +16,8 @@ RankedFlow::RankedFlow(const Params& params, PolicyContext& context)
       period_(std::max(params.duration("period"), kShortestPeriod)),
       classes_(static_cast<std::size_t>(
           std::clamp<std::int64_t>(params.whole("classes"), 1, kMostClasses))),
-      ageing_(params.whole("ageing")) {}
+      ageing_(params.whole("ageing")),
+      floor_(std::min(params.real("floor"), kMostFloor)) {}
 
 bool RankedFlow::uses_network(JobId job) const {
   return yard_.placement(job).size() > 1 || yard_.cluster().machines.size() == 1;
@@ -126,7 +128,9 @@ std::vector<ParamSpec> ranked_params(std::vector<ParamSpec> more) {
       {"period", ParamType::duration, "10s",
        "how often jobs are ranked anew, besides when one comes or goes"},
       {"ageing", ParamType::whole, "0",
-       "so many periods in the last class earn one in the first; 0: none do"}};
+       "so many periods in the last class earn one in the first; 0: none do"},
+      {"floor", ParamType::real, "0",
+       "the share of every link that the last class in use always keeps, below 1"}};
   params.insert(params.end(), more.begin(), more.end());
   return params;
 }

@@ -26,6 +26,7 @@ class RankedFlow : public FlowStage {
   void refresh(std::vector<JobId>& changed) override;
   [[nodiscard]] Time next_change() const override;
   void on_phase(JobId job, Phase from, Phase to) override;
+  [[nodiscard]] FlowRules rules() const override { return {.floor = floor_}; }
 
  protected:
   /// Smaller goes first; ties by submission.
@@ -64,6 +65,7 @@ class RankedFlow : public FlowStage {
   Duration period_;
   std::size_t classes_;
   std::int64_t ageing_;
+  double floor_;
   std::unordered_map<JobId, Sender> senders_;
   SortedList<Rank> order_;     // of all that send
   std::vector<JobId> first_;   // those with a class of their own, in order

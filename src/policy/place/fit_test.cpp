@@ -14,7 +14,9 @@ using MakeMember = Member<PlaceStage> (*)();
 Placement place(MakeMember member, const HandYard& h, JobId job, const Avoid* avoid = nullptr) {
   Placement out;
   PolicyContext context(h.yard);
-  if (!member().make({}, context)->find(job, avoid, out)) return {};
+  Params params;
+  for (const ParamSpec& spec : member().info.params) params.set(spec.name, spec.default_value);
+  if (!member().make(params, context)->find(job, avoid, out)) return {};
   return out;
 }
 
@@ -92,7 +94,8 @@ TEST_P(AnyPlacement, FindsRoomWheneverThereIsAny) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Members, AnyPlacement,
-                         testing::Values(&place_first_fit, &place_best_fit, &place_spread));
+                         testing::Values(&place_first_fit, &place_best_fit, &place_spread,
+                                         &place_lwf, &place_random));
 
 }  // namespace
 }  // namespace trainyard
