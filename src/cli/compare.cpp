@@ -24,6 +24,7 @@ struct CompareCommandOptions : WorkloadOptions {
   std::vector<std::string> policies;
   std::vector<std::string> settings;
   std::string faults;
+  std::string network = "alone";
   int seeds = 1;
   int threads = 0;
   std::string json, report;
@@ -81,7 +82,11 @@ Expected<Run> run_one(const CompareCommandOptions& options, const Cluster& clust
   if (!workload) return tl::make_unexpected(workload.error());
   auto faults = load_faults(options.faults, cluster, **workload, seed);
   if (!faults) return tl::make_unexpected(faults.error());
-  Simulation simulation(cluster, **workload, *spec, {seed, std::move(*faults), &models});
+  const auto network = parse_network(options.network);
+  if (!network) return tl::make_unexpected(network.error());
+  Simulation simulation(cluster, **workload, *spec, {seed, std::move(*faults), &models, *network});
+  if (auto ok = check_flow_rules(simulation.policy().flow_rules(), *network); !ok)
+    return fail_at(policy, ok.error());
   if (simulation.policy().regards().classes) regards_classes = true;
   simulation.run();
   return summarize_run(simulation);
@@ -101,6 +106,7 @@ std::string command_line(const CompareCommandOptions& options) {
   text += " --policy " + quote(fmt::format("{}", fmt::join(options.policies, ",")));
   for (const std::string& setting : options.settings) text += " --set " + quote(setting);
   if (!options.faults.empty()) text += " --faults " + quote(options.faults);
+  if (options.network != "alone") text += " --network " + quote(options.network);
   for (const std::string& file : options.models) text += " --models " + quote(file);
   return text + fmt::format(" --seed {} --seeds {}", options.seed, options.seeds);
 }
@@ -184,6 +190,7 @@ void add_compare_command(Command& program) {
                  {.type = "POLICY,...", .required = true, .separator = ','});
   add_set_option(command, options->settings);
   add_faults_option(command, options->faults);
+  add_network_option(command, options->network);
   add_models_option(command, *options);
   add_pauses_option(command, *options);
   command.option("--seeds", &options->seeds, "how many seeds to run, from --seed on (default 1)",

@@ -101,6 +101,14 @@ void add_faults_option(Command& command, std::string& faults) {
                  {.type = "FILE|RATES"});
 }
 
+void add_network_option(Command& command, std::string& network) {
+  command.option("--network", &network,
+                 "alone: what jobs send does not slow others (default); shared: jobs that span "
+                 "machines share links (docs/network.md), as in "
+                 "shared,model=iteration,jitter=0.05,loss=0.3",
+                 {.type = "alone|shared[,...]"});
+}
+
 Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster& cluster,
                                          const Workload& workload, std::uint64_t seed) {
   if (spec.empty()) return std::vector<Fault>{};

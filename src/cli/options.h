@@ -47,6 +47,9 @@ void add_set_option(Command& command, std::vector<std::string>& settings);
 /// --faults FILE|mtbf=...,repair=...
 void add_faults_option(Command& command, std::string& faults);
 
+/// --network alone|shared,...; parse_network reads it.
+void add_network_option(Command& command, std::string& network);
+
 /// The faults of a run over this workload: drawn ones until three times its span, which a run
 /// outlasts only when the cluster is hopelessly overloaded.
 Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster& cluster,

@@ -26,6 +26,7 @@ struct SimCommandOptions : WorkloadOptions {
   std::string policy = "fifo";
   std::vector<std::string> settings;
   std::string faults;
+  std::string network = "alone";
   std::string json, jobs_csv, timeline;
   std::string queue_at;
 };
@@ -130,13 +131,15 @@ std::string why_unfinished(const Simulation& simulation) {
 
 /// With a timeline the run is part of writing the file, so that a million bars need no memory.
 Expected<void> run(Simulation& simulation, const SimCommandOptions& options, std::size_t jobs) {
-  const auto simulate = [&] {
+  const auto simulate = [&](const std::function<void()>& after_instant = {}) {
     Progress progress("simulating", jobs);
     std::size_t seen = 0;
-    simulation.run([&](std::size_t submitted) {
-      progress.add(submitted - seen);
-      seen = submitted;
-    });
+    simulation.run(
+        [&](std::size_t submitted) {
+          progress.add(submitted - seen);
+          seen = submitted;
+        },
+        after_instant);
   };
   if (options.timeline.empty()) {
     simulate();
@@ -145,7 +148,9 @@ Expected<void> run(Simulation& simulation, const SimCommandOptions& options, std
   return write_file_atomically(options.timeline, [&](std::ostream& out) {
     Timeline timeline(simulation.yard(), out);
     simulation.listen(timeline);
-    simulate();
+    simulate([&] {
+      if (simulation.network() != nullptr) timeline.note_links(*simulation.network());
+    });
     timeline.finish();
   });
 }
@@ -161,12 +166,16 @@ Expected<void> sim(const SimCommandOptions& options) {
   auto faults = load_faults(options.faults, *cluster, *workload, options.seed);
   if (!faults) return tl::make_unexpected(faults.error());
 
+  const auto network = parse_network(options.network);
+  if (!network) return tl::make_unexpected(network.error());
   const auto models = load_models(options);
   if (!models) return tl::make_unexpected(models.error());
   if (auto ok = check_measures(*workload, *cluster, *models); !ok) return ok;
   set_pauses(options, *models, *workload);
 
-  Simulation simulation(*cluster, *workload, *policy, {options.seed, std::move(*faults), &*models});
+  Simulation simulation(*cluster, *workload, *policy,
+                        {options.seed, std::move(*faults), &*models, *network});
+  if (auto ok = check_flow_rules(simulation.policy().flow_rules(), *network); !ok) return ok;
   note_unlimited_trials(*workload, simulation.policy().regards().classes);
   if (!options.queue_at.empty()) return print_queue(simulation, options.queue_at);
   if (auto ok = run(simulation, options, workload->jobs.size()); !ok) return ok;
@@ -203,6 +212,7 @@ void add_sim_command(Command& program) {
                  {.type = "POLICY"});
   add_set_option(command, options->settings);
   add_faults_option(command, options->faults);
+  add_network_option(command, options->network);
   add_models_option(command, *options);
   add_pauses_option(command, *options);
   command.option("--json", &options->json, "the figures as JSON; - is standard output",

@@ -19,6 +19,7 @@ struct WhatifOptions : AskOptions {
   std::vector<std::string> policies;
   std::vector<std::string> settings;
   std::string cluster;
+  std::string network = "alone";
 };
 
 /// One line of the comparison.
@@ -61,13 +62,16 @@ Expected<Outcome> recorded(Client& client) {
   return outcome;
 }
 
-Outcome simulated(const std::string& name, const Cluster& cluster, const Workload& workload,
-                  const PolicySpec& policy) {
-  Simulation simulation(cluster, workload, policy, {});
+Expected<Outcome> simulated(const std::string& name, const Cluster& cluster,
+                            const Workload& workload, const PolicySpec& policy,
+                            const NetworkOptions& network) {
+  Simulation simulation(cluster, workload, policy, {.network = network});
+  if (auto ok = check_flow_rules(simulation.policy().flow_rules(), network); !ok)
+    return fail_at(name, ok.error());
   simulation.run();
   const Result r = simulation.result();
-  return {name,         r.finished,         r.makespan_s,       r.all.jct_s,
-          r.all.wait_s, r.trial.jct_s.mean, r.batch.jct_s.mean, r.preemptions};
+  return Outcome{name,         r.finished,         r.makespan_s,       r.all.jct_s,
+                 r.all.wait_s, r.trial.jct_s.mean, r.batch.jct_s.mean, r.preemptions};
 }
 
 /// The machines of the daemon, with the CPUs and the memory that they have.
@@ -137,6 +141,8 @@ std::vector<std::string> shared_settings(const std::vector<std::string>& present
 }
 
 Expected<void> whatif(const WhatifOptions& options) {
+  const auto network = parse_network(options.network);
+  if (!network) return tl::make_unexpected(network.error());
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
   const auto workload = history(*client);
@@ -158,7 +164,9 @@ Expected<void> whatif(const WhatifOptions& options) {
                             const std::vector<std::string>& settings) -> Expected<void> {
     const auto spec = PolicySpec::parse(policy, settings);
     if (!spec) return tl::make_unexpected(spec.error());
-    outcomes.push_back(simulated(name, *cluster, *workload, *spec));
+    auto outcome = simulated(name, *cluster, *workload, *spec, *network);
+    if (!outcome) return tl::make_unexpected(outcome.error());
+    outcomes.push_back(std::move(*outcome));
     return {};
   };
   if (auto ok = simulate(now, now + " (now), simulated", present->at("settings")); !ok) return ok;
@@ -195,6 +203,7 @@ void add_whatif_command(Command& program) {
   add_set_option(command, options->settings);
   command.option("--cluster", &options->cluster,
                  "a file or a short description [the daemon's machines]");
+  add_network_option(command, options->network);
   command.action = [options] { return whatif(*options); };
 }
 

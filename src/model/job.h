@@ -64,6 +64,12 @@ struct Job {
   [[nodiscard]] constexpr bool is_elastic() const { return min_workers < max_workers; }
 };
 
+/// What a job counts as it goes: its iterations; hundredths of its work where their number is not
+/// known.
+constexpr double steps_of(const Job& job) {
+  return job.iterations > 0 ? static_cast<double>(job.iterations) : 100;
+}
+
 static_assert(sizeof(Job) <= 120, "a million jobs should stay within 256 MB with their state");
 
 }  // namespace trainyard

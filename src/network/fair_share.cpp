@@ -7,8 +7,6 @@
 namespace trainyard {
 namespace {
 
-/// Levels that differ by less are not taken over: what is left of rounding must not travel.
-constexpr double kSame = 1e-12;
 /// A rate that differs by less is not listed.
 constexpr double kSameRate = 1e-9;
 /// Less of a link than this is nothing: what rounding leaves for a lower class.
@@ -229,7 +227,7 @@ bool FairShare::any_due() {
 
 const std::vector<FlowId>& FairShare::settle() {
   // Levels settle from the lowest up, so this ends by itself; but rounding knows no proofs.
-  double tolerance = kSame;
+  double tolerance = options_.same;
   for (std::size_t steps = 0; any_due(); ++steps) {
     if (steps > 1000 + 100 * queues_.size()) tolerance *= 10, steps = 0;
     Queue& queue = queues_[visits_.front().queue];

@@ -48,6 +48,9 @@ class FairShare {
     /// What sharing costs: where c flows of this and higher classes are active, a link of capacity
     /// C carries C c / (c + (c - 1) loss).
     double loss = 0;
+    /// Levels that differ by less are not taken over. The default is what rounding leaves, which
+    /// must not travel; more makes changes more local.
+    double same = 1e-12;
   };
 
   /// What each link can carry, at least 0.

@@ -1,7 +1,7 @@
 // The links that jobs share, numbered from 0: what each machine sends and takes in (its NIC), and
 // what each rack, and each group of racks, exchanges with the others of the tier above. A link goes
-// one way, up or down, and has as many bytes/s as perf/spread.h reckons with; the inside of a
-// machine is its job's own, and the outermost tier has nothing above it.
+// one way, up (even numbers) or down, and has as many bytes/s as perf/spread.h reckons with; the
+// inside of a machine is its job's own, and the outermost tier has nothing above it.
 //
 // Example: two racks of two machines, NICs of 100 Gbit/s, 50 Gbit/s between racks:
 //

@@ -11,6 +11,12 @@ namespace {
 constexpr MachineId kFirst{0};
 constexpr std::uint32_t kUnknownModel = 0;
 
+/// Over what the duration says, computing takes so much longer on these GPUs.
+double computing_ratio(const Job& job, double measured, const Placement& placement,
+                       double slowest) {
+  return static_cast<double>(job.workers) / workers(placement) * (measured / slowest);
+}
+
 }  // namespace
 
 CatalogueSpeed::CatalogueSpeed(const Cluster& cluster, const Workload& workload,
@@ -86,28 +92,36 @@ Rate CatalogueSpeed::rate(const Job& job, const Placement& placement) const {
   return Rate::taking(time_per_work(job, speeds, placement, slowest_on(speeds, placement)));
 }
 
+double CatalogueSpeed::measured_speed(const Job& job, const GpuSpeeds& speeds, double slowest) {
+  return job.measured_on == kAnyKind ? slowest : speeds.named[index(job.measured_on)];
+}
+
 /// `slowest` of the job's GPUs.
-double CatalogueSpeed::time_per_work(const Job& job, const GpuSpeeds& speeds,
-                                     const Placement& placement, double slowest) const {
-  const double measured =
-      job.measured_on == kAnyKind ? slowest : speeds.named[index(job.measured_on)];
-  const double computing = static_cast<double>(job.workers) / workers(placement) *
-                           (measured / slowest);  // over what the duration says
-  if (speeds.model == nullptr) return computing;
-  const ModelProfile& model = *speeds.model;
+CatalogueSpeed::Iteration CatalogueSpeed::iteration(const Job& job, const GpuSpeeds& speeds,
+                                                    const Placement& placement,
+                                                    double slowest) const {
+  if (speeds.model == nullptr) return {};
+  const double measured = measured_speed(job, speeds, slowest);
   const double said_s = job.iterations > 0
                             ? job.duration.seconds() / static_cast<double>(job.iterations)
-                            : model.batch.value / measured;
-  if (said_s <= 0) return computing;
-  const double compute_s = said_s * computing;
+                            : speeds.model->batch.value / measured;
+  if (said_s <= 0) return {};
+  return {speeds.model, said_s * computing_ratio(job, measured, placement, slowest), said_s};
+}
+
+double CatalogueSpeed::time_per_work(const Job& job, const GpuSpeeds& speeds,
+                                     const Placement& placement, double slowest) const {
+  const Iteration here = iteration(job, speeds, placement, slowest);
+  if (here.model == nullptr)
+    return computing_ratio(job, measured_speed(job, speeds, slowest), placement, slowest);
   const Spread spread = spread_of(cluster_, placement, job.per_worker.gpus);
-  const double here_s = iteration_time(model, compute_s, spread).total_s();
-  if (duration_ == DurationIs::computing) return here_s / said_s;
+  const double here_s = iteration_time(*here.model, here.compute_s, spread).total_s();
+  if (duration_ == DurationIs::computing) return here_s / here.work_s;
   const auto in_one_machine = [&](double s, std::int32_t gpus) {
-    return iteration_time(model, s, spread_in_machine(cluster_.tiers, gpus)).total_s();
+    return iteration_time(*here.model, s, spread_in_machine(cluster_.tiers, gpus)).total_s();
   };
-  return std::max(here_s, in_one_machine(compute_s, spread.gpus)) /
-         in_one_machine(said_s, job.gpus());
+  return std::max(here_s, in_one_machine(here.compute_s, spread.gpus)) /
+         in_one_machine(here.work_s, job.gpus());
 }
 
 /// Whatever these machines hold: the slowest link between them is what matters. All on the first

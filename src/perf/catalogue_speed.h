@@ -56,6 +56,17 @@ class CatalogueSpeed final : public PlacementSpeed {
   /// On the slowest kind of GPU that the job may get, where the kind makes a difference.
   [[nodiscard]] Rate rate_at(const Job& job, std::size_t tier) const override;
 
+  /// An iteration of the job on that placement.
+  struct Iteration {
+    const ModelProfile* model = nullptr;  // null: not known, and nothing else is
+    double compute_s = 0;
+    double work_s = 0;  // what of the job's duration is done by it
+  };
+  [[nodiscard]] Iteration iteration(const Job& job, const Placement& placement) const {
+    const GpuSpeeds& speeds = speeds_of(job);
+    return iteration(job, speeds, placement, slowest_on(speeds, placement));
+  }
+
  private:
   /// How fast one GPU of each kind is: samples/s of a model, or what of a V100's speed.
   struct GpuSpeeds {
@@ -68,6 +79,11 @@ class CatalogueSpeed final : public PlacementSpeed {
   [[nodiscard]] const GpuSpeeds& speeds_of(const Job& job) const;
   [[nodiscard]] double slowest_on(const GpuSpeeds& speeds, const Placement& placement) const;
   [[nodiscard]] double slowest_for(const GpuSpeeds& speeds, const Job& job) const;
+  /// Of one GPU of the kind that the job's duration holds for.
+  [[nodiscard]] static double measured_speed(const Job& job, const GpuSpeeds& speeds,
+                                             double slowest);
+  [[nodiscard]] Iteration iteration(const Job& job, const GpuSpeeds& speeds,
+                                    const Placement& placement, double slowest) const;
   [[nodiscard]] double time_per_work(const Job& job, const GpuSpeeds& speeds,
                                      const Placement& placement, double slowest) const;
 

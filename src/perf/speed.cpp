@@ -6,8 +6,6 @@
 namespace trainyard {
 namespace {
 
-constexpr double kNeverHidden = 1.0 / 20;
-
 double transfer_s(double bytes, double gbps) {
   return bytes * 8 / (gbps * 1e9);
 }
@@ -81,6 +79,10 @@ double compute_time(double batch, std::span<const GpuGroup> groups, Shares share
   return shares == Shares::equal ? batch / slowest : batch * gpus / sum;
 }
 
+double exposed_time(double communication_s, double compute_s, double overlap) {
+  return std::max(communication_s - overlap * compute_s, communication_s * kNeverHidden);
+}
+
 Communication communication(double bytes, Collective collective, const Spread& spread) {
   if (spread.gpus < 2) return {};
   const Communication all = between_machines(bytes, collective, spread);
@@ -92,8 +94,7 @@ IterationTime iteration_time(const ModelProfile& model, double compute_s, const 
   IterationTime time;
   time.compute_s = compute_s;
   time.communication_s = communication_time(model.gradient_bytes.value, model.collective, spread);
-  time.exposed_s = std::max(time.communication_s - model.overlap.value * compute_s,
-                            time.communication_s * kNeverHidden);
+  time.exposed_s = exposed_time(time.communication_s, compute_s, model.overlap.value);
   return time;
 }
 

@@ -56,6 +56,11 @@ struct IterationTime {
 /// `batch` samples for each GPU on average.
 double compute_time(double batch, std::span<const GpuGroup> groups, Shares shares);
 
+/// The share of the communication that is never hidden.
+constexpr double kNeverHidden = 1.0 / 20;
+/// What of the communication is left over where computing can hide some of it.
+double exposed_time(double communication_s, double compute_s, double overlap);
+
 /// One iteration's communication, when nobody else uses the network.
 struct Communication {
   double bytes = 0;     // that a stream between machines carries; others may use its links

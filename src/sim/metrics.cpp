@@ -108,6 +108,7 @@ Result Simulation::result() const {
     result.fairness_jain = jain_index(scratch);
   }
   add_times(result, scratch);
+  if (learning_) result.learning = learning_->result();
   const double gpus = yard_.cluster().total_gpus;
   if (result.makespan_s > 0 && gpus > 0)
     result.gpu_utilization = utilization_.gpu_us() / 1e6 / gpus / result.makespan_s;

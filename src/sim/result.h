@@ -24,6 +24,15 @@ struct UtilizationSeries {
   std::vector<double> share;  // of all GPUs, 0 to 1
 };
 
+/// Of the jobs whose learning curve is known.
+struct LearningResult {
+  std::size_t jobs = 0;               // that are done
+  Summary to_90_s, to_95_s;           // from submission to that part of the converged accuracy
+  Summary late_slowdown;              // time from 95% to the end over what that takes alone
+  Duration interval;                  // between two of these:
+  std::vector<double> accuracy = {};  // mean over the jobs, of the converged, since submission
+};
+
 struct Result {
   std::string policy;
   std::uint64_t seed = 0;
@@ -54,6 +63,7 @@ struct Result {
   } decision_us;
   double wall_s = 0, events_per_s = 0, jobs_per_s = 0;
   UtilizationSeries utilization;
+  LearningResult learning;
 };
 
 }  // namespace trainyard

@@ -15,17 +15,26 @@ bool machines_change(const std::vector<Fault>& faults) {
 
 }  // namespace
 
+Expected<void> check_flow_rules(const FlowRules& rules, const NetworkOptions& network) {
+  if (rules.at_most == 0 || network.model != NetworkOptions::Model::fluid) return {};
+  return fail(
+      "the policy decides which exchanges of data wait for others, and the fluid network knows no "
+      "single ones: give --network shared,model=iteration");
+}
+
 Simulation::Simulation(const Cluster& cluster, const Workload& workload, const PolicySpec& policy,
                        SimOptions options)
     : workload_(workload),
       options_(std::move(options)),
       policy_name_(policy.name()),
-      engine_(cluster, workload, options_.models, machines_change(options_.faults)),
+      engine_(cluster, workload,
+              {options_.models, machines_change(options_.faults), options_.seed}),
       yard_(cluster, workload, policy.rules(), engine_.speed()),
       gains_(yard_),
       policy_(policy.build(yard_, options_.seed, &gains_)),
       pauses_(yard_),
       tiers_(yard_) {
+  engine_.share_network(options_.network, policy_->flow_rules());
   yard_.listen(pauses_);
   yard_.listen(gains_);
   yard_.listen(tiers_);
@@ -33,24 +42,31 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
     elastic_ = std::make_unique<ElasticTime>(yard_);
     yard_.listen(*elastic_);
   }
+  if (!workload.curves.empty()) {
+    learning_ = std::make_unique<LearningTimes>(yard_);
+    yard_.listen(*learning_);
+  }
 }
 
-Time Simulation::next() const {
+Time Simulation::next() {
   // With every job over, faults and timers no longer matter.
   if (next_job_ == workload_.jobs.size() && yard_.unfinished() == 0) return Time::never();
-  Time at = std::min(engine_.next(), wake_);
+  Time at = wake_;
   if (next_job_ < workload_.jobs.size()) at = std::min(at, workload_.jobs[next_job_].submit);
   if (next_fault_ < options_.faults.size()) at = std::min(at, options_.faults[next_fault_].at);
   if (next_revision_ < options_.revisions.size())
     at = std::min(at, options_.revisions[next_revision_].at);
-  return at;
+  return engine_.next(at);
 }
 
-void Simulation::run(const std::function<void(std::size_t)>& progress) {
+void Simulation::run(const std::function<void(std::size_t)>& progress,
+                     const std::function<void()>& after_instant) {
   constexpr std::uint64_t kStepsBetween = 1 << 16;
   const auto begin = std::chrono::steady_clock::now();
-  for (std::uint64_t steps = 1; step(); ++steps)
+  for (std::uint64_t steps = 1; step(); ++steps) {
     if (steps % kStepsBetween == 0 && progress) progress(next_job_);
+    if (after_instant) after_instant();
+  }
   wall_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -75,10 +91,13 @@ bool Simulation::step() {
   if (at == Time::never()) return false;
   account(at);
   now_ = at;
+  has_news_ = at == wake_;
   happen(at);
-  do {
+  while (has_news_) {
     decide();
-  } while (carry_out());
+    has_news_ = carry_out();
+  }
+  tell_reports();
   return true;
 }
 
@@ -94,17 +113,19 @@ void Simulation::happen(Time at) {
   }
   // What is said of a job that is over, or not there yet, has no effect either.
   for (; next_revision_ < options_.revisions.size() && options_.revisions[next_revision_].at == at;
-       ++next_revision_, ++events_)
+       ++next_revision_, ++events_, has_news_ = true)
     (void)yard_.apply(options_.revisions[next_revision_]);
-  while (engine_.next() == at) {
-    const PendingEvents::Entry event = engine_.take();
-    tell(Event::of(at, event.kind, event.job));
-    if (event.kind == EventKind::loaded) engine_.runs(yard_, event.job);
-    if (event.kind == EventKind::drained) carry_out();
+  while (const auto event = engine_.take(at)) {
+    tell_of(*event);
+    if (event->kind == EventKind::learnt) engine_.go_on(yard_, event->job);
+    if (event->kind == EventKind::loaded) engine_.begin(yard_, event->job);
+    if (event->kind == EventKind::drained) carry_out();
   }
+  tell_reports();
 }
 
 void Simulation::happen_to_machine(const Fault& fault) {
+  has_news_ = true;
   if (!fault.speed) {
     // A machine that is told to fail twice stays down: what the yard refuses has no effect.
     (void)yard_.apply(
@@ -114,12 +135,27 @@ void Simulation::happen_to_machine(const Fault& fault) {
   }
   for (const auto& [job, rate] : engine_.set_speed(yard_, fault.machine, *fault.speed)) {
     tell(Event::rate_of(now_, job, rate));
-    if (yard_.state(job).phase == Phase::running) engine_.runs(yard_, job);
+    if (yard_.state(job).phase == Phase::running) engine_.go_on(yard_, job);
   }
+}
+
+/// What those that send over the same links make of each other.
+void Simulation::tell_reports() {
+  for (const Event& event : engine_.take_reports(yard_)) {
+    tell(event);
+    if (event.kind == EventKind::rate_changed) engine_.go_on(yard_, JobId{event.subject});
+  }
+}
+
+void Simulation::tell_of(const PendingEvents::Entry& entry) {
+  if (entry.kind == EventKind::learnt)
+    return tell(Event::learnt_by(now_, entry.job, engine_.point(yard_, entry.job)));
+  tell(Event::of(now_, entry.kind, entry.job));
 }
 
 void Simulation::tell(const Event& event) {
   ++events_;
+  has_news_ = has_news_ || event.kind != EventKind::learnt;
   const Verdict verdict = yard_.apply(event);
   if (verdict != Verdict::ok)
     throw std::logic_error(fmt::format("the simulated engine and the yard disagree on job {}: {}",
@@ -146,7 +182,7 @@ bool Simulation::carry_out() {
       const std::optional<EventKind> at_once = engine_.carry_out(yard_, order);
       if (!at_once) continue;
       tell(Event::of(now_, *at_once, order.job));
-      if (order.kind == Order::Kind::start) engine_.runs(yard_, order.job);
+      if (order.kind == Order::Kind::start) engine_.begin(yard_, order.job);
       again = again || order.kind == Order::Kind::pause || policy_->preempts();
     }
   }

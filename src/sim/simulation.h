@@ -5,7 +5,8 @@
 // that happens is told to the yard first: submissions, then machines, then estimates, then what
 // jobs do, by (time, sequence). Then the policy decides once; what takes no time (loading, or
 // saving in zero seconds) happens at once, and if a job left its GPUs by that, or began to run
-// under a policy that may pause it, the policy decides again.
+// under a policy that may pause it, the policy decides again. What jobs have learnt is nothing to
+// decide on: whoever goes by it has a period of its own.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "sim/elastic_time.h"
 #include "sim/engine.h"
 #include "sim/faults.h"
+#include "sim/learning_times.h"
 #include "sim/pause_gains.h"
 #include "sim/pauses.h"
 #include "sim/result.h"
@@ -36,10 +38,15 @@ struct SimOptions {
   std::vector<Fault> faults = {};
   /// What is known of models and kinds of GPU; null: of a placement nothing but its size matters.
   const Catalogue* models = &Catalogue::builtin();
+  /// Whether jobs slow each other down where they send over the same links; models must be known.
+  NetworkOptions network = {};
   /// Estimates that change while jobs wait or run, as jobs that report their progress change them:
   /// events `estimate_changed`, by time.
   std::vector<Event> revisions = {};
 };
+
+/// Refuses a policy that decides on single exchanges where the network knows only averages.
+Expected<void> check_flow_rules(const FlowRules& rules, const NetworkOptions& network);
 
 class Simulation {
  public:
@@ -51,16 +58,20 @@ class Simulation {
   void listen(YardListener& listener) { yard_.listen(listener); }
 
   /// The next instant at which something happens; Time::never() when all is over.
-  [[nodiscard]] Time next() const;
+  [[nodiscard]] Time next();
   /// Goes to that instant. False when there is none.
   bool step();
   /// All that happens up to then, and the clock to there.
   void run_until(Time time);
   /// To the end. `progress` is told now and then how many jobs have been submitted so far.
-  void run(const std::function<void(std::size_t submitted)>& progress = {});
+  /// `after_instant`, when all that happens at one has happened.
+  void run(const std::function<void(std::size_t submitted)>& progress = {},
+           const std::function<void()>& after_instant = {});
 
   [[nodiscard]] const Yard& yard() const { return yard_; }
   [[nodiscard]] const Policy& policy() const { return *policy_; }
+  /// Null: jobs do not share any.
+  [[nodiscard]] const SharedNetwork* network() const { return engine_.network(); }
   /// What pauses were expected to gain, and did.
   [[nodiscard]] const PauseGains& pause_gains() const { return gains_; }
   /// Plans that the yard refused: 0 unless a policy is at fault.
@@ -79,6 +90,8 @@ class Simulation {
   void tell(const Event& event);
   void decide();
   bool carry_out();
+  void tell_reports();
+  void tell_of(const PendingEvents::Entry& entry);
   void happen_to_machine(const Fault& fault);
 
   const Workload& workload_;
@@ -92,12 +105,14 @@ class Simulation {
   std::size_t next_job_ = 0, next_fault_ = 0, next_revision_ = 0;
   Time wake_ = Time::never();
   Time now_;
+  bool has_news_ = false;  // at this instant something happened to decide on
   std::vector<Order> carrying_;
 
   UtilizationRecorder utilization_;
   PauseRecorder pauses_;
   TierRecorder tiers_;
-  std::unique_ptr<ElasticTime> elastic_;  // null: no job is elastic
+  std::unique_ptr<ElasticTime> elastic_;     // null: no job is elastic
+  std::unique_ptr<LearningTimes> learning_;  // null: no learning curve is known
   Histogram decision_ticks_;
   std::uint64_t events_ = 0, refused_ = 0;
   double wall_s_ = 0;

@@ -1,6 +1,7 @@
 #include "sim/timeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace trainyard {
@@ -42,9 +43,36 @@ void Timeline::on_phase(JobId job, Phase from, Phase to) {
   if (holds_gpus(to)) open(job, to);
 }
 
+void Timeline::on_flow(JobId job) {
+  const auto bar = bars_.find(job);
+  if (bar == bars_.end()) return;  // its room is being made
+  const Phase phase = bar->second.phase;
+  close(job);
+  open(job, phase);
+}
+
+void Timeline::note_links(const SharedNetwork& network) {
+  constexpr double kVisible = 0.001;
+  const std::vector<SharedNetwork::LinkLoad> loads = network.loads();
+  const std::size_t process = yard_.cluster().machines.size();
+  if (shares_.empty()) {
+    write(fmt::format(R"({{"ph":"M","pid":{},"name":"process_name","args":{{"name":"network"}}}})",
+                      process));
+    shares_.resize(loads.size());
+  }
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    const double share = loads[i].capacity > 0 ? loads[i].used / loads[i].capacity : 0;
+    if (std::abs(share - shares_[i]) < kVisible) continue;
+    shares_[i] = share;
+    write(fmt::format(R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{"used":{:.3f}}}}})",
+                      process, yard_.now().us, json_string(loads[i].name), share));
+  }
+}
+
 void Timeline::open(JobId job, Phase phase) {
   Bar& bar = bars_[job];
   bar.phase = phase;
+  bar.flow = yard_.flow(job);
   bar.since = yard_.now();
   bar.rows.clear();
   const Placement& placement = yard_.placement(job);
@@ -63,10 +91,10 @@ void Timeline::close(JobId job) {
         (bar.phase == Phase::running ? "" : fmt::format(" ({})", name(bar.phase)));
     const std::string text = json_string(title);
     for (const auto& [machine, gpu] : bar.rows)
-      write(
-          fmt::format(R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{},{}"}})",
-                      index(machine), gpu, bar.since.us, length.us, text,
-                      name(yard_.job(job).job_class), name(bar.phase)));
+      write(fmt::format(
+          R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{},{}","args":{{"flow class":{}}}}})",
+          index(machine), gpu, bar.since.us, length.us, text, name(yard_.job(job).job_class),
+          name(bar.phase), index(bar.flow)));
   }
   bars_.erase(found);
 }

@@ -1,5 +1,7 @@
 // A run as a timeline in the Chrome trace format, which Perfetto and chrome://tracing open: a
-// process for each machine, a row in it for each GPU, a bar for each phase in which a job held it.
+// process for each machine, a row in it for each GPU, a bar for each phase in which a job held it,
+// and for each flow class in which it did. Where jobs share a network, another process with a
+// counter for each link that was used: what of its capacity.
 #pragma once
 
 #include <ostream>
@@ -7,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "network/shared_network.h"
 #include "yard/yard.h"
 
 namespace trainyard {
@@ -17,12 +20,16 @@ class Timeline final : public YardListener {
   Timeline(const Yard& yard, std::ostream& out);
 
   void on_phase(JobId job, Phase from, Phase to) override;
+  void on_flow(JobId job) override;
+  /// All that happens at this instant has happened.
+  void note_links(const SharedNetwork& network);
   /// The bars that have not ended, and the end of the file.
   void finish();
 
  private:
   struct Bar {
     Phase phase{};
+    FlowClass flow{};
     Time since;
     std::vector<std::pair<MachineId, std::int32_t>> rows;  // a GPU of a machine each
   };
@@ -35,6 +42,7 @@ class Timeline final : public YardListener {
   const Yard& yard_;
   std::ostream& out_;
   bool first_ = true;
+  std::vector<double> shares_;  // of each link's capacity, as last written
   std::unordered_map<JobId, Bar> bars_;
 };
 

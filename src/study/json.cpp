@@ -49,35 +49,47 @@ ordered_json intervals_json(const std::vector<ordered_json>& runs) {
   return intervals;
 }
 
+ordered_json learning_json(const LearningResult& r) {
+  return {{"jobs", r.jobs},
+          {"to_90_s", summary_json(r.to_90_s)},
+          {"to_95_s", summary_json(r.to_95_s)},
+          {"late_slowdown", summary_json(r.late_slowdown)},
+          {"interval_s", r.interval.seconds()},
+          {"accuracy", r.accuracy}};
+}
+
 }  // namespace
 
 ordered_json to_json(const Result& r) {
-  return {{"policy", r.policy},
-          {"jobs", r.jobs},
-          {"finished", r.finished},
-          {"makespan_s", r.makespan_s},
-          {"jct_s", summary_json(r.all.jct_s)},
-          {"wait_s", summary_json(r.all.wait_s)},
-          {"slowdown", summary_json(r.all.slowdown)},
-          {"by_class", {{"trial", class_json(r.trial)}, {"batch", class_json(r.batch)}}},
-          {"pause_costs", r.pause_costs},
-          {"preemptions", r.preemptions},
-          {"paused_jobs", r.paused_jobs},
-          {"away_s", summary_json(r.away_s)},
-          {"pause_gain_s", gain_json(r)},
-          {"lost_gpu_s", r.lost_gpu_s},
-          {"slowed_gpu_s", r.slowed_gpu_s},
-          {"placements", placements_json(r.placements)},
-          {"gpu_utilization", r.gpu_utilization},
-          {"fairness_jain", r.fairness_jain},
-          {"events", r.events},
-          {"decisions", r.decisions},
-          {"decision_us",
-           {{"p50", r.decision_us.p50}, {"p99", r.decision_us.p99}, {"max", r.decision_us.max}}},
-          {"wall_s", r.wall_s},
-          {"events_per_s", r.events_per_s},
-          {"jobs_per_s", r.jobs_per_s},
-          {"seed", r.seed}};
+  ordered_json json = {
+      {"policy", r.policy},
+      {"jobs", r.jobs},
+      {"finished", r.finished},
+      {"makespan_s", r.makespan_s},
+      {"jct_s", summary_json(r.all.jct_s)},
+      {"wait_s", summary_json(r.all.wait_s)},
+      {"slowdown", summary_json(r.all.slowdown)},
+      {"by_class", {{"trial", class_json(r.trial)}, {"batch", class_json(r.batch)}}},
+      {"pause_costs", r.pause_costs},
+      {"preemptions", r.preemptions},
+      {"paused_jobs", r.paused_jobs},
+      {"away_s", summary_json(r.away_s)},
+      {"pause_gain_s", gain_json(r)},
+      {"lost_gpu_s", r.lost_gpu_s},
+      {"slowed_gpu_s", r.slowed_gpu_s},
+      {"placements", placements_json(r.placements)},
+      {"gpu_utilization", r.gpu_utilization},
+      {"fairness_jain", r.fairness_jain},
+      {"events", r.events},
+      {"decisions", r.decisions},
+      {"decision_us",
+       {{"p50", r.decision_us.p50}, {"p99", r.decision_us.p99}, {"max", r.decision_us.max}}},
+      {"wall_s", r.wall_s},
+      {"events_per_s", r.events_per_s},
+      {"jobs_per_s", r.jobs_per_s},
+      {"seed", r.seed}};
+  if (r.learning.jobs > 0) json["learning"] = learning_json(r.learning);
+  return json;
 }
 
 ordered_json to_json(const Interval& interval) {

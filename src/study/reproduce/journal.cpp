@@ -101,6 +101,7 @@ std::string RunJournal::mark(const StudyRun& run) const {
   Fingerprint fingerprint;
   fingerprint.add(program_).add(run.cluster).add(run.workload).add(std::to_string(run.seed));
   fingerprint.add(run.models);
+  fingerprint.add(run.network);
   fingerprint.add(run.policy);
   for (const std::string& setting : run.settings) fingerprint.add(setting);
   // A file that cannot be read fails the run itself, which says so.

@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "network/shared_network.h"
 #include "policy/registry.h"
 
 namespace trainyard {
@@ -20,6 +21,8 @@ std::string with_jobs(std::string text, std::size_t jobs) {
 Expected<void> check(const Condition& condition) {
   if (const auto cluster = parse_study_cluster(condition.cluster); !cluster)
     return fail_at(condition.name, cluster.error());
+  if (const auto network = parse_network(condition.network); !network)
+    return fail_at(condition.name, network.error());
   for (const StudyPolicy& policy : condition.policies)
     if (const auto spec = PolicySpec::parse(policy.line, policy.settings); !spec)
       return fail_at(fmt::format("{}, {}", condition.name, policy.label), spec.error());
@@ -51,8 +54,8 @@ std::size_t StudyPlan::index(const StudyRun& run) const {
 }
 
 StudyRun run_of(const Condition& condition, const StudyPolicy& policy, std::uint64_t seed) {
-  return {condition.cluster, condition.workload, seed,
-          policy.line,       policy.settings,    condition.models};
+  return {condition.cluster, condition.workload, seed, policy.line, policy.settings,
+          condition.models,  condition.network};
 }
 
 Expected<Cluster> parse_study_cluster(const std::string& text) {

@@ -20,6 +20,7 @@ struct StudyRun {
   std::string policy;
   std::vector<std::string> settings;
   std::string models = {};
+  std::string network = "alone";
 
   auto operator<=>(const StudyRun&) const = default;
 };

@@ -55,8 +55,12 @@ class Ground {
     if (auto ok = make(run); !ok) return tl::make_unexpected(ok.error());
     const auto policy = PolicySpec::parse(run.policy, run.settings);
     if (!policy) return tl::make_unexpected(policy.error());
+    const auto network = parse_network(run.network);
+    if (!network) return tl::make_unexpected(network.error());
     Simulation simulation(made_->cluster, made_->workload, *policy,
-                          {.seed = run.seed, .models = &made_->models});
+                          {.seed = run.seed, .models = &made_->models, .network = *network});
+    if (auto ok = check_flow_rules(simulation.policy().flow_rules(), *network); !ok)
+      return tl::make_unexpected(ok.error());
     simulation.run();
     return metrics_of(simulation.result());
   }

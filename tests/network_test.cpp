@@ -1,0 +1,124 @@
+// Jobs that share a network, from end to end: the two models of it against each other, what one job
+// alone notices, and what holds of every link at every instant.
+#include <gtest/gtest.h>
+
+#include "network/flow.h"
+#include "network/links.h"
+#include "perf/catalogue_speed.h"
+#include "sim/simulation.h"
+#include "testing.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::uint64_t kStream = 12;  // of random numbers
+
+constexpr NetworkOptions kFluid{NetworkOptions::Model::fluid, 0, 0};
+constexpr NetworkOptions kIteration{NetworkOptions::Model::iteration, 0, 0.05};
+
+struct Mix {
+  Cluster cluster;
+  Workload workload;
+};
+
+/// Two racks of four machines with slow links, and some trainings that are spread over them.
+Mix random_mix(Random& random) {
+  const char* toml =
+      "[[rack]]\ncount = 2\nuplink_gbps = {}\n[[rack.machine]]\ncount = 4\ngpus = 4\n"
+      "kind = \"V100\"\nnic_gbps = {}\n";
+  const double nic = random.uniform(5, 40);
+  Mix mix{
+      *parse_cluster_toml(fmt::format(fmt::runtime(toml), nic * random.uniform(1, 4), nic), "test"),
+      {}};
+  const std::vector<std::string> models{"ResNet-50", "VGG-16", "ResNet-18", "BERT-base"};
+  const std::size_t jobs = 4 + random.below(12);
+  for (std::size_t i = 0; i < jobs; ++i) {
+    Job job;
+    job.workers = job.min_workers = job.max_workers = 2 + static_cast<int>(random.below(7));
+    job.iterations = 100 + random.below(200);
+    job.duration = job.estimate = Duration{static_cast<std::int64_t>(
+        1e6 * random.uniform(0.2, 0.6) * static_cast<double>(job.iterations))};
+    const std::string& model = models[random.below(models.size())];
+    job.model = ModelId{static_cast<std::uint16_t>(mix.workload.models.add(model))};
+    job.submit = Time{static_cast<std::int64_t>(60e6 * random.uniform())};
+    mix.workload.jobs.push_back(job);
+  }
+  std::ranges::stable_sort(mix.workload.jobs, {}, &Job::submit);
+  return mix;
+}
+
+double mean_jct(const Mix& mix, const std::string& policy, const NetworkOptions& network,
+                std::uint64_t seed) {
+  Simulation simulation(mix.cluster, mix.workload, parse_policy(policy),
+                        {.seed = seed, .network = network});
+  simulation.run();
+  EXPECT_EQ(simulation.result().finished, mix.workload.jobs.size());
+  return simulation.result().all.jct_s.mean;
+}
+
+TEST(SharedNetwork, TheTwoModelsAgreeWithinATenth) {
+  for_seeds(40, kStream, [](Random& random, std::uint64_t seed) {
+    const Mix mix = random_mix(random);
+    for (const char* policy : {"place=spread", "place=first-fit"}) {
+      const double alone = mean_jct(mix, policy, {}, seed);
+      const double fluid = mean_jct(mix, policy, kFluid, seed);
+      const double iteration = mean_jct(mix, policy, kIteration, seed);
+      EXPECT_NEAR(fluid / iteration, 1, 0.1) << policy << ", alone " << alone;
+      EXPECT_GE(fluid, alone * (1 - 1e-9));
+    }
+  });
+}
+
+TEST(SharedNetwork, ChangesNothingForOneJob) {
+  for_seeds(30, kStream, [](Random& random, std::uint64_t seed) {
+    Mix mix = random_mix(random);
+    mix.workload.jobs.resize(1);
+    const double alone = mean_jct(mix, "place=random", {}, seed);
+    EXPECT_EQ(mean_jct(mix, "place=random", kFluid, seed), alone);
+    const NetworkOptions steady{NetworkOptions::Model::iteration, 0, 0};
+    EXPECT_NEAR(mean_jct(mix, "place=random", steady, seed), alone, 1e-4 * alone);
+  });
+}
+
+/// The bytes of all iterations, over every link that they cross.
+double bytes_asked_for(const Mix& mix, const std::vector<Placement>& placements) {
+  const Links links(mix.cluster);
+  const CatalogueSpeed speed(mix.cluster, mix.workload, Catalogue::builtin());
+  double bytes = 0;
+  for (std::size_t j = 0; j < mix.workload.jobs.size(); ++j) {
+    const Job& job = mix.workload.jobs[j];
+    const Placement& placement = placements[j];
+    if (placement.size() < 2) continue;
+    const auto iteration = speed.iteration(job, placement);
+    const Flow flow = flow_of(links, mix.cluster, placement, job.per_worker.gpus, *iteration.model);
+    for (const LinkUse& use : flow.links)
+      bytes += use.weight * flow.bytes * job.duration.seconds() / iteration.work_s;
+  }
+  return bytes;
+}
+
+TEST(SharedNetwork, SendsWhatIsAskedForAndNoLinkIsOverFull) {
+  for_seeds(30, kStream, [](Random& random, std::uint64_t seed) {
+    const Mix mix = random_mix(random);
+    Simulation simulation(mix.cluster, mix.workload, parse_policy("place=random"),
+                          {.seed = seed, .network = kFluid});
+    double sent = 0, now = 0, used = 0;
+    std::vector<Placement> placements(mix.workload.jobs.size());
+    while (simulation.step()) {
+      for (std::size_t j = 0; j < simulation.yard().jobs(); ++j)
+        if (simulation.yard().state(job_id(j)).phase == Phase::running)
+          placements[j] = simulation.yard().placement(job_id(j));
+      const double at = (simulation.yard().now() - Time{}).seconds();
+      sent += used * (at - now);
+      now = at, used = 0;
+      for (const auto& link : simulation.network()->loads()) {
+        EXPECT_LE(link.used, link.capacity * (1 + 1e-6)) << link.name;
+        used += link.used;
+      }
+    }
+    EXPECT_NEAR(sent / bytes_asked_for(mix, placements), 1, 2e-3);
+  });
+}
+
+}  // namespace
+}  // namespace trainyard
