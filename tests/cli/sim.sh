@@ -198,6 +198,40 @@ for shape in x 0x8xV100 8x0xV100 -1x8xV100 8x-1xV100 8x8x 8x8 8x8x8x8xV100 \
   refuses "cluster|GPUs in a machine|machines" sim "${jobs[@]}" --cluster "$shape"
 done
 
+# --- jobs that share a network ---
+cat >"$work/slow.toml" <<'END'
+[[rack]]
+[[rack.machine]]
+count = 4
+gpus = 4
+kind = "V100"
+nic_gbps = 5
+END
+learning="learning:jobs=4,length=100,iterations=100,span=10,model=VGG-16"
+for network in alone shared shared,model=iteration; do
+  "$TRAINYARD" sim --workload "$learning" --cluster "$work/slow.toml" --policy place=spread \
+    --network "$network" --json "$work/$network.json" --timeline "$work/$network.timeline" >"$work/text"
+done
+python3 -c '
+import json, sys
+work = sys.argv[1]
+alone, fluid, played = (json.load(open(f"{work}/{n}.json"))["jct_s"]["mean"]
+                        for n in ("alone", "shared", "shared,model=iteration"))
+assert fluid > 1.5 * alone, (alone, fluid)
+assert abs(fluid / played - 1) < 0.1, (fluid, played)
+learning = json.load(open(f"{work}/shared.json"))["learning"]
+assert learning["jobs"] == 4 and 0 < learning["to_90_s"]["mean"] < learning["to_95_s"]["mean"], learning
+events = json.load(open(f"{work}/shared.timeline"))["traceEvents"]
+used = [e for e in events if e["ph"] == "C" and e["name"] == "r0m0 up"]
+assert used and all(0 <= e["args"]["used"] <= 1.001 for e in used), used
+' "$work" || fail "a shared network"
+"$TRAINYARD" sim --workload "$learning" --cluster "$work/slow.toml" --policy "place=spread flow=progress flow.period=5s" \
+  --network shared --timeline "$work/jpas.timeline" >"$work/text"
+grep -q '"flow class":1' "$work/jpas.timeline" || fail "flow classes in the timeline"
+refuses "network: 'half': it is alone, or shared" sim --workload "$learning" --network half
+refuses "the fluid network knows no single ones: give --network shared,model=iteration" \
+  sim --workload "$learning" --cluster "$work/slow.toml" --policy ada-srsf --network shared
+
 printf 'submit,duration\n0,-5\n' >"$work/bad.csv"
 refuses "bad.csv:2: .*duration.*-5" sim --workload "$work/bad.csv" --json "$work/never.json"
 [ ! -e "$work/never.json" ] || fail "a failed run left a file"

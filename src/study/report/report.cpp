@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -131,6 +132,53 @@ std::string distributions(const Comparison& comparison) {
   return fmt::format("<h2>How jobs fared</h2>\n<div class=\"charts\">\n{}</div>\n", html);
 }
 
+/// Mean over the seeds, each of which has instants of its own: straight between them, and level
+/// after the last.
+std::vector<Point> mean_accuracy(const PolicyRuns& policy, double end_s) {
+  constexpr std::size_t kPoints = 200;
+  std::vector<Point> points;
+  for (std::size_t i = 0; i <= kPoints; ++i) {
+    const double at_s = end_s * static_cast<double>(i) / static_cast<double>(kPoints);
+    double sum = 0;
+    for (const Run& run : policy.runs) {
+      const LearningResult& learning = run.result.learning;
+      const double place = at_s / learning.interval.seconds();
+      const auto last = learning.accuracy.size() - 1;
+      const auto before = std::min(static_cast<std::size_t>(place), last);
+      const std::size_t after = std::min(before + 1, last);
+      const double part = std::min(1.0, place - static_cast<double>(before));
+      sum += std::lerp(learning.accuracy[before], learning.accuracy[after], part);
+    }
+    points.push_back({at_s, sum / static_cast<double>(policy.runs.size())});
+  }
+  return points;
+}
+
+/// Where learning curves are known.
+std::string learning(const Comparison& comparison) {
+  double end_s = 0;
+  for (const PolicyRuns& policy : comparison.policies) {
+    for (const Run& run : policy.runs) {
+      const LearningResult& learning = run.result.learning;
+      if (learning.accuracy.empty()) return "";
+      end_s = std::max(
+          end_s, learning.interval.seconds() * static_cast<double>(learning.accuracy.size() - 1));
+    }
+  }
+  Chart chart;
+  chart.title = "Accuracy over time";
+  chart.x = {"since a job was submitted", Unit::seconds, Scale::linear, 0, end_s};
+  chart.y = {"of the converged accuracy", Unit::share, Scale::linear, 0, 1};
+  for (std::size_t i = 0; i < comparison.policies.size(); ++i)
+    chart.series.push_back(
+        {comparison.policies[i].policy, mean_accuracy(comparison.policies[i], end_s), i});
+  return fmt::format(
+      "<h2>How jobs learnt</h2>\n<div class=\"charts\">\n{}</div>\n",
+      html_figure(chart,
+                  "Mean over the jobs of what they have of their final accuracy; further "
+                  "left and higher is better."));
+}
+
 std::string utilization(const Comparison& comparison) {
   constexpr std::size_t kCells = 200;
   Duration end;
@@ -176,7 +224,8 @@ std::string to_html(const Comparison& comparison) {
       "<h1>Scheduling policies compared</h1>\n" + facts(comparison) + warnings(comparison);
   if (!comparison.policies.empty())
     body += "<h2>Summary</h2>\n" + html_table(summarize(comparison), RowStyle::series) +
-            seed_by_seed(comparison) + distributions(comparison) + utilization(comparison);
+            seed_by_seed(comparison) + distributions(comparison) + learning(comparison) +
+            utilization(comparison);
   body += kTerms;
   return html_page("Policies compared: " + comparison.workload, body);
 }

@@ -43,6 +43,24 @@ TEST(Report, ThreeDistributionsAndAPanelOfUtilisationForEachPolicy) {
   EXPECT_EQ(figures(to_html(sample_comparison({"a", "bb"}, {1}))), 9 + 2U) << "by class as well";
 }
 
+TEST(Report, AccuracyOverTimeWhereCurvesAreKnown) {
+  Comparison comparison = sample_comparison({"a", "bb"}, {1, 2}, {.trial_share = 0});
+  Duration interval = seconds(10);
+  for (PolicyRuns& policy : comparison.policies) {
+    for (trainyard::Run& run : policy.runs) {
+      run.result.learning.jobs = 3;
+      run.result.learning.interval = interval += seconds(5);
+      run.result.learning.accuracy = {0, 0.5, 1};
+    }
+  }
+  const std::string html = to_html(comparison);
+  EXPECT_EQ(figures(html), 3 + 1 + 2U);
+  EXPECT_NE(html.find("How jobs learnt"), std::string::npos);
+  EXPECT_EQ(not_well_formed(html), "");
+  comparison.policies[1].runs[1].result.learning = {};
+  EXPECT_EQ(figures(to_html(comparison)), 3 + 2U) << "not of all";
+}
+
 /// What the summary needs at least: its cells do not wrap, its titles do between words.
 double least_width(const std::string& html) {
   constexpr double kCharacter = 9, kPadding = 18;  // of a wide font at 14 px

@@ -33,6 +33,10 @@ std::span<const Generator> generators() {
        trial_batch_parameters(), make_trial_batch},
       {"dally-like", "distributed jobs with models, as in the workloads of Dally's study",
        dally_like_parameters(), make_dally_like},
+      {"learning", "gangs with learning curves that share a network, as in the study of JPAS",
+       learning_parameters(), make_learning},
+      {"contended", "a burst of jobs whose models exchange much, as in the study of LWF",
+       contended_parameters(), make_contended},
   };
   return kGenerators;
 }

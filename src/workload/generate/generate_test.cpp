@@ -253,7 +253,8 @@ TEST(Generate, DeclaresTheTruthOrLimitsOrNothing) {
 TEST(Generate, JobsMayBeElasticAndMeasuredOnKindsOfGpu) {
   const std::string spec = "philly-like:jobs=2000";
   const Workload rigid = generated(spec);
-  const Workload varied = generated(spec + ",elastic=0.3,measured_on=V100/P100");
+  const Workload varied =
+      generated(spec + ",elastic=0.3,measured_on=V100/P100,models=VGG-16/BERT-base");
   std::size_t elastic = 0, on_v100 = 0;
   for (std::size_t i = 0; i < rigid.jobs.size(); ++i) {
     const Job &a = rigid.jobs[i], &b = varied.jobs[i];
@@ -264,6 +265,7 @@ TEST(Generate, JobsMayBeElasticAndMeasuredOnKindsOfGpu) {
       ASSERT_EQ(b.min_workers, std::max(1, b.workers / 2));
       ASSERT_EQ(b.max_workers, 2 * b.workers);
     }
+    ASSERT_NE(b.model, kNoModel);
     on_v100 += varied.kinds[index(b.measured_on)] == "V100" ? 1U : 0U;
   }
   EXPECT_NEAR(static_cast<double>(elastic), 600, 100);
@@ -276,7 +278,8 @@ TEST(Generate, SaysWhatIsWrong) {
   };
   has(generate_error("poison:jobs=3"), "unknown generator 'poison', did you mean 'poisson'?");
   has(generate_error("poison:jobs=3"),
-      "(known: poisson, philly-like, trace, trial-batch, dally-like)");
+      "(known: poisson, philly-like, trace, trial-batch, dally-like, "
+      "learning, contended)");
   has(generate_error("poisson:lod=3"), "unknown parameter 'lod', did you mean 'load'?");
   has(generate_error("poisson:jobs"), "'jobs' has no value");
   has(generate_error("poisson:jobs=3,jobs=4"), "jobs is given twice");
@@ -293,7 +296,9 @@ TEST(Generate, SaysWhatIsWrong) {
 TEST(Generate, NoParameterTakesNonsense) {
   for (const Generator& generator : generators()) {
     for (const Parameter& parameter : generator.parameters) {
-      if (parameter.name == "file" || parameter.name == "measured_on") continue;  // names
+      if (parameter.name == "file" || parameter.name == "measured_on" ||
+          parameter.name == "models" || parameter.name == "model")
+        continue;  // names
       const auto spec = [&](std::string_view value) {
         std::string text = fmt::format("{}:{}={}", generator.name, parameter.name, value);
         if (generator.make == nullptr)

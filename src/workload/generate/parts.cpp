@@ -89,18 +89,22 @@ std::vector<Parameter> flexibility_parameters() {
            "share of jobs that can run at other sizes, from half to twice their own, 0 to 1"},
           {"measured_on", "any",
            "kinds of GPU that durations hold for, as V100/P100, a job's drawn evenly; any: every "
-           "kind"}};
+           "kind"},
+          {"models", "none",
+           "models that jobs train, as ResNet-50/VGG-16, a job's drawn evenly; none: not known"}};
 }
 
 Flexibility read_flexibility(Settings& settings) {
   Flexibility flexibility;
   flexibility.elastic = settings.real("elastic", 0, 1);
   if (settings.word("measured_on") != "any") flexibility.kinds = settings.words("measured_on");
+  if (settings.word("models") != "none") flexibility.models = settings.words("models");
   return flexibility;
 }
 
 void set_flexibility(const Flexibility& flexibility, std::uint64_t seed, Workload& workload) {
-  Random sizes = stream(seed, Stream::sizes), kinds = stream(seed, Stream::kinds);
+  Random sizes = stream(seed, Stream::sizes), kinds = stream(seed, Stream::kinds),
+         models = stream(seed, Stream::models);
   for (Job& job : workload.jobs) {
     if (flexibility.elastic > 0 && sizes.uniform() < flexibility.elastic) {
       job.min_workers = std::max(1, job.workers / 2);
@@ -109,6 +113,10 @@ void set_flexibility(const Flexibility& flexibility, std::uint64_t seed, Workloa
     if (!flexibility.kinds.empty()) {
       const std::string& kind = flexibility.kinds[kinds.below(flexibility.kinds.size())];
       job.measured_on = KindId{static_cast<std::uint16_t>(workload.kinds.add(kind))};
+    }
+    if (!flexibility.models.empty()) {
+      const std::string& model = flexibility.models[models.below(flexibility.models.size())];
+      job.model = ModelId{static_cast<std::uint16_t>(workload.models.add(model))};
     }
   }
 }

@@ -24,7 +24,9 @@ enum class Stream : std::uint64_t {
   pauses,
   estimates,
   sizes,
-  kinds
+  kinds,
+  curves,
+  models
 };
 
 inline Random stream(std::uint64_t seed, Stream which) {
@@ -48,8 +50,9 @@ void set_estimates(Estimates estimates, std::uint64_t seed, Workload& workload);
 
 /// How jobs run on other GPUs and at other sizes than their durations hold for.
 struct Flexibility {
-  double elastic = 0;              // the share of jobs that can have from half to twice their size
-  std::vector<std::string> kinds;  // of GPU that durations hold for, one drawn for each job
+  double elastic = 0;               // the share of jobs that can have from half to twice their size
+  std::vector<std::string> kinds;   // of GPU that durations hold for, one drawn for each job
+  std::vector<std::string> models;  // likewise
 };
 std::vector<Parameter> flexibility_parameters();
 Flexibility read_flexibility(Settings& settings);
@@ -89,11 +92,15 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
                               const TraceOptions& options);
 Expected<Workload> make_trial_batch(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 Expected<Workload> make_dally_like(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+Expected<Workload> make_learning(Settings& settings, const Cluster& cluster, std::uint64_t seed);
+Expected<Workload> make_contended(Settings& settings, const Cluster& cluster, std::uint64_t seed);
 
 std::vector<Parameter> poisson_parameters();
 std::vector<Parameter> philly_like_parameters();
 std::vector<Parameter> trace_parameters();
 std::vector<Parameter> trial_batch_parameters();
 std::vector<Parameter> dally_like_parameters();
+std::vector<Parameter> learning_parameters();
+std::vector<Parameter> contended_parameters();
 
 }  // namespace trainyard
