@@ -13,5 +13,7 @@ std::span<const Study> studies();
 Study fitgpp_study();
 Study xion_study();
 Study dally_study();
+Study lwf_study();
+Study jpas_study();
 
 }  // namespace trainyard
