@@ -203,18 +203,18 @@ void IterationNetwork::begin_iteration(JobId job) {
 }
 
 void IterationNetwork::end_iteration(JobId job) {
-  constexpr double kNothing = 1e-9;  // of an iteration
+  constexpr double kLittle = 1e-9;  // of an iteration
   Runner& runner = this->runner(job);
   runner.done += runner.part;
   runner.left -= runner.part;
-  const bool is_over = runner.left <= kNothing;
-  if (is_over || runner.done + kNothing >= runner.next_report) {
+  const bool is_over = runner.left <= kLittle;
+  if (is_over || runner.done + kLittle >= runner.next_report) {
     const double pace = (now_ - runner.reported_at) / (runner.done - runner.reported);
     paces_.push_back({job, pace, runner.done, is_over});
     runner.reported_at = now_;
     runner.reported = runner.done;
-    while (runner.next_report <= runner.done + kNothing)
-      runner.next_report += std::max(runner.arrival.report_every, kNothing);
+    while (runner.next_report <= runner.done + kLittle)
+      runner.next_report += std::max(runner.arrival.report_every, kLittle);
   }
   if (!is_over) return begin_iteration(job);
   runner.step = Step::absent;
