@@ -11,23 +11,23 @@
 namespace trainyard {
 namespace {
 
-constexpr std::uint64_t kStream = 12;  // of random numbers
+constexpr std::uint64_t kNetworkStream = 12;  // of random numbers
 
 constexpr NetworkOptions kFluid{NetworkOptions::Model::fluid, 0, 0};
 constexpr NetworkOptions kIteration{NetworkOptions::Model::iteration, 0, 0.05};
 
-struct Mix {
+struct NetworkMix {
   Cluster cluster;
   Workload workload;
 };
 
 /// Two racks of four machines with slow links, and some trainings that are spread over them.
-Mix random_mix(Random& random) {
+NetworkMix random_network_mix(Random& random) {
   const char* toml =
       "[[rack]]\ncount = 2\nuplink_gbps = {}\n[[rack.machine]]\ncount = 4\ngpus = 4\n"
       "kind = \"V100\"\nnic_gbps = {}\n";
   const double nic = random.uniform(5, 40);
-  Mix mix{
+  NetworkMix mix{
       *parse_cluster_toml(fmt::format(fmt::runtime(toml), nic * random.uniform(1, 4), nic), "test"),
       {}};
   const std::vector<std::string> models{"ResNet-50", "VGG-16", "ResNet-18", "BERT-base"};
@@ -47,7 +47,7 @@ Mix random_mix(Random& random) {
   return mix;
 }
 
-double mean_jct(const Mix& mix, const std::string& policy, const NetworkOptions& network,
+double mean_jct(const NetworkMix& mix, const std::string& policy, const NetworkOptions& network,
                 std::uint64_t seed) {
   Simulation simulation(mix.cluster, mix.workload, parse_policy(policy),
                         {.seed = seed, .network = network});
@@ -57,8 +57,8 @@ double mean_jct(const Mix& mix, const std::string& policy, const NetworkOptions&
 }
 
 TEST(SharedNetwork, TheTwoModelsAgreeWithinATenth) {
-  for_seeds(40, kStream, [](Random& random, std::uint64_t seed) {
-    const Mix mix = random_mix(random);
+  for_seeds(40, kNetworkStream, [](Random& random, std::uint64_t seed) {
+    const NetworkMix mix = random_network_mix(random);
     for (const char* policy : {"place=spread", "place=first-fit"}) {
       const double alone = mean_jct(mix, policy, {}, seed);
       const double fluid = mean_jct(mix, policy, kFluid, seed);
@@ -70,8 +70,8 @@ TEST(SharedNetwork, TheTwoModelsAgreeWithinATenth) {
 }
 
 TEST(SharedNetwork, ChangesNothingForOneJob) {
-  for_seeds(30, kStream, [](Random& random, std::uint64_t seed) {
-    Mix mix = random_mix(random);
+  for_seeds(30, kNetworkStream, [](Random& random, std::uint64_t seed) {
+    NetworkMix mix = random_network_mix(random);
     mix.workload.jobs.resize(1);
     const double alone = mean_jct(mix, "place=random", {}, seed);
     EXPECT_EQ(mean_jct(mix, "place=random", kFluid, seed), alone);
@@ -81,7 +81,7 @@ TEST(SharedNetwork, ChangesNothingForOneJob) {
 }
 
 /// The bytes of all iterations, over every link that they cross.
-double bytes_asked_for(const Mix& mix, const std::vector<Placement>& placements) {
+double bytes_asked_for(const NetworkMix& mix, const std::vector<Placement>& placements) {
   const Links links(mix.cluster);
   const CatalogueSpeed speed(mix.cluster, mix.workload, Catalogue::builtin());
   double bytes = 0;
@@ -98,8 +98,8 @@ double bytes_asked_for(const Mix& mix, const std::vector<Placement>& placements)
 }
 
 TEST(SharedNetwork, SendsWhatIsAskedForAndNoLinkIsOverFull) {
-  for_seeds(30, kStream, [](Random& random, std::uint64_t seed) {
-    const Mix mix = random_mix(random);
+  for_seeds(30, kNetworkStream, [](Random& random, std::uint64_t seed) {
+    const NetworkMix mix = random_network_mix(random);
     Simulation simulation(mix.cluster, mix.workload, parse_policy("place=random"),
                           {.seed = seed, .network = kFluid});
     double sent = 0, now = 0, used = 0;

@@ -20,7 +20,7 @@ Workload learners(std::size_t jobs) {
   return workload;
 }
 
-LearningResult run(const Workload& workload, const char* cluster) {
+LearningResult learn(const Workload& workload, const char* cluster) {
   const Cluster machines = *parse_cluster_shorthand(cluster);
   Simulation simulation(machines, workload, *PolicySpec::parse("fifo", {}), {});
   simulation.run();
@@ -29,7 +29,7 @@ LearningResult run(const Workload& workload, const char* cluster) {
 
 TEST(LearningTimes, AreThoseOfTheCurve) {
   const Workload workload = learners(1);
-  const LearningResult found = run(workload, "1x1xV100");
+  const LearningResult found = learn(workload, "1x1xV100");
   EXPECT_EQ(found.jobs, 1U);
   EXPECT_NEAR(found.to_95_s.mean, 900, 0.01);
   EXPECT_NEAR(found.to_90_s.mean, 3600 * workload.curves[0].share_to(0.9), 0.01);
@@ -40,7 +40,7 @@ TEST(LearningTimes, AreThoseOfTheCurve) {
 }
 
 TEST(LearningTimes, CountFromSubmission) {
-  const LearningResult found = run(learners(2), "1x1xV100");
+  const LearningResult found = learn(learners(2), "1x1xV100");
   EXPECT_EQ(found.jobs, 2U);
   EXPECT_NEAR(found.to_95_s.max, 3600 + 900, 0.01) << "it waits for the first";
 }
@@ -48,7 +48,7 @@ TEST(LearningTimes, CountFromSubmission) {
 TEST(LearningTimes, NoneWithoutCurves) {
   Workload workload = learners(1);
   workload.curves.clear();
-  EXPECT_EQ(run(workload, "1x1xV100").jobs, 0U);
+  EXPECT_EQ(learn(workload, "1x1xV100").jobs, 0U);
 }
 
 /// Every hundredth of the work but the last, noise and all the same for a seed.
