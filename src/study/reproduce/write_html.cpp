@@ -25,6 +25,7 @@ std::string facts(const Findings& findings) {
   std::string html = "<dl class=\"facts\">\n";
   html += html_fact("Paper", escaped(findings.study->paper));
   html += html_fact("Workload", code(findings.base.workload));
+  html += html_fact("Network", code(findings.base.network));
   if (const auto cluster = parse_study_cluster(findings.base.cluster); cluster)
     html += html_fact("Cluster", escaped(describe(*cluster)));
   for (const StudyPolicy& policy : findings.base.policies) {

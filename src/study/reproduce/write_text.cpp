@@ -44,7 +44,8 @@ std::string markdown_paragraphs(const std::vector<std::string>& list) {
 }
 
 std::string markdown_setup(const Findings& findings) {
-  std::string text = fmt::format("Workload `{}`, policies\n\n", findings.base.workload);
+  std::string text = fmt::format("Workload `{}`, network `{}`, policies\n\n",
+                                 findings.base.workload, findings.base.network);
   for (const StudyPolicy& policy : findings.base.policies) {
     text += fmt::format("- {}: `--policy \"{}\"`", policy.label, policy.line);
     for (const std::string& setting : policy.settings) text += fmt::format(" `--set {}`", setting);
