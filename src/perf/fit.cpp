@@ -48,7 +48,7 @@ Spread spread_of(const std::vector<int>& gpus, const std::vector<Tier>& tiers) {
   spread.tier = kRackTier;
   const Tier& rack = tiers[kRackTier];
   spread.exchanges[kRackTier] = {static_cast<std::int32_t>(gpus.size()), rack.link_gbps(),
-                              rack.latency_us, 0};
+                                 rack.latency_us, 0};
   return spread;
 }
 

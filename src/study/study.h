@@ -43,7 +43,7 @@ struct Condition {
   std::string workload;
   std::string cluster;  // "16x8xV100", or the TOML of docs/clusters.md itself
   std::vector<StudyPolicy> policies;
-  std::string models = {};  // TOML of docs/models.md, added to the catalogue
+  std::string models = {};        // TOML of docs/models.md, added to the catalogue
   std::string network = "alone";  // or shared, as --network has it
 };
 
