@@ -126,8 +126,8 @@ void SimulatedEngine::go_on(const Yard& yard, JobId id) {
   if (yard.workload().curve(id) != nullptr) {
     // Work is rounded down where the time for it is rounded up: it may be there but for a trifle.
     constexpr Duration kTrifle = microseconds(2);
-    const std::int64_t parts = (yard.work_done(id) + kTrifle).us * kReports / job.duration.us + 1;
-    const Duration next{(job.duration.us * parts + kReports - 1) / kReports};
+    const Duration part{(job.duration.us - 1) / kReports + 1};
+    const Duration next = part * ((yard.work_done(id) + kTrifle) / part + 1);
     if (next < job.duration) return pending_.push(yard.end_of(id, next), EventKind::learnt, id);
   }
   pending_.push(yard.end_of(id, job.duration), EventKind::finished, id);
