@@ -112,7 +112,8 @@ TEST(SharedNetwork, SendsWhatIsAskedForAndNoLinkIsOverFull) {
       sent += used * (at - now);
       now = at, used = 0;
       for (const auto& link : simulation.network()->loads()) {
-        EXPECT_LE(link.used, link.capacity * (1 + 1e-6)) << link.name;
+        EXPECT_LE(link.used, link.capacity * (1 + 1e-6))
+            << simulation.network()->links().name(link.link);
         used += link.used;
       }
     }

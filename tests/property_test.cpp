@@ -74,7 +74,9 @@ TEST_P(EveryPolicy, KeepsTheYardsPromisesAndFinishesEveryJob) {
       audit.inspect();
       if (simulation.network() == nullptr) continue;
       for (const auto& link : simulation.network()->loads())
-        ASSERT_LE(link.used, link.capacity * (1 + 1e-6)) << link.name << "\n" << describe(made);
+        ASSERT_LE(link.used, link.capacity * (1 + 1e-6))
+            << simulation.network()->links().name(link.link) << "\n"
+            << describe(made);
     }
     EXPECT_EQ(audit.problems(), std::vector<std::string>{}) << spec.name() << "\n"
                                                             << describe(made);

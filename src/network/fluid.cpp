@@ -68,6 +68,7 @@ class FluidNetwork final : public SharedNetwork {
   }
 
   [[nodiscard]] std::vector<LinkLoad> loads() const override { return loads_of(links_, share_); }
+  [[nodiscard]] const Links& links() const override { return links_; }
 
  private:
   struct Sender {

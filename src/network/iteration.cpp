@@ -40,6 +40,7 @@ class IterationNetwork final : public SharedNetwork {
     paces_.clear();
   }
   [[nodiscard]] std::vector<LinkLoad> loads() const override { return loads_of(links_, share_); }
+  [[nodiscard]] const Links& links() const override { return links_; }
 
  private:
   enum class Step : std::uint8_t { absent, quiet, waiting, first, held, rest, closing };

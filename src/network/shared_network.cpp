@@ -89,7 +89,7 @@ std::vector<SharedNetwork::LinkLoad> loads_of(const Links& links, const FairShar
   for (std::size_t i = 0; i < links.capacities().size(); ++i) {
     const LinkId link{static_cast<std::uint32_t>(i)};
     const LinkId up{static_cast<std::uint32_t>(i - i % 2)};
-    loads.push_back({links.name(link), share.used(up), links.capacity(link)});
+    loads.push_back({link, share.used(up), links.capacity(link)});
   }
   return loads;
 }

@@ -81,10 +81,11 @@ class SharedNetwork {
 
   /// What is sent over a link now, on average, and what could be; in bytes/s.
   struct LinkLoad {
-    std::string name;
+    LinkId link{};
     double used = 0, capacity = 0;
   };
   [[nodiscard]] virtual std::vector<LinkLoad> loads() const = 0;
+  [[nodiscard]] virtual const Links& links() const = 0;
 };
 
 /// For those who make one. What a collective sends up a link it also sends down (flow.h), so the

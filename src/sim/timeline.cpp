@@ -65,7 +65,8 @@ void Timeline::note_links(const SharedNetwork& network) {
     if (std::abs(share - shares_[i]) < kVisible) continue;
     shares_[i] = share;
     write(fmt::format(R"({{"ph":"C","pid":{},"ts":{},"name":{},"args":{{"used":{:.3f}}}}})",
-                      process, yard_.now().us, json_string(loads[i].name), share));
+                      process, yard_.now().us, json_string(network.links().name(loads[i].link)),
+                      share));
   }
 }
 
