@@ -15,6 +15,7 @@
 #include "study/report/report.h"
 #include "study/report/summary.h"
 #include "study/run.h"
+#include "workload/curves.h"
 #include "workload/generate/generate.h"
 
 namespace trainyard::cli {
@@ -33,8 +34,10 @@ struct CompareCommandOptions : WorkloadOptions {
 /// A generated workload is another one with each seed; one from a file is read once.
 class Workloads {
  public:
-  Workloads(const WorkloadOptions& options, const Cluster& cluster, const Catalogue& models)
-      : options_(options), cluster_(cluster), models_(models) {}
+  /// `with_curves`: one of the policies goes by how jobs learn, and all are judged by it.
+  Workloads(const WorkloadOptions& options, const Cluster& cluster, const Catalogue& models,
+            bool with_curves)
+      : options_(options), cluster_(cluster), models_(models), with_curves_(with_curves) {}
 
   Expected<void> load() {
     auto first = load_checked(options_.seed);
@@ -63,29 +66,37 @@ class Workloads {
     if (auto ok = check_measures(*workload, cluster_, models_); !ok)
       return tl::make_unexpected(ok.error());
     set_pauses(options, models_, *workload);
+    if (with_curves_) give_curves(models_, *workload);
     return workload;
   }
 
   const WorkloadOptions& options_;
   const Cluster& cluster_;
   const Catalogue& models_;
+  bool with_curves_;
   std::shared_ptr<const Workload> first_;
 };
 
-Expected<Run> run_one(const CompareCommandOptions& options, const Cluster& cluster,
-                      const Workloads& workloads, const Catalogue& models,
+/// What all runs have in common.
+struct Conditions {
+  const Cluster& cluster;
+  const Catalogue& models;
+  const Workloads& workloads;
+  const NetworkOptions& network;
+};
+
+Expected<Run> run_one(const CompareCommandOptions& options, const Conditions& common,
                       const std::string& policy, std::uint64_t seed,
                       std::atomic<bool>& regards_classes) {
   const auto spec = PolicySpec::parse(policy, options.settings);
   if (!spec) return tl::make_unexpected(spec.error());
-  const auto workload = workloads.of(seed);
+  const auto workload = common.workloads.of(seed);
   if (!workload) return tl::make_unexpected(workload.error());
-  auto faults = load_faults(options.faults, cluster, **workload, seed);
+  auto faults = load_faults(options.faults, common.cluster, **workload, seed);
   if (!faults) return tl::make_unexpected(faults.error());
-  const auto network = parse_network(options.network);
-  if (!network) return tl::make_unexpected(network.error());
-  Simulation simulation(cluster, **workload, *spec, {seed, std::move(*faults), &models, *network});
-  if (auto ok = check_flow_rules(simulation.policy().flow_rules(), *network); !ok)
+  Simulation simulation(common.cluster, **workload, *spec,
+                        {seed, std::move(*faults), &common.models, common.network});
+  if (auto ok = check_flow_rules(simulation.policy().flow_rules(), common.network); !ok)
     return fail_at(policy, ok.error());
   if (simulation.policy().regards().classes) regards_classes = true;
   simulation.run();
@@ -137,14 +148,19 @@ bool warn_of_unfinished_runs(const Comparison& comparison) {
 }
 
 Expected<void> compare(const CompareCommandOptions& options) {
-  for (const std::string& policy : options.policies)
-    if (const auto spec = PolicySpec::parse(policy, options.settings); !spec)
-      return tl::make_unexpected(spec.error());
+  bool with_curves = false;
+  for (const std::string& policy : options.policies) {
+    const auto spec = PolicySpec::parse(policy, options.settings);
+    if (!spec) return tl::make_unexpected(spec.error());
+    with_curves = with_curves || goes_by_curves(*spec);
+  }
+  const auto network = parse_network(options.network);
+  if (!network) return tl::make_unexpected(network.error());
   const auto cluster = load_cluster(options);
   if (!cluster) return tl::make_unexpected(cluster.error());
   const auto models = load_models(options);
   if (!models) return tl::make_unexpected(models.error());
-  Workloads workloads(options, *cluster, *models);
+  Workloads workloads(options, *cluster, *models, with_curves);
   if (auto ok = workloads.load(); !ok) return ok;
 
   CompareOptions plan;
@@ -156,7 +172,8 @@ Expected<void> compare(const CompareCommandOptions& options) {
   plan.on_run_done = [&] { progress->add(); };
   std::atomic<bool> regards_classes = false;
   auto runs = run_all(plan, [&](const std::string& policy, std::uint64_t seed) {
-    return run_one(options, *cluster, workloads, *models, policy, seed, regards_classes);
+    return run_one(options, {*cluster, *models, workloads, *network}, policy, seed,
+                   regards_classes);
   });
   progress.reset();
   if (!runs) return tl::make_unexpected(runs.error());

@@ -137,6 +137,14 @@ std::string_view pauses_in_words(std::string_view pause_costs) {
          "job's model is known, else 7 to 60 s by its GPUs (--pauses free: nothing)";
 }
 
+/// Flow stages that do have a parameter which says whose curves.
+bool goes_by_curves(const PolicySpec& policy) {
+  if (policy.decides_jointly()) return false;
+  const auto flow = std::ranges::find(stage_infos(), "flow", &StageInfo::name);
+  const auto member = std::ranges::find(flow->members, policy.member("flow"), &MemberInfo::name);
+  return std::ranges::find(member->params, "curves", &ParamSpec::name) != member->params.end();
+}
+
 void add_models_option(Command& command, WorkloadOptions& options) {
   command.option("--models", &options.models, "more models (docs/models.md)",
                  {.type = "FILE.toml"});

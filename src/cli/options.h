@@ -16,6 +16,7 @@
 #include "model/cluster.h"
 #include "model/workload.h"
 #include "perf/catalogue.h"
+#include "policy/registry.h"
 #include "sim/faults.h"
 
 namespace trainyard::cli {
@@ -63,6 +64,9 @@ void add_pauses_option(Command& command, WorkloadOptions& options);
 void set_pauses(const WorkloadOptions& options, const Catalogue& models, Workload& workload);
 /// A sentence on where the costs come from, for Result::pause_costs.
 std::string_view pauses_in_words(std::string_view pause_costs);
+
+/// Whether the policy goes by how jobs learn.
+bool goes_by_curves(const PolicySpec& policy);
 
 /// --models FILE.toml, as often as needed.
 void add_models_option(Command& command, WorkloadOptions& options);

@@ -18,6 +18,7 @@
 #include "sim/timeline.h"
 #include "study/json.h"
 #include "study/report/quantity.h"
+#include "workload/curves.h"
 
 namespace trainyard::cli {
 namespace {
@@ -158,6 +159,8 @@ Expected<void> run(Simulation& simulation, const SimCommandOptions& options, std
 Expected<void> sim(const SimCommandOptions& options) {
   const auto policy = PolicySpec::parse(options.policy, options.settings);
   if (!policy) return tl::make_unexpected(policy.error());
+  const auto network = parse_network(options.network);
+  if (!network) return tl::make_unexpected(network.error());
   const auto cluster = load_cluster(options);
   if (!cluster) return tl::make_unexpected(cluster.error());
   auto workload = load_workload(options, *cluster);
@@ -166,12 +169,11 @@ Expected<void> sim(const SimCommandOptions& options) {
   auto faults = load_faults(options.faults, *cluster, *workload, options.seed);
   if (!faults) return tl::make_unexpected(faults.error());
 
-  const auto network = parse_network(options.network);
-  if (!network) return tl::make_unexpected(network.error());
   const auto models = load_models(options);
   if (!models) return tl::make_unexpected(models.error());
   if (auto ok = check_measures(*workload, *cluster, *models); !ok) return ok;
   set_pauses(options, *models, *workload);
+  if (goes_by_curves(*policy)) give_curves(*models, *workload);
 
   Simulation simulation(*cluster, *workload, *policy,
                         {options.seed, std::move(*faults), &*models, *network});

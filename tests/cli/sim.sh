@@ -229,8 +229,28 @@ assert used and all(0 <= e["args"]["used"] <= 1.001 for e in used), used
   --network shared --timeline "$work/jpas.timeline" >"$work/text"
 grep -q '"flow class":1' "$work/jpas.timeline" || fail "flow classes in the timeline"
 refuses "network: 'half': it is alone, or shared" sim --workload "$learning" --network half
+refuses "network: 'half': it is alone, or shared" compare --workload "$work/missing.csv" --policy fifo --network half
+[ "$(wc -l <"$work/err")" = 1 ] || fail "compare read the workload before it read --network"
 refuses "the fluid network knows no single ones: give --network shared,model=iteration" \
   sim --workload "$learning" --cluster "$work/slow.toml" --policy ada-srsf --network shared
+
+# Jobs of a trace learn as the catalogue says of their models, under policies that go by it.
+printf 'submit,duration,workers,gpus,model\n0,900,4,2,ResNet-18\n0,900,4,2,ncf\n5,900,4,2,VGG-16\n' >"$work/trace.csv"
+for policy in "place=spread flow=srtf" "place=spread flow=progress flow.curves=true"; do
+  "$TRAINYARD" sim --workload "$work/trace.csv" --cluster "$work/slow.toml" --policy "$policy" \
+    --network shared --json "$work/${policy##*=}.json" >"$work/text"
+done
+"$TRAINYARD" compare --workload "$work/trace.csv" --cluster "$work/slow.toml" --network shared \
+  --policy "place=spread flow=srtf,place=spread flow=to-95" --json "$work/both.json" >"$work/text"
+python3 -c '
+import json, sys
+load = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
+by_length, by_curve = load("srtf"), load("true")
+assert "learning" not in by_length and by_curve["learning"]["jobs"] == 2, by_curve
+beside = load("both")["results"][0]
+assert beside["learning"]["jobs"] == 2, beside
+assert beside["jct_s"] == by_length["jct_s"], "curves that a policy does not go by change its times"
+' "$work" || fail "curves of the catalogue"
 
 printf 'submit,duration\n0,-5\n' >"$work/bad.csv"
 refuses "bad.csv:2: .*duration.*-5" sim --workload "$work/bad.csv" --json "$work/never.json"
