@@ -71,6 +71,8 @@ std::string needs(const json& job) {
   const json& each = job.at("per_worker");
   std::string text = fmt::format("{}{} of {}", counted(job.at("workers").get<int>(), "worker"),
                                  size_range(job), counted(each.at("gpus").get<int>(), "GPU"));
+  if (const std::string kind = job.value("gpu_kind", "any"); kind != "any")
+    text += fmt::format(" of kind {}", kind);
   if (each.at("cpus") > 0) text += fmt::format(", {:g} CPUs", each.at("cpus").get<double>());
   if (each.at("memory_mib") > 0)
     text += fmt::format(", {} MiB", each.at("memory_mib").get<std::int64_t>());

@@ -202,6 +202,8 @@ refuses "gpus: '0' is not a whole number from 1 to 1024" submit --gpus 0 -- true
 refuses "--workers: '3..2' ends before it begins; write 2..3" submit --workers 3..2 -- true
 refuses "--workers: '2-3' is neither a whole number .* nor a range" submit --workers 2-3 -- true
 refuses "measured on GPUs of kind 'V10O', .*did you mean 'V100'" submit --measured-on V10O -- true
+refuses "asks for GPUs of kind 'V100', and there are only: cpu" submit --gpu-kind V100 -- true
+refuses "--gpu-kind: 'a,b' is not a kind of GPU; write one, as V100, or any" submit --gpu-kind a,b -- true
 refuses "2..3 is a range, and a job that takes the whole machine" submit --workers 2..3 --exclusive -- true
 refuses "time: '1x' is not a time; write minutes" submit --time 1x -- true
 refuses "first line does not name its interpreter" submit "$work/serve"

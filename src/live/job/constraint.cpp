@@ -26,6 +26,19 @@ std::string normal(std::string_view text) {
   return made;
 }
 
+void add_once(std::string name, std::vector<std::string>& names) {
+  if (!name.empty() && std::ranges::find(names, name) == names.end())
+    names.push_back(std::move(name));
+}
+
+/// By which a kind of GPU goes: the whole first, then its words.
+std::vector<std::string> names_of(std::string_view kind) {
+  const std::string whole = normal(kind);
+  std::vector<std::string> names{whole};
+  for (const std::string_view word : split(whole, "_")) add_once(std::string(word), names);
+  return names;
+}
+
 }  // namespace
 
 Expected<Constraint> parse_constraint(std::string_view text) {
@@ -46,15 +59,29 @@ Expected<Constraint> parse_constraint(std::string_view text) {
 }
 
 std::vector<std::string> features_of(const Cluster& cluster, const Machine& machine) {
-  const std::string kind = normal(cluster.kinds[index(machine.kind)]);
-  std::vector<std::string> features{kind};
-  const auto add = [&](std::string feature) {
-    if (!feature.empty() && std::ranges::find(features, feature) == features.end())
-      features.push_back(std::move(feature));
-  };
-  for (const std::string_view word : split(kind, "_")) add(std::string(word));
-  add(normal(machine.name));
+  std::vector<std::string> features = names_of(cluster.kinds[index(machine.kind)]);
+  add_once(normal(machine.name), features);
   return features;
+}
+
+Expected<KindId> kind_named(std::string_view name, const Cluster& cluster) {
+  const std::string wanted = normal(name);
+  std::vector<std::string> found;
+  KindId kind = kAnyKind;
+  for (std::uint16_t k = 0; k < cluster.kinds.size(); ++k) {
+    const auto names = names_of(cluster.kinds[k]);
+    if (names.front() == wanted) return KindId{k};
+    if (std::ranges::find(names, wanted) == names.end()) continue;
+    found.push_back(cluster.kinds[k]);
+    kind = KindId{k};
+  }
+  if (found.empty())
+    return fail("asks for GPUs of kind {}, and there are only: {}", quoted(name),
+                fmt::join(cluster.kinds, ", "));
+  if (found.size() > 1)
+    return fail("asks for GPUs of kind {}, and there are several: name one of {}", quoted(name),
+                fmt::join(found, ", "));
+  return kind;
 }
 
 std::string unmet(std::string_view constraint, const Cluster& cluster, const Machine& machine) {

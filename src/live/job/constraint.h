@@ -1,4 +1,5 @@
-// What --constraint asks of a machine: features, each of which it has or has not.
+// What --constraint asks of a machine: features, each of which it has or has not; and what
+// --gpu-kind asks of its GPUs.
 //
 //   a100          one
 //   a100&80gb     both (a comma does as well)
@@ -24,6 +25,10 @@ using Constraint = std::vector<std::vector<std::string>>;
 Expected<Constraint> parse_constraint(std::string_view text);
 
 std::vector<std::string> features_of(const Cluster& cluster, const Machine& machine);
+
+/// The kind of GPU that goes by this name: by the whole of its own or by a word of it, as V100 for
+/// V100-SXM2-16GB. The error follows "it ...": no kind of the cluster does, or several do.
+Expected<KindId> kind_named(std::string_view name, const Cluster& cluster);
 
 /// Why the machine does not do, to follow "it ..."; empty when it does.
 std::string unmet(std::string_view constraint, const Cluster& cluster, const Machine& machine);

@@ -35,6 +35,27 @@ TEST(Constraint, OneAlternativeMustHoldWhole) {
                 HasSubstr(fmt::format("'{}', and dgx-1 has only: nvidia_a100_sxm4_80gb, ", text)));
 }
 
+TEST(Constraint, AKindOfGpuGoesByItsWholeNameOrAWordOfIt) {
+  Cluster cluster = machine_of("V100-SXM2-16GB");
+  Machine other = cluster.machines[0];
+  ASSERT_TRUE(cluster.add_machines(1, other, "V100-SXM2-32GB"));
+  ASSERT_TRUE(cluster.add_machines(1, other, "V100"));
+  ASSERT_TRUE(cluster.add_machines(1, other, "A100-SXM4-40GB"));
+  const auto named = [&](const char* name) {
+    const auto kind = kind_named(name, cluster);
+    return kind ? cluster.kinds[index(*kind)] : kind.error().message;
+  };
+  EXPECT_EQ(named("v100-sxm2_32gb"), "V100-SXM2-32GB");
+  EXPECT_EQ(named("v100"), "V100") << "the whole name of one, though a word of others";
+  EXPECT_EQ(named("a100"), "A100-SXM4-40GB");
+  EXPECT_EQ(named("sxm2"),
+            "asks for GPUs of kind 'sxm2', and there are several: name one of V100-SXM2-16GB, "
+            "V100-SXM2-32GB");
+  EXPECT_EQ(named("dgx-1"),
+            "asks for GPUs of kind 'dgx-1', and there are only: V100-SXM2-16GB, V100-SXM2-32GB, "
+            "V100, A100-SXM4-40GB");
+}
+
 TEST(Constraint, WhatIsNoneIsRefused) {
   for (const char* text : {"", "|", "a|", "&a", "a100*2", "(a|b)&c", "!a", "[a]|b", "a b", "--"})
     EXPECT_FALSE(parse_constraint(text)) << text;

@@ -207,6 +207,19 @@ Expected<void> read_constraint(const json& value, JobSpec& spec) {
   return {};
 }
 
+/// "any" is what it is when nothing is said.
+Expected<void> read_gpu_kind(const json& value, JobSpec& spec) {
+  auto text = read_line(value, kLongestName);
+  if (!text) return tl::make_unexpected(text.error());
+  if (*text == "any") text->clear();
+  if (!text->empty())
+    if (const auto kind = parse_constraint(*text);
+        !kind || kind->size() != 1 || kind->front().size() != 1)
+      return fail("{} is not a kind of GPU; write one, as V100, or any", trainyard::quoted(*text));
+  spec.gpu_kind = *std::move(text);
+  return {};
+}
+
 Expected<void> read_signal(const json& value, JobSpec& spec) {
   const auto text = read_line(value, 64);
   if (!text) return tl::make_unexpected(text.error());
@@ -258,6 +271,7 @@ constexpr std::array kFields{
             return keep(read_amount(v, parse_memory), s.per_worker.memory_mib);
           }},
     Field{"exclusive", read_exclusive},
+    Field{"gpu_kind", read_gpu_kind},
     Field{"constraint", read_constraint},
     Field{"time",
           [](const json& v, JobSpec& s) {
@@ -350,6 +364,7 @@ json to_json(const JobSpec& spec) {
   if (!spec.error.empty()) value["error"] = spec.error;
   if (spec.append) value["open_mode"] = "append";
   if (spec.exclusive) value["exclusive"] = true;
+  if (!spec.gpu_kind.empty()) value["gpu_kind"] = spec.gpu_kind;
   if (!spec.constraint.empty()) value["constraint"] = spec.constraint;
   if (!spec.array.empty()) value["array"] = spec.array;
   if (!spec.measured_on.empty()) value["measured_on"] = spec.measured_on;

@@ -60,6 +60,7 @@ struct JobSpec {
   std::int32_t max_workers = 0;     // more than `workers`: an elastic job may have up to so many
   Resources per_worker{.gpus = 1};  // CPUs or memory of 0: the machine's part for its GPUs
   bool exclusive = false;           // the whole machine, shared evenly by the workers
+  std::string gpu_kind;             // the only kind of GPU that it takes (kind_named); empty: any
   std::string constraint;           // features that the machine must have; see constraint.h
   Duration time;                    // what each run may take, and all are expected to; 0: no limit
   Duration grace = seconds(30);     // from being asked to save to SIGTERM; see the stop sequence

@@ -46,7 +46,7 @@ TEST(JobSpec, AllFieldsAreRead) {
     "directory": "/home/ada", "environment": {"PATH": "/bin", "_X1": ""}, "class": "trial",
     "workers": 4, "gpus": 2, "cpus": 1.5, "memory": "64GiB", "time": "1h30m", "grace": 90,
     "signal": "B:USR1@60", "model": "ResNet-50", "after": [3, 7], "exclusive": true,
-    "constraint": "a100|h100", "array": "0-9%2", "output": "%j.out", "error": "/dev/null",
+    "constraint": "a100|h100", "gpu_kind": "A100-SXM4-80GB", "array": "0-9%2", "output": "%j.out", "error": "/dev/null",
     "open_mode": "append"})");
   ASSERT_TRUE(spec) << spec.error().message;
   EXPECT_EQ(spec->name, "resnet");
@@ -109,6 +109,9 @@ TEST(JobSpec, WhatIsWrongIsNamed) {
   EXPECT_THAT(problem_of({{"output", "a\nb"}}), HasSubstr("output: "));
   EXPECT_THAT(problem_of({{"array", "5-1"}}), HasSubstr("array: '5-1': ends before it begins"));
   EXPECT_THAT(problem_of({{"constraint", "a*2"}}), HasSubstr("constraint: 'a*2' is not"));
+  EXPECT_THAT(problem_of({{"gpu_kind", "a|b"}}), HasSubstr("gpu_kind: 'a|b' is not a kind of GPU"));
+  EXPECT_THAT(problem_of({{"gpu_kind", "a b"}}), HasSubstr("gpu_kind: 'a b' is not"));
+  EXPECT_THAT(problem_of({{"gpu_kind", 100}}), HasSubstr("gpu_kind: '100' is not a text"));
   EXPECT_THAT(problem_of({{"after", {0}}}), HasSubstr("after: '0' is not"));
   EXPECT_THAT(problem_of({{"after", 3}}), HasSubstr("after: is not a list"));
   EXPECT_THAT(problem_of({{"command", "true"}}), HasSubstr("command: 'true' is not a list"));

@@ -88,6 +88,8 @@ Resources demand_of(const JobSpec& spec, const Cluster& cluster) {
 std::string misfit(const JobSpec& spec, const Cluster& cluster) {
   const Machine& machine = cluster.machines.front();
   if (std::string why = unmet(spec.constraint, cluster, machine); !why.empty()) return why;
+  if (!spec.gpu_kind.empty())
+    if (const auto kind = kind_named(spec.gpu_kind, cluster); !kind) return kind.error().message;
   if (spec.exclusive && machine.capacity.gpus % spec.workers != 0)
     return fmt::format("asks for the whole machine, whose {} GPUs {} workers cannot share evenly",
                        machine.capacity.gpus, spec.workers);
@@ -99,6 +101,16 @@ std::string misfit(const JobSpec& spec, const Cluster& cluster) {
   set_sizes(job, spec);
   job.per_worker = demand_of(spec, cluster);
   return misfit(Workload(), job, cluster);
+}
+
+void set_kinds(Job& job, const JobSpec& spec, const Cluster& cluster, Workload& workload) {
+  const auto number = [&](const std::string& kind) {
+    return KindId{static_cast<std::uint16_t>(workload.kinds.add(kind))};
+  };
+  if (!spec.gpu_kind.empty())
+    if (const auto kind = kind_named(spec.gpu_kind, cluster))
+      job.kind = number(cluster.kinds[index(*kind)]);
+  if (!spec.measured_on.empty()) job.measured_on = number(spec.measured_on);
 }
 
 Job LiveYard::make_job(const JobRecord& record, Time eligible) {
@@ -120,8 +132,7 @@ Job LiveYard::make_job(const JobRecord& record, Time eligible) {
         known != measured_.end())
       job.save = known->second.save, job.load = known->second.load;
   }
-  if (!spec.measured_on.empty() && workload_.kinds.size() < index(kAnyKind))
-    job.measured_on = KindId{static_cast<std::uint16_t>(workload_.kinds.add(spec.measured_on))};
+  if (workload_.kinds.size() + 1 < index(kAnyKind)) set_kinds(job, spec, *cluster_, workload_);
   speed_->look_up_names();
   return job;
 }

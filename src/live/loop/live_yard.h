@@ -29,6 +29,9 @@ struct MeasuredPause {
 Resources demand_of(const JobSpec& spec, const Cluster& cluster);
 /// Why the cluster could never run it; empty when it could.
 std::string misfit(const JobSpec& spec, const Cluster& cluster);
+/// The kinds of GPU that it names, by the workload's numbers. Any, where the cluster has its kind
+/// no more.
+void set_kinds(Job& job, const JobSpec& spec, const Cluster& cluster, Workload& workload);
 
 class LiveYard : private YardListener {
  public:

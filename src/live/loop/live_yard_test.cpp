@@ -87,6 +87,20 @@ TEST_F(LiveYardTest, AnElasticJobStartsWithTheFewestWorkersAndRunsByTheKindThatI
             "did you mean 'P100'?");
 }
 
+TEST_F(LiveYardTest, AJobTakesGpusOfItsKindAlone) {
+  JobRecord& job = jobs_[++last_];
+  job.number = last_;
+  job.spec.gpu_kind = "v100";
+  ASSERT_EQ(yard_.misfit(job.spec), "");
+  ASSERT_EQ(yard_.submit(job, now_), Verdict::ok);
+  EXPECT_EQ(yard().shape(kFirst).kind, yard().cluster().machines[0].kind);
+  JobSpec other = job.spec;
+  other.gpu_kind = "H100";
+  EXPECT_EQ(yard_.misfit(other), "asks for GPUs of kind 'H100', and there are only: V100");
+  other.gpu_kind.clear();
+  EXPECT_EQ(yard_.misfit(other), "");
+}
+
 TEST_F(LiveYardTest, SpeedIsMeasuredOverAMinuteAndMore) {
   JobRecord& job = submit(hours(10));
   at(minutes(10));

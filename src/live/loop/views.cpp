@@ -196,9 +196,7 @@ Answer<std::string> Views::history(const Identity& who) const {
     job.job_class = record.spec.job_class;
     if (!record.spec.model.empty())
       job.model = ModelId{static_cast<std::uint16_t>(workload.models.add(record.spec.model))};
-    if (!record.spec.measured_on.empty())
-      job.measured_on =
-          KindId{static_cast<std::uint16_t>(workload.kinds.add(record.spec.measured_on))};
+    set_kinds(job, record.spec, *state_.cluster, workload);
     workload.jobs.push_back(job);
     workload.names.push_back(std::to_string(record.number));
   };

@@ -96,13 +96,20 @@ TEST(BatchScript, AnArrayIsTaken) {
               HasSubstr("a.sh:2: --array: '9-0': ends before"));
 }
 
-TEST(BatchScript, AKindOfGpuIsAConstraint) {
-  const auto constraint = [](const std::string& lines) { return parse(lines)->spec.constraint; };
-  EXPECT_EQ(constraint("#SBATCH --gpus=2\n"), "");
-  EXPECT_EQ(constraint("#SBATCH --gpus=v100:2\n"), "v100");
-  EXPECT_EQ(constraint("#SBATCH --gres=gpu:a100:2 --gpus-per-task=a100:1\n"), "a100");
-  EXPECT_EQ(constraint("#SBATCH -C 80gb --gres=gpu:a100\n"), "80gb&a100");
-  EXPECT_EQ(constraint("#SBATCH --constraint='a100|h100'\n"), "a100|h100");
+TEST(BatchScript, ATypeOfGpuIsItsKindBesideAConstraint) {
+  const auto asked = [](const std::string& lines) {
+    const JobSpec spec = parse(lines)->spec;
+    return fmt::format("{} {}", spec.gpu_kind, spec.constraint);
+  };
+  EXPECT_EQ(asked("#SBATCH --gpus=2\n"), " ");
+  EXPECT_EQ(asked("#SBATCH --gpus=v100:2\n"), "v100 ");
+  EXPECT_EQ(asked("#SBATCH --gres=gpu:a100:2 --gpus-per-task=a100:1\n"), "a100 ");
+  EXPECT_EQ(asked("#SBATCH -C 80gb --gres=gpu:a100\n"), "a100 80gb");
+  EXPECT_EQ(asked("#SBATCH --gres=gpu:a100 --constraint='dgx1|dgx2'\n"), "a100 dgx1|dgx2");
+  EXPECT_EQ(asked("#TRAINYARD --gpu-kind=V100\n"), "V100 ");
+  EXPECT_EQ(asked("#TRAINYARD --gpu-kind=any\n"), " ");
+  EXPECT_THAT(parse("#SBATCH --gres=gpu:a100 --gpus-per-task=v100:1\n").error().message,
+              HasSubstr("GPUs of kind 'v100' cannot be asked for beside 'a100'"));
   EXPECT_TRUE(parse("#SBATCH --exclusive --mem=0\n")->spec.exclusive);
 }
 

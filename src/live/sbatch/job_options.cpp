@@ -34,6 +34,9 @@ constexpr std::array kOptions{
     JobOption{"--error", "error", "FILE", "its standard error; else it goes where the output does"},
     JobOption{"--open-mode", "open_mode", "{truncate,append}",
               "append: to what these files hold; else the first run begins them anew"},
+    JobOption{"--gpu-kind", "gpu_kind", "KIND",
+              "of GPU, the only one that it takes: V100, as `trainyard nodes` has it; any, as if "
+              "not given: whichever there is"},
     JobOption{"--constraint", "constraint", "FEATURES",
               "of the machine, as a100, a100&80gb, a100|h100: else it does not start"},
     JobOption{"--exclusive", "exclusive", "", "the whole machine, with all its GPUs"},

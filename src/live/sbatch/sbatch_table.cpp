@@ -70,7 +70,7 @@ constexpr std::array kTaken{
     taken("--gpus-per-task", 0, kRequired, set_gpus<&Wishes::gpus_per_task>,
           "`[KIND:]N` for each worker"),
     taken("--gres", 0, kRequired, set_gres,
-          "`gpu[:KIND][:N]`, as `--gpus-per-node`; the kind is a `--constraint`. Other resources "
+          "`gpu[:KIND][:N]`, as `--gpus-per-node`; the kind is `--gpu-kind`. Other resources "
           "are refused"),
     is_field("--job-name", 'J', "name", "the job's name"),
     taken("--kill-on-invalid-dep", 0, kRequired, set_kill_on_invalid_dependency,

@@ -17,15 +17,12 @@ Expected<void> set_field(SbatchWishes& wishes, std::string_view field,
   return done;
 }
 
-/// Beside what is asked for already.
 Expected<void> require_kind(SbatchWishes& wishes, std::string_view kind) {
-  const std::string& before = wishes.spec.constraint;
-  if (before == kind || before.ends_with(fmt::format("&{}", kind))) return {};
-  if (before.find('|') != std::string::npos)
-    return fail("a kind of GPU ({}) cannot be asked for beside --constraint {}",
+  const std::string before = wishes.spec.gpu_kind;
+  if (!before.empty() && before != kind)
+    return fail("GPUs of kind {} cannot be asked for beside {}: a job has one kind",
                 trainyard::quoted(kind), trainyard::quoted(before));
-  return set_field(wishes, "constraint",
-                   before.empty() ? std::string(kind) : fmt::format("{}&{}", before, kind));
+  return set_field(wishes, "gpu_kind", kind);
 }
 
 bool is_number(std::string_view text) {

@@ -6,7 +6,7 @@
 namespace trainyard {
 
 Expected<std::int64_t> whole_number_of(std::string_view text);
-/// The kind of GPU becomes a constraint.
+/// "[KIND:]N"; the kind is that of --gpu-kind.
 Expected<std::int64_t> gpus_of_kind(SbatchWishes& wishes, std::string_view text);
 
 template <auto Member>

@@ -191,7 +191,7 @@ TEST(OpenApi, DescribesTheFieldsOfAJobAndNoOther) {
   spec.script = "#!/bin/sh";
   spec.signal = *parse_stop_signal("USR1");
   spec.exclusive = true;
-  spec.constraint = "a100";
+  spec.constraint = "a100", spec.gpu_kind = "V100";
   spec.array = "0-9";
   spec.measured_on = "V100";
   spec.output = spec.error = "%j";

@@ -102,6 +102,7 @@ void add_private(const JobRecord& job, json& value) {
   value.update({{"grace_s", spec.grace.seconds()},
                 {"signal", format(spec.signal)},
                 {"model", spec.model},
+                {"gpu_kind", spec.gpu_kind.empty() ? "any" : spec.gpu_kind},
                 {"measured_on", spec.measured_on},
                 {"after", spec.after},
                 {"stopping", job.ending != Ending::none},

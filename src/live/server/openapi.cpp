@@ -68,6 +68,7 @@ json job_spec_schema() {
         {"memory", amount_schema("for each worker, \"64GiB\" or a number of GiB; 0 as for cpus")},
         {"exclusive",
          {{"type", "boolean"}, {"description", "the whole machine, shared evenly by the workers"}}},
+        {"gpu_kind", text_schema("the only kind of GPU that it takes, as V100; any if not given")},
         {"constraint", text_schema("features of the machine, as a100, a100&80gb, a100|h100")},
         {"time",
          amount_schema("of each run, and expected of all: seconds, or as --time has it, \"2h\", "
