@@ -21,7 +21,8 @@ Expected<void> why(const WhyOptions& options) {
   const std::string state = answer->at("state"), category = answer->at("category");
   std::string text = fmt::format("job {} {}", options.job, in_words(state));
   if (category.empty()) {
-    text += " and waits for nothing\n";
+    const std::string size = answer->at("sentence");
+    text += fmt::format(" and waits for nothing{}{}\n", size.empty() ? "" : "; it ", size);
   } else {
     text +=
         fmt::format("\n{}: {}\n", coloured(answer->at("token").get<std::string>(), Colour::bold),

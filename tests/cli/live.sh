@@ -269,14 +269,16 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true
 fi
 
 # --- an elastic job starts with the fewest of its workers ---
-yard submit --workers 2..3 --measured-on V100 --json -- sleep 300
+yard submit --workers 2..3 --gpu-kind any --measured-on V100 --json -- sleep 300
 last=$(sed -E 's/.*"job":([0-9]+).*/\1/' "$work/out")
 until_state "$last" running
 yard queue
 expect "its size and the others" "^$last +.* running +2 \(2\.\.3\) " "$work/out"
 yard show "$last"
-expect "both of one job" "^needs +2 workers \(2\.\.3\) of 1 GPU" "$work/out"
+expect "both of one job" "^needs +2 workers \(2\.\.3\) of 1 GPU$" "$work/out"
 expect "what its time is said of" "^measured on +V100$" "$work/out"
+yard why "$last"
+expect "its size again" "waits for nothing; it runs with 2 of 2\.\.3 workers$" "$work/out"
 
 # --- of several that are cancelled, those that have ended are named ---
 refuses "job 3 has ended already.*; there is no job 99$" cancel 3 "$last" 99

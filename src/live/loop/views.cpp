@@ -51,6 +51,14 @@ std::string advice_for(const WaitReason& reason, const JobSpec& spec, const Rega
   return advice;
 }
 
+/// Of an elastic job that holds GPUs: how many workers it has, and is about to have.
+std::string size_of(const JobRecord& job) {
+  const Placement &now = job.life.room.placement, &next = job.life.next.placement;
+  if (!job.spec.is_elastic() || now.empty()) return {};
+  return fmt::format("runs with {} of {} workers{}", workers(now), format(job.spec.sizes()),
+                     next.empty() ? "" : fmt::format(", and goes on with {}", workers(next)));
+}
+
 }  // namespace
 
 WaitsBy waits_by(const Snapshot& snapshot, const JobRecord& job) {
@@ -228,7 +236,10 @@ WhyAnswer Views::why_waits(const JobRecord& job) const {
   if (job.is_held()) return why_held(job);
   const Phase phase = job.phase();
   WhyAnswer answer{std::string(state_name(phase)), WaitsBy::nothing, {}, ""};
-  if (phase != Phase::queued && phase != Phase::reserved) return answer;
+  if (phase != Phase::queued && phase != Phase::reserved) {
+    answer.reason.sentence = size_of(job);
+    return answer;
+  }
   answer.reason = state_.yard.explain(job.number);
   if (std::optional<WhyAnswer> none = why_no_machine(answer)) return *none;
   if (job.failed_starts > 0) answer.reason.sentence += "; its last start failed: " + job.reason;
