@@ -12,7 +12,8 @@ after the step it is in and exits with status 143, as if ended by SIGTERM. So a 
 to its next command only when the training is done, and a SIGTERM from anybody else is no success.
 
 Works in one process and with DistributedDataParallel (make the Checkpointer after
-init_process_group): rank 0 writes, all ranks read, and all stop after the same step.
+init_process_group): rank 0 writes, all ranks read, and all stop after the same step. What some
+number of workers has saved, any other number reads.
 """
 
 import functools
@@ -28,10 +29,11 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from trainyard import _files, _job, _report, _stop
+from trainyard._proportional import ProportionalSampler
 from trainyard._ranks import rank_and_world
-from trainyard._sampler import ResumableSampler
+from trainyard._sampler import InOrder, ResumableSampler
 
-__all__ = ["Checkpointer", "ResumableSampler", "should_stop", "EXIT_PAUSED"]
+__all__ = ["Checkpointer", "ProportionalSampler", "ResumableSampler", "should_stop", "EXIT_PAUSED"]
 
 EXIT_PAUSED = 128 + signal.SIGTERM
 
@@ -58,10 +60,12 @@ class Checkpointer:
         self.step = 0  # steps done
         self.epoch = 0
         self._batch = 0  # batches of this epoch that were used
+        self._samples: Optional[int] = 0  # of this epoch's order that all workers have had
         self._objects = {name: _unwrapped(value) for name, value in objects.items()}
         self._directory = _job.checkpoint_dir or (Path(directory) if directory else None)
         self._save_every = save_every
         self._workers = _all_workers()
+        self._batches_of = self._workers.world  # how many workers the batches were shared out to
         self._epoch_random: Optional[dict] = None  # as the epoch's order was drawn
         self._resumed_random: Optional[dict] = None  # as they were after the last step
         self._saved_step = 0
@@ -74,44 +78,67 @@ class Checkpointer:
         """(step, batch) for every step that is left of `total`, or of `epochs`. Steps count from 0.
 
         Reports each step; call trainyard.progress(step + 1, loss=...) to add what it came to.
-        A loader with a ResumableSampler goes on where it stopped; of any other, the epoch's batches
-        up to there are read again and thrown away.
+        A loader with one of our samplers goes on where it stopped, also with another number of
+        workers; of any other, the epoch's batches up to there are read again and thrown away.
         """
         if (total is None) == (epochs is None):
             raise TypeError("steps() needs either total=... or epochs=...")
+        sampler = _sampler_of(loader)
+        each = sampler.samples_of_step(loader) if sampler is not None else 0
+        if self._samples is None:
+            self._samples = self._batch * each * self._batches_of // self._workers.world
         if total is None:
-            total = epochs * len(loader)
+            total = self._steps_until(epochs, loader, sampler)
+        shares = sampler if isinstance(sampler, ProportionalSampler) else None
         _spare_loader_processes(loader)
         self._after_step(total)
         while self.step < total:
-            for batch in self._rest_of_epoch(loader):
+            for batch in self._rest_of_epoch(loader, sampler):
+                if shares is not None:
+                    shares.begin_step()
                 yield self.step, batch
                 self.step += 1
                 self._batch += 1
+                self._samples += each
                 self._after_step(total)
+                if shares is not None and shares.is_due(self.step):
+                    shares.agree(self._workers.gather(shares.told()))
                 if self.step >= total:
                     break
             else:
                 if self._batch == 0:
                     raise ValueError("the loader has no batches; there is nothing to train on")
                 self.epoch += 1
-                self._batch = 0
+                self._batch = self._samples = 0
         self._save()
 
-    def _rest_of_epoch(self, loader) -> Iterator:
+    def _steps_until(self, epochs: int, loader, sampler: Optional[InOrder]) -> int:
+        """Those that are done, and those left of so many epochs: an epoch has other steps where
+        there are other workers."""
+        if sampler is None:
+            return self.step + (epochs - self.epoch) * len(loader) - self._batch
+        sampler.start(self.epoch)
+        whole = len(loader)
+        sampler.start(self.epoch, self._samples)
+        return self.step + len(loader) + (epochs - self.epoch - 1) * whole
+
+    def _rest_of_epoch(self, loader, sampler: Optional[InOrder]) -> Iterator:
         """To begin an epoch may draw random numbers (its order, its loaders' seeds). In the middle
         of one they are drawn again from where they were drawn at first."""
         if self._resumed_random is not None:
             _set_random_state(self._epoch_random)
         self._epoch_random = _random_state()
-        sampler = getattr(loader, "sampler", None)
-        resumable = isinstance(sampler, ResumableSampler)
-        if resumable:
-            sampler.start(self.epoch, self._batch * (loader.batch_size or 1))
-        elif hasattr(sampler, "set_epoch"):
-            sampler.set_epoch(self.epoch)
+        if sampler is not None:
+            sampler.start(self.epoch, self._samples)
+        elif self._batch > 0 and self._batches_of != self._workers.world:
+            raise ValueError(f"the checkpoint was written by {self._batches_of} workers in the "
+                             f"middle of an epoch, and these are {self._workers.world}: the loader "
+                             "needs a ResumableSampler or a ProportionalSampler to go on there")
+        elif hasattr(getattr(loader, "sampler", None), "set_epoch"):
+            loader.sampler.set_epoch(self.epoch)
+        self._batches_of = self._workers.world
         batches = iter(loader)
-        for _ in range(0 if resumable else self._batch):
+        for _ in range(self._batch if sampler is None else 0):
             next(batches, None)
         if self._resumed_random is not None:
             _set_random_state(self._resumed_random)
@@ -160,6 +187,7 @@ class Checkpointer:
             "step": self.step,
             "epoch": self.epoch,
             "batch": self._batch,
+            "samples": self._samples,
             "random": randoms,
         }
         _files.write(self._directory, self.step, lambda file: torch.save(checkpoint, file))
@@ -182,15 +210,16 @@ class Checkpointer:
         if checkpoint["objects"].keys() != self._objects.keys():
             raise ValueError(f"{path} holds {_names(checkpoint['objects'])}, and this training is "
                              f"{_names(self._objects)}")
-        if len(checkpoint["random"]) != self._workers.world:
-            raise ValueError(f"{path} is of {len(checkpoint['random'])} workers, and these are "
-                             f"{self._workers.world}: its data cannot be shared out as before")
         for name, value in self._objects.items():
             value.load_state_dict(checkpoint["objects"][name])
         self.step = self._saved_step = checkpoint["step"]
         self.epoch = checkpoint["epoch"]
         self._batch = checkpoint["batch"]
-        self._epoch_random, self._resumed_random = checkpoint["random"][self._workers.rank]
+        self._samples = checkpoint.get("samples")  # None: of an earlier version of this
+        randoms = checkpoint["random"]
+        self._batches_of = len(randoms)
+        # A worker more than there were has those of another: what all draw alike, it draws too.
+        self._epoch_random, self._resumed_random = randoms[self._workers.rank % len(randoms)]
         _set_random_state(self._resumed_random)
 
 
@@ -237,6 +266,14 @@ def should_stop() -> bool:
 def _unwrapped(value):
     """A model as it is in one process: its checkpoint can be read there too."""
     return value.module if isinstance(value, DistributedDataParallel) else value
+
+
+def _sampler_of(loader) -> Optional[InOrder]:
+    """The one of ours that the loader has."""
+    for name in ("batch_sampler", "sampler"):
+        if isinstance(getattr(loader, name, None), InOrder):
+            return getattr(loader, name)
+    return None
 
 
 def _names(objects: dict) -> str:

@@ -18,16 +18,17 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from trainyard import _files
+from trainyard._proportional import shares_of
 from trainyard._report import _Report
-from trainyard.torch import Checkpointer, ResumableSampler
+from trainyard.torch import Checkpointer, ProportionalSampler, ResumableSampler
 
 
-def samplers(length, world, **options):
+def samplers(length, world, kind=ResumableSampler, **options):
     """One for each rank."""
     made = []
     for rank in range(world):
         with mock.patch("trainyard._sampler.rank_and_world", lambda: (rank, world)):
-            made.append(ResumableSampler(range(length), **options))
+            made.append(kind(range(length), **options))
     return made
 
 
@@ -48,9 +49,27 @@ class SamplerTest(unittest.TestCase):
 
                 skip = generator.randint(0, len(parts[0]) + 2)
                 for worker, part in zip(workers, parts):
-                    worker.start(0, skip)
+                    worker.start(0, skip * world)
+                    self.assertEqual(len(worker), len(part[skip:]))
                     self.assertEqual(list(worker), part[skip:])
                     self.assertEqual(list(worker), part)  # the next iteration is whole
+
+    def test_other_workers_go_on_where_the_last_stopped(self):
+        """Nothing twice and nothing left out, but for what makes the end come out even."""
+        seed = random.SystemRandom().randrange(10**6)
+        generator = random.Random(seed)
+        for _ in range(50):
+            length = generator.randint(1, 60)
+            with self.subTest(seed=seed, length=length):
+                drawn, world = [], 1
+                while len(drawn) < length:
+                    world, each = generator.randint(1, 5), generator.randint(0, 12)
+                    workers = samplers(length, world, seed=7)
+                    for worker in workers:
+                        worker.start(3, len(drawn))
+                    drawn += sum([list(worker)[:each] for worker in workers], [])
+                self.assertEqual(set(drawn), set(range(length)))
+                self.assertLess(len(drawn) - length, world)
 
     def test_every_epoch_has_an_order_of_its_own(self):
         sampler = ResumableSampler(range(100), seed=5)
@@ -66,6 +85,97 @@ class SamplerTest(unittest.TestCase):
     def test_nothing_to_sample(self):
         with self.assertRaisesRegex(ValueError, "empty"):
             ResumableSampler([])
+
+
+class ProportionalTest(unittest.TestCase):
+    def setUp(self):
+        self.seed = random.SystemRandom().randrange(10**6)
+        self.random = random.Random(self.seed)
+
+    def test_shares_are_whole_and_in_proportion(self):
+        self.assertEqual(shares_of(10, [1, 1, 1]), [4, 3, 3])
+        self.assertEqual(shares_of(128, [28.24, 21.16, 6.05]), [65, 49, 14])
+        self.assertEqual(shares_of(1, [1, 3]), [0, 1])
+        for _ in range(2000):
+            speeds = [self.random.choice([1, 3, 1e-6, 1e9, self.random.uniform(0.1, 10)])
+                      for _ in range(self.random.randint(1, 9))]
+            samples = self.random.randint(0, 1000)
+            with self.subTest(seed=self.seed, samples=samples, speeds=speeds):
+                shares = shares_of(samples, speeds)
+                self.assertEqual(sum(shares), samples)
+                for share, speed in zip(shares, speeds):
+                    self.assertLess(abs(share - samples * speed / sum(speeds)), 1 + 1e-9)
+
+    def workers(self, length, world, batch, **options):
+        return samplers(length, world, ProportionalSampler, global_batch=batch, seed=3, **options)
+
+    def used(self, worker, batch):
+        """What counts of a batch: that of weight 0 does not."""
+        worker.begin_step()
+        weight = worker.weigh(torch.ones(1)).item()
+        self.weights.append(weight)
+        return batch if weight else []
+
+    def test_a_batch_is_the_same_whoever_shares_it(self):
+        """Also with loaders of which each reads ahead as it likes, while shares change."""
+        for _ in range(60):
+            length, batch = self.random.randint(1, 80), self.random.randint(1, 12)
+            world = self.random.randint(2, 5)
+            with self.subTest(seed=self.seed, length=length, batch=batch, world=world):
+                alone = list(self.workers(length, 1, batch)[0])
+                workers = self.workers(length, world, batch, measure_every=1)
+                self.assertEqual(len(workers[0]), len(alone))
+                ahead = [[] for _ in workers]
+                rests = [iter(worker) for worker in workers]
+                for together in alone:
+                    for rest, read in zip(rests, ahead):
+                        for _ in range(max(1 - len(read), self.random.randint(0, 4))):
+                            read += [part] if (part := next(rest, None)) else []
+                    self.weights = []
+                    parts = [self.used(worker, read.pop(0))
+                             for worker, read in zip(workers, ahead)]
+                    self.assertEqual(sum(parts, []), together)
+                    self.assertAlmostEqual(sum(self.weights) / world, 1)
+                    told = [(self.random.uniform(0.1, 9), worker.told()[1]) for worker in workers]
+                    for worker in workers:
+                        worker.agree(told)
+
+    def test_other_workers_go_on_where_the_last_stopped(self):
+        for _ in range(50):
+            length, batch = self.random.randint(1, 60), self.random.randint(1, 9)
+            with self.subTest(seed=self.seed, length=length, batch=batch):
+                done, drawn = 0, []
+                while done * batch < length:
+                    workers = self.workers(length, self.random.randint(1, 5), batch)
+                    steps = self.random.randint(0, 3)
+                    self.weights = []
+                    for worker in workers:
+                        worker.start(5, done * batch)
+                        for part, _ in zip(worker, range(steps)):
+                            drawn += self.used(worker, part)
+                    done += steps
+                self.assertEqual(sorted(drawn), list(range(length)))
+
+    def test_shares_change_where_that_makes_steps_shorter(self):
+        worker = self.workers(1000, 3, 60, measure_every=5)[0]
+
+        def after(*speeds):
+            worker.agree([(speed, (0, 0)) for speed in speeds])
+            return len(next(iter(worker)))
+        self.assertEqual(after(100, 100, 100), 20)
+        self.assertEqual(after(103, 100, 99), 20)  # a step of as long, or nearly
+        self.assertEqual(after(None, 100, 10), 20)  # somebody has measured nothing
+        self.assertEqual(after(200, 100, 100), 30)
+        self.assertEqual([worker.is_due(step) for step in (4, 5, 6, 10)], [False, True, False, True])
+        self.assertFalse(self.workers(9, 1, 3)[0].is_due(50))
+
+    def test_what_cannot_work_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "global_batch is 0; it must be 1 or more"):
+            ProportionalSampler(range(9), global_batch=0)
+        with self.assertRaisesRegex(ValueError, "measure_every is -1"):
+            ProportionalSampler(range(9), global_batch=3, measure_every=-1)
+        with self.assertRaisesRegex(RuntimeError, "a loop over Checkpointer.steps"):
+            ProportionalSampler(range(9), global_batch=3).weigh(torch.ones(1))
 
 
 class FolderTest(unittest.TestCase):
@@ -207,6 +317,53 @@ class CheckpointerTest(FolderTest):
         list(Checkpointer(self.folder, model=model).steps([1], total=1))
         loaded = torch.load(_files.newest(self.folder))
         self.assertTrue(torch.equal(loaded["objects"]["model"]["weight"], model.weight))
+
+    @staticmethod
+    def loader(batch, sampler=True):
+        numbers = list(range(12))
+        return DataLoader(numbers, batch,
+                          sampler=ResumableSampler(numbers, shuffle=False) if sampler else None)
+
+    def seen(self, loader, stop=None):
+        """The batches of a run of two epochs, which is killed in the middle of step `stop`."""
+        batches = []
+        checkpointer = Checkpointer(self.folder, save_every=0, model=nn.Linear(1, 1))
+        for step, batch in checkpointer.steps(loader, epochs=2):
+            if step == stop:
+                break
+            batches.append(batch.tolist())
+        return batches
+
+    def edit(self, change):
+        path = _files.newest(self.folder)
+        checkpoint = torch.load(path)
+        change(checkpoint)
+        path.unlink()
+        _files.write(self.folder, checkpoint["step"], lambda file: torch.save(checkpoint, file))
+
+    def test_an_epoch_goes_on_in_other_batches(self):
+        self.assertEqual(self.seen(self.loader(4), stop=1), [[0, 1, 2, 3]])
+        rest = self.seen(self.loader(2), stop=3)
+        self.assertEqual(rest, [[4, 5], [6, 7]])
+        rest = self.seen(self.loader(3))
+        self.assertEqual(rest[:3], [[8, 9, 10], [11], [0, 1, 2]])
+        self.assertEqual(len(rest), 2 + 4)
+
+    def test_a_checkpoint_of_an_earlier_version(self):
+        self.seen(self.loader(4), stop=2)
+        self.edit(lambda checkpoint: checkpoint.pop("samples"))
+        self.assertEqual(self.seen(self.loader(4)),
+                         [[8, 9, 10, 11]] + [list(range(i, i + 4)) for i in (0, 4, 8)])
+
+    def test_a_loader_that_cannot_go_on_with_other_workers(self):
+        plain = self.loader(4, sampler=False)
+        self.seen(plain, stop=2)
+        self.edit(lambda checkpoint: checkpoint.update(random=checkpoint["random"] * 2))
+        with self.assertRaisesRegex(ValueError, "written by 2 workers in the middle of an epoch, and "
+                                                "these are 1: the loader needs a ResumableSampler"):
+            self.seen(plain)
+        self.edit(lambda checkpoint: checkpoint.update(epoch=1, batch=0))
+        self.assertEqual(len(self.seen(plain)), 3)
 
     def test_a_worker_that_does_not_know_the_others_is_refused(self):
         with mock.patch.dict("os.environ", WORLD_SIZE="2"):

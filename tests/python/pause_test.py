@@ -277,13 +277,6 @@ class PauseTest(unittest.TestCase):
                 self.ends(job, [0])
                 self.assertEqual(finished_line(job), finished_line(unbroken))
 
-    def test_other_numbers_of_workers_and_other_objects_are_refused(self):
-        job = self.job(workers=2)
-        self.pause(job, 5, lambda rank: at_step(4, send(signal.SIGTERM)))
-        job.workers = 1
-        self.ends(job, [1])
-        self.assertIn("is of 2 workers, and these are 1", job.output())
-
     def test_a_real_process_told_from_outside(self):
         job = self.job()
         job.arguments = [argument for argument in map(str, [*OPTIONS, "--steps", 10**6])]
