@@ -2,6 +2,7 @@
 that a worker's environment tells, and work that goes on where it was; over a kill -9 of the daemon
 between the pause and the restart as well. With real jobs.
 """
+from examples import EXAMPLES, PYTHON, VARIABLES, needs_torch
 from scene import Scene, run_tests, wait_until
 
 # The next round comes a second after the last, so that no test waits for ten minutes.
@@ -118,6 +119,31 @@ def test_the_daemon_is_killed_between_the_pause_and_the_restart():
             assert counted(scene, first, runs=2) > 0
             scene.until(second, "done")
             scene.until_nothing_is_left()
+
+
+def test_torch_goes_on_with_another_number_of_workers():
+    """The example of examples/live, whose checkpoints any number of workers reads."""
+    needs_torch()
+    with Scene(slots=3, settings=ROUNDS, policy="equal-split") as scene:
+        scene.script("counting.sh", COUNTING)
+        job = scene.submit("--workers", "1..3", "--", PYTHON, EXAMPLES / "train.py", "--steps", 400,
+                           variables=VARIABLES)
+
+        def step():
+            return (scene.job(job)["progress"] or {}).get("step", 0)
+
+        wait_until(lambda: step() >= 1, "progress")
+        assert scene.job(job)["workers"] == 3, scene.job(job)
+        other = scene.submit("--workers", 2, "--", "./counting.sh", "other")
+        wait_until(lambda: scene.job(job)["runs"] == 2, "the next run")
+        wait_until(lambda: "goes on after step " in scene.logs(job, "--run", 2), "it to go on")
+        assert scene.job(job)["workers"] == 1, scene.job(job)
+        scene.touch("other.end")
+        scene.until(other, "done")
+        end = scene.until(job, "done")
+        assert end["runs"] >= 2 and end["progress"]["step"] == 400, end
+        assert end["progress"]["accuracy"] > 0.9, end
+        scene.until_nothing_is_left()
 
 
 if __name__ == "__main__":
