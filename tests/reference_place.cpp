@@ -115,6 +115,29 @@ std::optional<Spots> spread(const Gang& gang, const Free& free) {
   return spots;
 }
 
+std::optional<Spots> least_work_filled(const Gang& gang, const Free& free,
+                                       const std::vector<Duration>& work) {
+  auto order = machines_of(free);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return work[a] < work[b]; });
+  return fill_in_order(gang, free, order);
+}
+
+std::optional<Spots> least_work_dealt(const Gang& gang, const Free& free,
+                                      std::vector<Duration> work, Duration of_worker) {
+  const auto room = slots(gang, free);
+  Spots spots(free.size());
+  for (std::int32_t left = gang.workers; left > 0; --left) {
+    std::optional<std::size_t> least;
+    for (std::size_t m = 0; m < free.size(); ++m)
+      if (spots[m] < room[m] && (!least || work[m] < work[*least])) least = m;
+    if (!least) return {};
+    ++spots[*least];
+    work[*least] += of_worker;
+  }
+  return spots;
+}
+
 std::optional<Spots> consolidate(const Gang& gang, const Free& free, const Free& rack_free,
                                  const Cluster& cluster, std::int32_t max_machines) {
   const auto anywhere = fewest_machines(gang, free);

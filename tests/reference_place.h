@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/resources.h"
+#include "base/time.h"
 #include "model/cluster.h"
 #include "model/job.h"
 
@@ -27,6 +28,13 @@ std::vector<std::int32_t> slots(const Gang& gang, const Free& free);
 std::optional<Spots> first_fit(const Gang& gang, const Free& free);
 std::optional<Spots> best_fit(const Gang& gang, const Free& free);
 std::optional<Spots> spread(const Gang& gang, const Free& free);
+
+/// LWF-k by how much work there is on each machine: those with the least filled one after the
+/// other; or a worker after the other where there is the least, each bringing its own work.
+std::optional<Spots> least_work_filled(const Gang& gang, const Free& free,
+                                       const std::vector<Duration>& work);
+std::optional<Spots> least_work_dealt(const Gang& gang, const Free& free,
+                                      std::vector<Duration> work, Duration of_worker);
 
 /// `rack_free` is what decides about racks: without machines that are down or of another kind, but
 /// with those that are only kept off.

@@ -1,13 +1,22 @@
 // A second simulator, written for being obviously right and for nothing else: plain vectors, every
 // question answered by looking at all jobs and machines, nothing remembered that could be found out
-// again. It shares no code with yard/, policy/ and sim/, only the model and the text of a policy,
-// and must agree with them on when every job starts and ends.
+// again. It shares no code with network/, yard/, policy/ and sim/, only the model, what is known of
+// neural networks (perf/) and the text of a policy, and must agree with them on when every job
+// starts and ends.
 //
-// It does not draw lots: preempt=random is not among its members, and preempt=fitgpp is only
-// without its fallback and for trial jobs of one worker. Trial jobs have their rights without
-// limit.
-// Remaining times are what jobs declare. Models are not known: jobs run by the kinds of their GPUs
-// (kind_speeds.h) and by their sizes.
+//   reference_simulator   time, and a round of deciding: who is next, what is kept for whom
+//   reference_state       jobs and machines, and what happens to them
+//   reference_where       where a job goes; reference_place has the placements
+//   reference_preempt     who gives way; reference_gain has what pauses gain
+//   reference_network     how fast jobs send that share links
+//   reference_flow        whose bytes go first
+//
+// It does not draw lots: preempt=random and place=random are not among its members, and
+// preempt=fitgpp is only without its fallback and for trial jobs of one worker. Trial jobs have
+// their rights without limit. Remaining times are what jobs declare.
+// Without a catalogue models are not known: jobs run by the kinds of their GPUs (kind_speeds.h) and
+// by their sizes. With one they run by their models, and those that span machines share the network
+// as its fluid model has it.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +25,26 @@
 
 #include "model/cluster.h"
 #include "model/workload.h"
+#include "perf/catalogue.h"
 #include "policy/registry.h"
 #include "sim/faults.h"
 #include "yard/event.h"
 
 namespace trainyard::reference {
 
+/// What there is, and what happens to it whatever the policy does.
+struct World {
+  const Cluster& cluster;               // of machines and racks, without groups of racks
+  const Workload& workload;             // it fits the cluster
+  const std::vector<Fault>& faults;     // machines that fail come back
+  const std::vector<Event>& revisions;  // of the jobs' whole work
+  const Catalogue* models = nullptr;
+  double loss = 0;  // of a link by sharing
+};
+
 /// What a policy line says, with its defaults filled in.
 struct Settings {
-  std::string order, backfill, place, preempt;
+  std::string order, backfill, place, preempt, flow;
   std::string wait_for;  // of consolidate
   std::string reentry;   // of trial-first
   bool by_remaining = false;
@@ -37,6 +57,13 @@ struct Settings {
   Duration promote_wait;
   Duration patience, min_run, turn;
   std::int64_t max_pauses = 0;
+  std::int64_t lwf_k = 0;
+  std::size_t flow_classes = 1;
+  Duration flow_period;
+  std::int64_t flow_ageing = 0;
+  double flow_floor = 0;
+  bool true_curves = false;
+  double parked = 0;  // of progress
 };
 Settings settings_of(const PolicySpec& spec);
 
@@ -47,10 +74,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-/// Of every job, in order of submission. The workload fits the cluster, and machines that fail
-/// come back. The revisions are of the jobs' whole work.
-std::vector<Outcome> simulate(const Cluster& cluster, const Workload& workload,
-                              const std::vector<Fault>& faults, const std::vector<Event>& revisions,
-                              const Settings& settings);
+/// Of every job, in order of submission.
+std::vector<Outcome> simulate(const World& world, const Settings& settings);
 
 }  // namespace trainyard::reference

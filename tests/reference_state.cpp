@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kind_speeds.h"
+#include "perf/skew.h"
 
 namespace trainyard::reference {
 namespace {
@@ -14,8 +15,10 @@ struct Progress {
   Duration writing;  // time that the checkpoint which is being written has taken so far
 };
 
+/// For ever, where nothing is done.
 Duration rounded_up(Duration work, double pace) {
-  return Duration{static_cast<std::int64_t>(std::ceil(static_cast<double>(work.us) * pace))};
+  const double time = std::ceil(static_cast<double>(work.us) * pace);
+  return time < 9e18 ? Duration{static_cast<std::int64_t>(time)} : Duration::max();
 }
 Duration rounded_down(Duration time, double pace) {
   return Duration{static_cast<std::int64_t>(std::floor(static_cast<double>(time.us) / pace))};
@@ -80,12 +83,13 @@ Resources at_most(const Resources& wanted, const Resources& available) {
 
 }  // namespace
 
-State::State(const Cluster& the_cluster, const Workload& workload)
-    : trains(workload.jobs.size()),
-      up(the_cluster.machines.size(), true),
-      speeds(the_cluster.machines.size(), 1),
-      cluster(the_cluster),
-      workload_(workload) {
+State::State(const World& the_world)
+    : world(the_world),
+      cluster(the_world.cluster),
+      trains(the_world.workload.jobs.size()),
+      up(the_world.cluster.machines.size(), true),
+      speeds(the_world.cluster.machines.size(), 1),
+      workload_(the_world.workload) {
   for (Train& train : trains) train.held.resize(up.size());
   for (std::size_t j = 0; j < trains.size(); ++j) trains[j].estimate = job(j).estimate;
 }
@@ -95,8 +99,13 @@ bool State::holds(std::size_t j) const {
   return stage == Stage::starting || stage == Stage::running || stage == Stage::draining;
 }
 
-std::vector<std::size_t> State::in(Stage stage) const {
-  std::vector<std::size_t> found;
+bool State::is_skewed(std::size_t j) const {
+  const ModelId model = job(j).model;
+  return model != kNoModel && trainyard::is_skewed(workload_.models[index(model)]);
+}
+
+Jobs State::in(Stage stage) const {
+  Jobs found;
   for (std::size_t j = 0; j < trains.size(); ++j)
     if (trains[j].stage == stage) found.push_back(j);
   return found;
@@ -123,11 +132,14 @@ Free State::free_for(std::size_t j) const {
   return free;
 }
 
-Duration State::expected_remaining(std::size_t j) const {
+Duration State::work_done(std::size_t j) const {
   const Train& train = trains[j];
-  Duration done = train.done;
-  if (train.stage == Stage::running) done += progress_of(train, job(j), now).work;
-  return std::max(train.estimate - done, microseconds(1));
+  if (train.stage != Stage::running) return train.done;
+  return train.done + progress_of(train, job(j), now).work;
+}
+
+Duration State::expected_remaining(std::size_t j) const {
+  return std::max(trains[j].estimate - work_done(j), microseconds(1));
 }
 
 Time State::expected_end(std::size_t j) const {
@@ -144,44 +156,97 @@ Time State::end_of(std::size_t j, Duration work) const {
   return from + time_for(so_far, job(j), left, train.pace);
 }
 
-/// By its size, by the slowest kind of GPU that it has and by its slowest machine. Where it has
-/// none yet: with its usual size, on the slowest kind that it may get, of machines as usual.
-double State::pace_on(std::size_t j, const Spots& spots) const {
+/// Null: nothing is known of its model.
+const ModelProfile* State::model_of(std::size_t j) const {
+  if (world.models == nullptr || job(j).model == kNoModel) return nullptr;
+  return world.models->find(workload_.models[index(job(j).model)]);
+}
+
+/// Over its duration, computing takes so many times as long: by its size and by the slowest kind of
+/// GPU that it has. Where it has none yet: with its usual size, on the slowest kind that it may
+/// get.
+double State::kind_pace(std::size_t j, const Spots& spots) const {
+  const ModelProfile* model = model_of(j);
+  const auto speed = [&](const std::string& kind) {
+    return model == nullptr ? kKindSpeeds.at(kind)
+                            : world.models->samples_per_s(*model, kind).value;
+  };
   const bool nowhere = std::all_of(spots.begin(), spots.end(), [](auto n) { return n == 0; });
-  double workers = nowhere ? job(j).workers : 0, slowest_gpu = 1e9;
-  double slowest_machine = nowhere ? 1 : 1e9;
+  double workers = nowhere ? job(j).workers : 0, slowest = 1e9;
   for (std::size_t m = 0; m < spots.size(); ++m) {
     const std::string& kind = cluster.kinds[index(cluster.machines[m].kind)];
     if (nowhere ? !takes(j, kind) : spots[m] == 0) continue;
-    slowest_gpu = std::min(slowest_gpu, kKindSpeeds.at(kind));
-    if (nowhere) continue;
-    workers += spots[m];
-    slowest_machine = std::min(slowest_machine, speeds[m]);
+    slowest = std::min(slowest, speed(kind));
+    workers += nowhere ? 0 : spots[m];
   }
-  const double kind_pace =
-      job(j).measured_on == kAnyKind
-          ? 1
-          : kKindSpeeds.at(workload_.kinds[index(job(j).measured_on)]) / slowest_gpu;
-  return job(j).workers / workers * kind_pace / slowest_machine;
+  const KindId measured = job(j).measured_on;
+  return job(j).workers / workers *
+         (measured == kAnyKind ? 1 : speed(workload_.kinds[index(measured)]) / slowest);
 }
 
-void State::set_speed(std::size_t machine, double speed) {
-  speeds[machine] = speed;
+Iteration State::iteration(std::size_t j, const Spots& spots) const {
+  const double work_s = job(j).duration.seconds() / static_cast<double>(job(j).iterations);
+  return iteration_of(cluster, *model_of(j), {spots, job(j).per_worker.gpus},
+                      work_s * kind_pace(j, spots), work_s);
+}
+
+/// On machines as they are now, with nobody beside it.
+double State::pace_on(std::size_t j, const Spots& spots) const {
+  double pace = kind_pace(j, spots), slowest_machine = 1e9;
+  for (std::size_t m = 0; m < spots.size(); ++m)
+    if (spots[m] > 0) slowest_machine = std::min(slowest_machine, speeds[m]);
+  if (slowest_machine == 1e9) return pace;  // it is nowhere
+  if (model_of(j) != nullptr) {
+    const Iteration alone = iteration(j, spots);
+    pace = alone.total_s(alone.most) / alone.work_s;
+  }
+  return pace / slowest_machine;
+}
+
+/// Found from nothing, whatever has changed.
+void State::find_slowed() {
+  std::vector<Sender> senders;
+  Jobs jobs;
+  for (std::size_t j = 0; j < trains.size(); ++j) {
+    trains[j].slowed = 1;
+    if (trains[j].stage != Stage::running || model_of(j) == nullptr) continue;
+    const Iteration work = iteration(j, trains[j].spots);
+    if (work.links.empty()) continue;
+    senders.push_back({work, trains[j].flow_class});
+    jobs.push_back(j);
+  }
+  find_rates(link_capacities(cluster), flow_floor, world.loss, senders);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Iteration& work = senders[i].work;
+    trains[jobs[i]].slowed = work.total_s(senders[i].rate) / work.total_s(work.most);
+  }
+}
+
+void State::refresh_paces() {
+  constexpr double kRounding = 1e-12;
+  if (world.models != nullptr) find_slowed();
   for (std::size_t j = 0; j < trains.size(); ++j) {
     Train& train = trains[j];
     if (train.stage != Stage::starting && train.stage != Stage::running) continue;
-    const double pace = pace_on(j, train.spots);
-    if (pace == train.pace) continue;
+    const double pace = pace_on(j, train.spots) * train.slowed;
+    if (pace == train.pace || std::abs(pace - train.pace) <= kRounding * pace) continue;
     train.pace = pace;
     if (train.stage == Stage::running) train.stretches.emplace_back(now, pace);
   }
 }
 
-std::int64_t State::service(std::size_t j) const {
+void State::set_speed(std::size_t machine, double speed) {
+  speeds[machine] = speed;
+  refresh_paces();
+}
+
+Duration State::attained(std::size_t j) const {
   const Train& train = trains[j];
-  Duration time = train.done;
-  if (train.stage == Stage::running) time += now - train.since;
-  return time.us * job(j).gpus();
+  return train.stage == Stage::running ? train.done + (now - train.since) : train.done;
+}
+
+std::int64_t State::service(std::size_t j) const {
+  return attained(j).us * job(j).gpus();
 }
 
 Time State::next_of(std::size_t j) const {
@@ -190,6 +255,32 @@ Time State::next_of(std::size_t j) const {
   if (train.stage == Stage::draining) return train.since + job(j).grace + job(j).save;
   if (train.stage != Stage::running) return Time::never();
   return end_of(j, job(j).duration);
+}
+
+namespace {
+
+constexpr std::int64_t kParts = 100;
+
+Duration part_of(const Job& job) {
+  return {(job.duration.us + kParts - 1) / kParts};
+}
+
+}  // namespace
+
+Time State::next_report(std::size_t j) const {
+  const Train& train = trains[j];
+  const bool learns = workload_.curve(JobId{static_cast<std::uint32_t>(j)}) != nullptr;
+  const Duration next = part_of(job(j)) * (train.reports + 1);
+  if (train.stage != Stage::running || !learns || next >= job(j).duration) return Time::never();
+  return end_of(j, next);
+}
+
+LearningPoint State::take_point(std::size_t j) {
+  const Duration done = work_done(j);
+  trains[j].reports = (done + microseconds(2)) / part_of(job(j));  // but for what rounding leaves
+  const double share = done.seconds() / job(j).duration.seconds();
+  return {share * steps_of(job(j)),
+          workload_.curve(JobId{static_cast<std::uint32_t>(j)})->at(share)};
 }
 
 void State::enter(std::size_t j, Stage stage) {
@@ -204,7 +295,8 @@ void State::queue(std::size_t j) {
 
 void State::begin_start(std::size_t j) {
   trains[j].first_start = std::min(trains[j].first_start, now);
-  trains[j].pace = pace_on(j, trains[j].spots);
+  trains[j].pace = trains[j].pace_at_start = pace_on(j, trains[j].spots);
+  trains[j].started = now;
   enter(j, Stage::starting);
 }
 
@@ -214,7 +306,7 @@ void State::start(std::size_t j, const Spots& spots) {
   begin_start(j);
 }
 
-void State::reserve(std::size_t j, const Spots& spots, const std::vector<std::size_t>& victims) {
+void State::reserve(std::size_t j, const Spots& spots, const Jobs& victims) {
   if (victims.empty()) return start(j, spots);
   trains[j].spots = spots;
   for (std::size_t m = 0; m < spots.size(); ++m)
@@ -238,6 +330,7 @@ void State::progress(std::size_t j) {
   switch (trains[j].stage) {
     case Stage::starting:
       trains[j].stretches = {{now, trains[j].pace}};
+      trains[j].reports = (trains[j].done + microseconds(2)) / part_of(job(j));
       return enter(j, Stage::running);
     case Stage::running:
       trains[j].done = job(j).duration;

@@ -8,10 +8,13 @@
 
 #include "model/cluster.h"
 #include "model/workload.h"
+#include "reference_network.h"
 #include "reference_place.h"
 #include "reference_simulator.h"
 
 namespace trainyard::reference {
+
+using Jobs = std::vector<std::size_t>;
 
 enum class Stage { absent, queued, reserved, starting, running, draining, done };
 
@@ -22,7 +25,12 @@ struct Train {  // a job in the yard
   Duration done;     // work that counts; while running, of earlier runs
   Duration unsaved;  // while draining: work that a failure loses
   Duration estimate;
+  Time started;     // when it last was given its place
   double pace = 1;  // time for a unit of work; while starting or running
+  double pace_at_start = 1;
+  double slowed = 1;           // by those that send over the same links, so many times
+  std::size_t flow_class = 0;  // its bytes go before those of a larger one
+  std::int64_t reports = 0;    // hundredths of its work that it has told of; while running
   /// While running: at which pace since when, all through the run.
   std::vector<std::pair<Time, double>> stretches;
   std::int64_t pauses = 0;
@@ -39,12 +47,13 @@ struct Train {  // a job in the yard
 
 class State {
  public:
-  State(const Cluster& cluster, const Workload& workload);
+  explicit State(const World& world);
 
   [[nodiscard]] const Job& job(std::size_t j) const { return workload_.jobs[j]; }
   [[nodiscard]] Gang gang(std::size_t j) const { return {job(j).per_worker, job(j).workers}; }
   [[nodiscard]] bool holds(std::size_t j) const;
-  [[nodiscard]] std::vector<std::size_t> in(Stage stage) const;
+  [[nodiscard]] bool is_skewed(std::size_t j) const;
+  [[nodiscard]] Jobs in(Stage stage) const;
 
   [[nodiscard]] Resources free_on(std::size_t machine) const;
   [[nodiscard]] bool suits(std::size_t j, std::size_t machine) const;
@@ -53,26 +62,39 @@ class State {
 
   [[nodiscard]] Duration expected_remaining(std::size_t j) const;
   [[nodiscard]] Time expected_end(std::size_t j) const;
+  /// The part of its work that it has done, time that it has run, and that times its GPUs.
+  [[nodiscard]] Duration work_done(std::size_t j) const;
+  [[nodiscard]] Duration attained(std::size_t j) const;
   [[nodiscard]] std::int64_t service(std::size_t j) const;
   /// When it will have loaded, finished or drained by itself.
   [[nodiscard]] Time next_of(std::size_t j) const;
 
+  /// When a job that learns will next tell of it, which it does after every hundredth of its work.
+  [[nodiscard]] Time next_report(std::size_t j) const;
+
   void submit(std::size_t j) { queue(j); }
   void start(std::size_t j, const Spots& spots);
-  void reserve(std::size_t j, const Spots& spots, const std::vector<std::size_t>& victims);
+  void reserve(std::size_t j, const Spots& spots, const Jobs& victims);
   /// What next_of() announced happens.
   void progress(std::size_t j);
   void fail_machine(std::size_t machine);
   void repair_machine(std::size_t machine) { up[machine] = true; }
   /// What is on the machine goes so many times as fast as usual.
   void set_speed(std::size_t machine, double speed);
+  /// Every job goes on as fast as its machines and those that share its links let it.
+  void refresh_paces();
+  /// What next_report() announced.
+  LearningPoint take_point(std::size_t j);
+
+  const World world;
+  const Cluster& cluster;
 
   Time now;
   std::vector<Train> trains;
   std::vector<bool> up;
-  std::vector<double> speeds;           // of machines
-  std::vector<std::size_t> queued_now;  // entered the queue since the policy last looked
-  const Cluster& cluster;
+  std::vector<double> speeds;  // of machines
+  Jobs queued_now;             // entered the queue since the policy last looked
+  double flow_floor = 0;       // the share of a link that the last class on it keeps
 
  private:
   void enter(std::size_t j, Stage stage);
@@ -83,7 +105,11 @@ class State {
   void void_reservation(std::size_t j);
   void fall_back(std::size_t j);
   [[nodiscard]] bool takes(std::size_t j, const std::string& kind) const;
+  [[nodiscard]] const ModelProfile* model_of(std::size_t j) const;
+  [[nodiscard]] double kind_pace(std::size_t j, const Spots& spots) const;
+  [[nodiscard]] Iteration iteration(std::size_t j, const Spots& spots) const;
   [[nodiscard]] double pace_on(std::size_t j, const Spots& spots) const;
+  void find_slowed();
   [[nodiscard]] Time end_of(std::size_t j, Duration work) const;
 
   const Workload& workload_;

@@ -24,7 +24,7 @@ std::vector<reference::Outcome> simulated(const RandomCase& made, const PolicySp
 }
 
 std::vector<reference::Outcome> expected(const RandomCase& made, const PolicySpec& spec) {
-  return reference::simulate(made.cluster, made.workload, made.faults, made.revisions,
+  return reference::simulate({made.cluster, made.workload, made.faults, made.revisions},
                              reference::settings_of(spec));
 }
 
@@ -103,8 +103,8 @@ TEST_P(ReferenceOfPreset, AgreesWithTheSimulator) {
 
 /// What the reference does not have: lots, all of Dally, estimates that are not declared, joint
 /// policies.
-const std::vector<std::string> kUnknown{"random", "lwf",      "network-sensitivity", "delay",
-                                        "lease",  "attained", "equal-split"};
+const std::vector<std::string> kUnknown{"random",   "network-sensitivity", "delay", "lease",
+                                        "attained", "equal-split"};
 
 std::vector<std::string> known_presets() {
   std::vector<std::string> names;

@@ -256,8 +256,9 @@ TEST_P(Scenarios, RunsAsComputedByHandInTheReference) {
   if (spec.member("backfill") == "easy" && spec.params("backfill").whole("depth") < jobs)
     GTEST_SKIP() << "the reference looks at all jobs";
   expect_timeline(scenario,
-                  reference::simulate(scenario.cluster, scenario.workload, scenario.faults,
-                                      scenario.revisions, reference::settings_of(spec)),
+                  reference::simulate(
+                      {scenario.cluster, scenario.workload, scenario.faults, scenario.revisions},
+                      reference::settings_of(spec)),
                   nullptr);
 }
 

@@ -66,7 +66,7 @@ class LeastWorkloadFirst final : public PlaceStage {
     if (shape.gpus() > k_) {
       fill(dealer.open(), shape.workers);
     } else {
-      const double service = estimates_.remaining(job).seconds() * shape.per_worker.gpus;
+      const Duration service = estimates_.remaining(job) * shape.per_worker.gpus;
       deal(dealer.open(), shape.workers, service);
     }
     dealer.write(out);
@@ -74,22 +74,25 @@ class LeastWorkloadFirst final : public PlaceStage {
   }
 
  private:
-  /// By machine, those that are open: remaining service in GPU-seconds.
+  /// By machine, those that are open: remaining service in GPU time. Whole numbers, so that what is
+  /// equal stays so in whatever order it is summed up.
   void find_loads(const std::vector<Dealer::Open>& open) {
     loads_.resize(yard_.cluster().machines.size());
     for (const Dealer::Open& machine : open) {
-      double load = 0;
+      Duration load;
       for (const JobId job : yard_.jobs_on(machine.machine)) {
         for (const Share& share : yard_.placement(job))
           if (share.machine == machine.machine)
-            load += estimates_.remaining(job).seconds() * share.workers *
-                    yard_.job(job).per_worker.gpus;
+            load += estimates_.remaining(job) *
+                    (std::int64_t{share.workers} * yard_.job(job).per_worker.gpus);
       }
       loads_[index(machine.machine)] = load;
     }
   }
 
-  [[nodiscard]] double& load(const Dealer::Open& machine) { return loads_[index(machine.machine)]; }
+  [[nodiscard]] Duration& load(const Dealer::Open& machine) {
+    return loads_[index(machine.machine)];
+  }
 
   void fill(std::vector<Dealer::Open>& open, std::int32_t left) {
     std::ranges::stable_sort(open, {}, [&](const Dealer::Open& m) { return load(m); });
@@ -100,7 +103,7 @@ class LeastWorkloadFirst final : public PlaceStage {
   }
 
   /// Each worker adds to the load of its machine.
-  void deal(std::vector<Dealer::Open>& open, std::int32_t left, double service) {
+  void deal(std::vector<Dealer::Open>& open, std::int32_t left, Duration service) {
     for (; left > 0; --left) {
       Dealer::Open* least = nullptr;
       for (Dealer::Open& machine : open)
@@ -113,7 +116,7 @@ class LeastWorkloadFirst final : public PlaceStage {
 
   const Estimator& estimates_;
   std::int64_t k_;
-  std::vector<double> loads_;
+  std::vector<Duration> loads_;
 };
 
 class RandomPlaces final : public PlaceStage {

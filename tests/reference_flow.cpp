@@ -1,0 +1,144 @@
+#include "reference_flow.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace trainyard::reference {
+
+FlowOrder::FlowOrder(State& state, const Settings& settings) : state_(state), set_(settings) {
+  state_.flow_floor = set_.flow_floor;
+}
+
+Time FlowOrder::refresh() {
+  if (set_.flow == "fair") return Time::never();
+  const bool has_news = note_who_sends();
+  const bool is_due = state_.now >= next_;
+  const bool changes_with_time = drifts() || set_.flow_ageing > 0;
+  if (has_news || (is_due && changes_with_time)) {
+    if (is_due) next_ = state_.now + set_.flow_period;
+    if (is_due && drifts())
+      for (auto& [j, sender] : senders_) sender.rank = rank(j);
+    std::vector<Rank> order;
+    for (const auto& [j, sender] : senders_) order.push_back(sender.rank);
+    std::sort(order.begin(), order.end());
+    const std::size_t last = set_.flow_classes - 1;
+    for (std::size_t place = 0; place < order.size(); ++place) {
+      const auto& [is_parked, key, tie, j] = order[place];
+      const std::size_t flow_class = is_parked ? last : std::min(place, last);
+      state_.trains[j].flow_class = by_age(senders_.at(j), flow_class);
+    }
+  }
+  return senders_.size() > 1 && changes_with_time ? next_ : Time::never();
+}
+
+/// Those that start or run on several machines. True when one came or went.
+bool FlowOrder::note_who_sends() {
+  bool has_news = false;
+  for (std::size_t j = 0; j < state_.trains.size(); ++j) {
+    const Train& train = state_.trains[j];
+    const auto machines = std::count_if(train.spots.begin(), train.spots.end(),
+                                        [](std::int32_t workers) { return workers > 0; });
+    const bool sends = (train.stage == Stage::starting || train.stage == Stage::running) &&
+                       (machines > 1 || train.spots.size() == 1);
+    const auto known = senders_.find(j);
+    if (known != senders_.end() && (!sends || known->second.started != train.started)) {
+      senders_.erase(known);
+      has_news = true;
+    }
+    if (!sends || senders_.contains(j)) continue;
+    senders_[j] = {.started = train.started, .rank = rank(j)};
+    has_news = true;
+  }
+  return has_news;
+}
+
+/// 30 periods in the last class, say, earn one in the first.
+std::size_t FlowOrder::by_age(Ranked& job, std::size_t flow_class) const {
+  if (set_.flow_ageing == 0) return flow_class;
+  if (flow_class + 1 < set_.flow_classes) {
+    job.last_since = Time::never();
+    return flow_class;
+  }
+  if (job.last_since == Time::never()) job.last_since = state_.now;
+  if (state_.now - job.last_since >= set_.flow_period * set_.flow_ageing)
+    job.last_since = job.aged_until = state_.now + set_.flow_period;
+  return state_.now < job.aged_until ? 0 : flow_class;
+}
+
+bool FlowOrder::drifts() const {
+  if (set_.flow == "fifo") return false;
+  if (set_.flow != "progress") return true;
+  if (set_.true_curves) return !state_.world.workload.curves.empty();
+  return std::any_of(told_.begin(), told_.end(), [&](const auto& told) {
+    return state_.trains[told.first].stage != Stage::done;
+  });
+}
+
+FlowOrder::Rank FlowOrder::rank(std::size_t j) const {
+  if (set_.flow == "progress") return by_gain(j);
+  if (set_.flow == "to-95") return by_time_to_95(j);
+  double key = static_cast<double>(j);
+  if (set_.flow == "srtf") key = static_cast<double>(state_.expected_remaining(j).us);
+  if (set_.flow == "las") key = static_cast<double>(state_.service(j));
+  if (set_.flow == "adadual") key = state_.expected_remaining(j).seconds() * state_.job(j).gpus();
+  return {false, key, 0, j};
+}
+
+// --- By what jobs learn --------------------------------------------------------------------------
+
+bool FlowOrder::hears_points() const {
+  return !set_.true_curves && (set_.flow == "progress" || set_.flow == "to-95");
+}
+
+void FlowOrder::note_point(std::size_t j, const LearningPoint& point) {
+  Told& told = told_[j];
+  told.points.add(point);
+  const double work_s = state_.work_done(j).seconds();
+  if (work_s > 0) told.steps_per_work = point.step / work_s;
+}
+
+double FlowOrder::Outlook::after(double seconds) const {
+  const double x = at + seconds * per_s;
+  return fit ? fit->at(x) : truth->at(std::min(x, 1.0));
+}
+
+/// As fast as it would go alone.
+std::optional<FlowOrder::Outlook> FlowOrder::outlook(std::size_t j) const {
+  const double work_s = state_.work_done(j).seconds(), pace = state_.trains[j].pace_at_start;
+  if (set_.true_curves) {
+    const LearningCurve* truth = state_.world.workload.curve(JobId{static_cast<std::uint32_t>(j)});
+    const double whole_s = state_.job(j).duration.seconds();
+    if (truth == nullptr) return {};
+    return Outlook{{}, truth, work_s / whole_s, 1 / (whole_s * pace)};
+  }
+  const auto found = told_.find(j);
+  if (found == told_.end()) return {};
+  const Told& told = found->second;
+  const std::optional<Hyperbola> fit = fit_curve(told.points);
+  if (!fit) return {};
+  return Outlook{fit, nullptr, std::max(told.points.last_step(), work_s * told.steps_per_work),
+                 told.steps_per_work / pace};
+}
+
+/// JPAS: what it would gain in a period, of what there is to reach.
+FlowOrder::Rank FlowOrder::by_gain(std::size_t j) const {
+  const auto told = told_.find(j);
+  const double steps = told == told_.end() ? 0 : told->second.points.last_step();
+  const auto ahead = outlook(j);
+  if (!ahead) return {false, -std::numeric_limits<double>::infinity(), steps, j};
+  const double now = ahead->after(0), limit = ahead->limit();
+  const double gain = limit > 0 ? (ahead->after(set_.flow_period.seconds()) - now) / limit : 0;
+  return {now >= set_.parked * limit, -gain, steps, j};
+}
+
+FlowOrder::Rank FlowOrder::by_time_to_95(std::size_t j) const {
+  const auto ahead = outlook(j);
+  if (!ahead) return {false, state_.attained(j).seconds(), 0, j};
+  const double left = state_.expected_remaining(j).seconds() * state_.trains[j].pace_at_start;
+  const double there =
+      ahead->fit ? ahead->fit->where(0.95 * ahead->after(left)) : ahead->truth->share_to(0.95);
+  const double seconds = std::max(0.0, (there - ahead->at) / ahead->per_s);
+  return {seconds == 0, seconds, 0, j};
+}
+
+}  // namespace trainyard::reference

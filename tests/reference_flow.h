@@ -1,0 +1,64 @@
+// Whose bytes go first, in the reference. Jobs that span machines are ranked; the first ones have a
+// class each, all others the last one. A job is ranked when it starts and, where ranks change with
+// time, all are every period; classes are found anew when a job came or went, and every period.
+#pragma once
+
+#include <map>
+#include <tuple>
+
+#include "perf/curve_fit.h"
+#include "reference_state.h"
+
+namespace trainyard::reference {
+
+class FlowOrder {
+ public:
+  FlowOrder(State& state, const Settings& settings);
+
+  /// At the end of a round of deciding: gives the jobs their classes. Returns when it wants to be
+  /// asked again.
+  Time refresh();
+
+  /// Whether it goes by what jobs tell of their learning.
+  [[nodiscard]] bool hears_points() const;
+  void note_point(std::size_t j, const LearningPoint& point);
+
+ private:
+  /// Smaller goes first: whether it joins the last class anyway, key, tie, number.
+  using Rank = std::tuple<bool, double, double, std::size_t>;
+  struct Ranked {
+    Time started;  // which of its runs this is
+    Rank rank;
+    Time last_since = Time::never();  // in the last class, without a break
+    Time aged_until = {};             // in the first class by its age
+  };
+  struct Told {
+    CurvePoints points;
+    double steps_per_work = 0;  // in a second of work
+  };
+
+  bool note_who_sends();
+  [[nodiscard]] bool drifts() const;
+  [[nodiscard]] Rank rank(std::size_t j) const;
+  [[nodiscard]] Rank by_gain(std::size_t j) const;
+  [[nodiscard]] Rank by_time_to_95(std::size_t j) const;
+  /// The job's curve and where it is on it, in seconds from now.
+  struct Outlook {
+    std::optional<Hyperbola> fit;  // none: the true one
+    const LearningCurve* truth;
+    double at, per_s;
+
+    [[nodiscard]] double after(double seconds) const;
+    [[nodiscard]] double limit() const { return fit ? fit->limit : truth->limit(); }
+  };
+  [[nodiscard]] std::optional<Outlook> outlook(std::size_t j) const;
+  std::size_t by_age(Ranked& job, std::size_t flow_class) const;
+
+  State& state_;
+  const Settings& set_;
+  std::map<std::size_t, Ranked> senders_;
+  std::map<std::size_t, Told> told_;
+  Time next_;
+};
+
+}  // namespace trainyard::reference

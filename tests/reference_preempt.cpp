@@ -1,0 +1,269 @@
+#include "reference_preempt.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "reference_where.h"
+
+namespace trainyard::reference {
+
+bool Preemption::make_room(std::size_t j) {
+  if (set_.preempt == "fitgpp") return make_room_by_score(j);
+  if (set_.preempt == "benefit") return make_room_by_gain(j);
+  Jobs leaving;
+  Time retry = Time::never();
+  for (const std::size_t victim : would_rather_see_leave(j)) {
+    const Time from = pausable_from(victim, j);
+    if (from > state_.now) {
+      retry = std::min(retry, from);
+      continue;
+    }
+    leaving.push_back(victim);
+    if (const auto room = room_by(j, leaving)) {
+      state_.reserve(j, room->spots, room->victims);
+      return true;
+    }
+  }
+  retry_at(retry);
+  return false;
+}
+
+/// Of a job that holds GPUs: how much of its machines it takes.
+double Preemption::size(std::size_t j) const {
+  double size = 0;
+  for (std::size_t m = 0; m < state_.up.size(); ++m) {
+    const Resources& held = state_.trains[j].held[m];
+    const Resources& all = state_.cluster.machines[m].capacity;
+    const auto part = [](std::int32_t some, std::int32_t of) {
+      return of == 0 ? 0.0 : static_cast<double>(some) / of;
+    };
+    size += std::hypot(part(held.gpus, all.gpus), part(held.milli_cpus, all.milli_cpus),
+                       part(held.memory_mib, all.memory_mib));
+  }
+  return size;
+}
+
+/// The batch job with the least score whose leaving lets the trial job, a single worker, onto its
+/// machine; on the first such machine, there the last submitted.
+bool Preemption::make_room_by_score(std::size_t j) {
+  const Resources& demand = state_.job(j).per_worker;
+  if (state_.job(j).job_class != JobClass::trial) return false;
+  struct Candidate {
+    std::size_t machine, job;
+  };
+  std::vector<Candidate> candidates;
+  double largest_size = 0, largest_pause = 0;
+  const auto pause = [&](std::size_t v) { return state_.job(v).expected_pause().seconds(); };
+  const auto count = [&](std::size_t v) {
+    largest_size = std::max(largest_size, size(v));
+    largest_pause = std::max(largest_pause, pause(v));
+  };
+  for (const std::size_t v : state_.in(Stage::running)) {
+    if (state_.job(v).job_class != JobClass::batch) continue;
+    if (!set_.over_candidates) count(v);
+    const Time from = pausable_from(v, j);
+    if (from > state_.now) retry_at(from);
+    if (from > state_.now || state_.trains[v].pauses >= set_.most_pauses) continue;
+    for (std::size_t m = 0; m < state_.up.size(); ++m) {
+      if (state_.trains[v].spots[m] == 0 || !state_.suits(j, m)) continue;
+      if (!demand.fits_in(state_.free_on(m) + state_.trains[v].held[m])) continue;
+      candidates.push_back({m, v});
+      if (set_.over_candidates) count(v);
+    }
+  }
+  if (candidates.empty()) return false;
+  const auto score = [&](const Candidate& c) {
+    const double by_size = largest_size > 0 ? 1 / largest_size * size(c.job) : 0;
+    const double by_pause = largest_pause > 0 ? set_.s / largest_pause * pause(c.job) : 0;
+    return by_size + by_pause;
+  };
+  const Candidate best = *std::min_element(
+      candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
+        if (score(a) != score(b)) return score(a) < score(b);
+        return a.machine != b.machine ? a.machine < b.machine : a.job > b.job;
+      });
+  Spots spots(state_.up.size());
+  spots[best.machine] = 1;
+  state_.reserve(j, spots, {best.job});
+  return true;
+}
+
+PauseCase::Victim Preemption::pause_terms(std::size_t victim) const {
+  const Job& job = state_.job(victim);
+  const double price = job.job_class == JobClass::trial ? set_.trial_price : 1;
+  return {static_cast<double>((state_.expected_end(victim) - state_.now).us),
+          static_cast<double>(job.expected_pause().us), static_cast<double>(job.load.us),
+          std::max(static_cast<double>(job.gpus()), 1.0), price};
+}
+
+PauseCase Preemption::pause_case(std::size_t waiter) const {
+  const Job& job = state_.job(waiter);
+  PauseCase set{static_cast<double>(state_.expected_remaining(waiter).us),
+                static_cast<double>(job.load.us),
+                job.job_class == JobClass::trial ? set_.trial_price : 1,
+                static_cast<double>(state_.in(Stage::queued).size() - 1),
+                std::max(static_cast<double>(state_.cluster.total_gpus), 1.0),
+                std::numeric_limits<double>::infinity()};
+  Jobs leaving;
+  for (const std::size_t j : by_end()) {
+    if (state_.trains[j].stage != Stage::running || pause_terms(j).left <= 0) continue;
+    leaving.push_back(j);
+    if (!room_by(waiter, leaving)) continue;
+    set.first_room = pause_terms(j).left;
+    break;
+  }
+  return set;
+}
+
+/// Of the two sets that are looked at, the one that gains more, if it gains anything.
+bool Preemption::make_room_by_gain(std::size_t j) {
+  const PauseCase empty = pause_case(j);
+  Jobs would_pay;
+  Time retry = Time::never();
+  for (const std::size_t v : state_.in(Stage::running)) {
+    const PauseCase::Victim terms = pause_terms(v);
+    const double most =
+        empty.price * terms.left - std::min(set_.trial_price, 1.0) * (empty.remaining + empty.load);
+    const Time from = pausable_from(v, j);
+    if (most > 0 && from > state_.now) retry = std::min(retry, from);
+    if (from <= state_.now && empty.gain_alone(terms) > 0) would_pay.push_back(v);
+  }
+  const auto by_gain = [&](std::size_t a, std::size_t b) {
+    const auto key = [&](std::size_t v) {
+      return std::tuple(empty.gain_alone(pause_terms(v)), state_.expected_end(v), v);
+    };
+    return key(a) > key(b);
+  };
+  const auto by_loss = [&](std::size_t a, std::size_t b) {
+    const auto each = [&](std::size_t v) {
+      return empty.loss_of(pause_terms(v)) / pause_terms(v).gpus;
+    };
+    return each(a) != each(b) ? each(a) < each(b) : by_gain(a, b);
+  };
+  const auto with = [&](const Jobs& victims) {
+    PauseCase set = empty;
+    for (const std::size_t v : victims) set.victims.push_back(pause_terms(v));
+    return set;
+  };
+  std::sort(would_pay.begin(), would_pay.end(), by_gain);
+  std::optional<Room> room = room_by(j, would_pay);
+  if (room) {
+    PauseCase set = with(room->victims);
+    if (room->victims.size() > 1) {
+      std::sort(would_pay.begin(), would_pay.end(), by_loss);
+      const Room other = *room_by(j, would_pay);
+      const PauseCase second = with(other.victims);
+      if (std::min(set.worth(), second.worth()) - second.loss() > set.worth() - set.loss()) {
+        room = other;
+        set = second;
+      }
+    }
+    if (set.worth() >= set.loss()) {
+      state_.reserve(j, room->spots, room->victims);
+      return true;
+    }
+  }
+  retry_at(retry);
+  return false;
+}
+
+Jobs Preemption::would_rather_see_leave(std::size_t waiter) const {
+  Jobs jobs = by_end();
+  std::reverse(jobs.begin(), jobs.end());
+  const auto keep_if = [&](auto wanted) {
+    std::erase_if(jobs, [&](std::size_t j) { return !wanted(j); });
+  };
+  if (set_.preempt == "none") return {};
+  if (set_.preempt == "srtf-blind") {
+    const Time end = state_.now + state_.expected_remaining(waiter);
+    keep_if([&](std::size_t j) { return state_.expected_end(j) > end; });
+  }
+  if (set_.preempt == "srsf-blind") {
+    const auto service = [&](std::size_t j) {
+      return (state_.expected_end(j) - state_.now).us * state_.job(j).gpus();
+    };
+    const std::int64_t own = state_.expected_remaining(waiter).us * state_.job(waiter).gpus();
+    keep_if([&](std::size_t j) { return service(j) > own; });
+    std::sort(jobs.begin(), jobs.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(service(a), a) > std::pair(service(b), b);
+    });
+  }
+  if (set_.preempt == "longest-remaining") {
+    if (state_.job(waiter).job_class != JobClass::trial) return {};
+    keep_if([&](std::size_t j) {
+      return state_.job(j).job_class == JobClass::batch && state_.expected_end(j) > state_.now;
+    });
+  }
+  if (set_.preempt == "by-level") {
+    const auto level = [&](std::size_t j) {
+      return set_.order == "las" ? state_.trains[j].level : 0;
+    };
+    keep_if([&](std::size_t j) { return level(j) > level(waiter); });
+    std::sort(jobs.begin(), jobs.end(), [&](std::size_t a, std::size_t b) {
+      return std::pair(level(a), a) > std::pair(level(b), b);
+    });
+  }
+  return jobs;
+}
+
+Time Preemption::pausable_from(std::size_t victim, std::size_t waiter) const {
+  const Train& train = state_.trains[victim];
+  if (train.stage != Stage::running || train.pauses >= set_.max_pauses) return Time::never();
+  Duration least = set_.min_run, turn = set_.turn;
+  for (std::size_t n = state_.trains[waiter].gave_way_to.count(victim); n > 0; --n) {
+    least = std::max(least, turn);
+    turn = turn * 2;
+  }
+  return least == Duration::max() ? Time::never() : train.since + least;
+}
+
+/// Those that start or run, by when they are expected to end.
+Jobs Preemption::by_end() const {
+  Jobs jobs;
+  for (std::size_t j = 0; j < state_.trains.size(); ++j)
+    if (state_.holds(j) && state_.trains[j].stage != Stage::draining) jobs.push_back(j);
+  std::stable_sort(jobs.begin(), jobs.end(), [&](std::size_t a, std::size_t b) {
+    return state_.expected_end(a) < state_.expected_end(b);
+  });
+  return jobs;
+}
+
+/// The gang's room as soon as enough of these, in their order, would have left; and who of them has
+/// to, those at the end of the list being spared first.
+std::optional<Preemption::Room> Preemption::room_by(std::size_t waiter, const Jobs& leaving) const {
+  Free free = state_.free_for(waiter);
+  const auto change = [&](std::size_t j, std::int32_t sign) {
+    for (std::size_t m = 0; m < free.size(); ++m)
+      if (free[m]) *free[m] += state_.trains[j].held[m] * sign;
+  };
+  const Gang gang = state_.gang(waiter);
+  Room room;
+  for (const std::size_t j : leaving) {
+    change(j, 1);
+    room.victims.push_back(j);
+    const auto spots = most_slots_first(gang, free, max_machines(state_, set_, waiter));
+    if (!spots) continue;
+    room.spots = *spots;
+    const auto still_fits = [&] {
+      for (std::size_t m = 0; m < free.size(); ++m)
+        if (free[m] && !(gang.each * room.spots[m]).fits_in(*free[m])) return false;
+      return true;
+    };
+    for (std::size_t i = room.victims.size(); i-- > 0;) {
+      const std::size_t victim = room.victims[i];
+      change(victim, -1);
+      if (still_fits()) {
+        room.victims.erase(room.victims.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        change(victim, 1);
+      }
+    }
+    return room;
+  }
+  return {};
+}
+
+}  // namespace trainyard::reference

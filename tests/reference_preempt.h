@@ -1,0 +1,44 @@
+// Who gives way, in the reference: for which job others are paused, and which.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "reference_gain.h"
+#include "reference_state.h"
+
+namespace trainyard::reference {
+
+class Preemption {
+ public:
+  Preemption(State& state, const Settings& settings) : state_(state), set_(settings) {}
+
+  /// Pauses others for the job, if that is right and makes room for it.
+  bool make_room(std::size_t j);
+  /// When one of those that could not be paused yet may be; never: none. Asking forgets it.
+  Time take_retry() { return std::exchange(retry_, Time::never()); }
+
+  [[nodiscard]] Time pausable_from(std::size_t victim, std::size_t waiter) const;
+
+  struct Room {
+    Spots spots;
+    Jobs victims;
+  };
+  [[nodiscard]] std::optional<Room> room_by(std::size_t waiter, const Jobs& leaving) const;
+  [[nodiscard]] Jobs by_end() const;
+
+ private:
+  bool make_room_by_score(std::size_t j);
+  bool make_room_by_gain(std::size_t j);
+  [[nodiscard]] PauseCase pause_case(std::size_t waiter) const;
+  [[nodiscard]] PauseCase::Victim pause_terms(std::size_t victim) const;
+  [[nodiscard]] double size(std::size_t j) const;
+  [[nodiscard]] Jobs would_rather_see_leave(std::size_t waiter) const;
+  void retry_at(Time t) { retry_ = std::min(retry_, t); }
+
+  State& state_;
+  const Settings& set_;
+  Time retry_ = Time::never();
+};
+
+}  // namespace trainyard::reference

@@ -1,0 +1,50 @@
+#include "policy/registry.h"
+#include "reference_simulator.h"
+
+namespace trainyard::reference {
+
+Settings settings_of(const PolicySpec& spec) {
+  Settings set;
+  set.order = spec.member("order");
+  set.backfill = spec.member("backfill");
+  set.place = spec.member("place");
+  set.preempt = spec.member("preempt");
+  set.flow = spec.member("flow");
+  if (set.flow != "fair") {
+    const Params flow = spec.params("flow");
+    set.flow_classes = static_cast<std::size_t>(flow.whole("classes"));
+    set.flow_period = flow.duration("period");
+    set.flow_ageing = flow.whole("ageing");
+    set.flow_floor = flow.real("floor");
+  }
+  if (set.flow == "progress" || set.flow == "to-95")
+    set.true_curves = spec.params("flow").choice("curves") == "true";
+  if (set.flow == "progress") set.parked = spec.params("flow").real("parked");
+  if (set.place == "lwf") set.lwf_k = spec.params("place").whole("k");
+  if (set.place == "consolidate") set.wait_for = spec.params("place").choice("wait_for");
+  if (set.order == "las") {
+    const Params las = spec.params("order");
+    set.thresholds = las.durations("thresholds");
+    set.promote = las.real("promote");
+    set.promote_wait = las.duration("promote_wait");
+  }
+  if (set.order == "trial-first") {
+    set.reentry = spec.params("order").choice("reentry");
+    set.by_remaining = spec.params("order").choice("within") == "remaining";
+  }
+  if (set.preempt == "benefit") set.trial_price = spec.params("preempt").real("trial_price");
+  if (set.preempt == "fitgpp") {
+    const Params fitgpp = spec.params("preempt");
+    set.s = fitgpp.real("s");
+    set.most_pauses = fitgpp.whole("P");
+    set.over_candidates = fitgpp.choice("normalise") == "candidates";
+  }
+  set.patience = spec.params("queue").duration("patience");
+  const Params yard = spec.params("yard");
+  set.min_run = yard.duration("min_run");
+  set.turn = yard.duration("turn");
+  set.max_pauses = yard.whole("max_pauses");
+  return set;
+}
+
+}  // namespace trainyard::reference
