@@ -229,7 +229,8 @@ void State::refresh_paces() {
     Train& train = trains[j];
     if (train.stage != Stage::starting && train.stage != Stage::running) continue;
     const double pace = pace_on(j, train.spots) * train.slowed;
-    if (pace == train.pace || std::abs(pace - train.pace) <= kRounding * pace) continue;
+    if (pace == train.pace || std::abs(pace - train.pace) <= kRounding * std::min(pace, train.pace))
+      continue;
     train.pace = pace;
     if (train.stage == Stage::running) train.stretches.emplace_back(now, pace);
   }

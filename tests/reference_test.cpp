@@ -1,7 +1,10 @@
 // The simulator against the reference: the same start, finish and number of pauses for every job
-// of thousands of small random cases. A case that fails is made as small as it stays failing, and
-// printed with the seed that repeats it (TRAINYARD_TEST_SEED=n).
+// of thousands of small random cases, to the microsecond; where jobs share a network, whose rates
+// are no round numbers, to a millionth and a millisecond. A case that fails is made as small as it
+// stays failing, and printed with the seed that repeats it (TRAINYARD_TEST_SEED=n).
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "reference_simulator.h"
 #include "sim/simulation.h"
@@ -10,10 +13,21 @@
 namespace trainyard {
 namespace {
 
-std::vector<reference::Outcome> simulated(const RandomCase& made, const PolicySpec& spec) {
-  Simulation simulation(
-      made.cluster, made.workload, spec,
-      {.seed = 1, .faults = made.faults, .models = &kinds_alone(), .revisions = made.revisions});
+/// A case, and what there is beside it.
+struct ComparedCase {
+  RandomCase made;
+  Catalogue models;
+  NetworkOptions network = {};
+};
+
+std::vector<reference::Outcome> simulated(const ComparedCase& compared, const PolicySpec& spec) {
+  const RandomCase& made = compared.made;
+  Simulation simulation(made.cluster, made.workload, spec,
+                        {.seed = 1,
+                         .faults = made.faults,
+                         .models = &compared.models,
+                         .network = compared.network,
+                         .revisions = made.revisions});
   simulation.run();
   std::vector<reference::Outcome> outcomes;
   for (std::size_t j = 0; j < made.workload.jobs.size(); ++j) {
@@ -23,23 +37,44 @@ std::vector<reference::Outcome> simulated(const RandomCase& made, const PolicySp
   return outcomes;
 }
 
-std::vector<reference::Outcome> expected(const RandomCase& made, const PolicySpec& spec) {
-  return reference::simulate({made.cluster, made.workload, made.faults, made.revisions},
-                             reference::settings_of(spec));
+bool is_shared(const ComparedCase& compared) {
+  return compared.network.model != NetworkOptions::Model::none;
 }
 
-bool agree(const RandomCase& made, const PolicySpec& spec) {
-  return simulated(made, spec) == expected(made, spec);
+std::vector<reference::Outcome> expected(const ComparedCase& compared, const PolicySpec& spec) {
+  const RandomCase& made = compared.made;
+  return reference::simulate(
+      {made.cluster, made.workload, made.faults, made.revisions,
+       is_shared(compared) ? &compared.models : nullptr, compared.network.loss},
+      reference::settings_of(spec));
+}
+
+bool is_near(const reference::Outcome& a, const reference::Outcome& b) {
+  const auto near = [](Time x, Time y) {
+    return std::abs(x.seconds() - y.seconds()) <= 1e-6 * x.seconds() + 1e-3;
+  };
+  return near(a.start, b.start) && near(a.finish, b.finish) && a.pauses == b.pauses;
+}
+
+bool agree(const ComparedCase& compared, const PolicySpec& spec) {
+  const auto one = simulated(compared, spec), other = expected(compared, spec);
+  if (!is_shared(compared)) return one == other;
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(), is_near);
 }
 
 /// Without whatever job or fault it can do without and still fail.
-RandomCase smallest_failing(RandomCase made, const PolicySpec& spec) {
+ComparedCase smallest_failing(ComparedCase compared, const PolicySpec& spec) {
+  const auto keep_if_failing = [&](const RandomCase& less) {
+    ComparedCase smaller = compared;
+    smaller.made = less;
+    if (!agree(smaller, spec)) compared = smaller;
+  };
   const auto drop_from = [&](auto part, auto may_go) {
-    for (std::size_t i = part(made).size(); i-- > 0;) {
-      if (!may_go(part(made)[i])) continue;
-      RandomCase less = made;
+    for (std::size_t i = part(compared.made).size(); i-- > 0;) {
+      if (!may_go(part(compared.made)[i])) continue;
+      RandomCase less = compared.made;
       part(less).erase(part(less).begin() + static_cast<std::ptrdiff_t>(i));
-      if (!agree(less, spec)) made = less;
+      keep_if_failing(less);
     }
   };
   const auto any = [](const auto&) { return true; };
@@ -47,11 +82,12 @@ RandomCase smallest_failing(RandomCase made, const PolicySpec& spec) {
   // Of a machine that fails and comes back, both or none.
   drop_from([](RandomCase& c) -> std::vector<Fault>& { return c.faults; },
             [](const Fault& fault) { return fault.speed.has_value(); });
-  drop_from([](RandomCase& c) -> std::vector<Job>& { return c.workload.jobs; }, any);
-  RandomCase without_faults = made;
+  if (compared.made.workload.curves.empty())  // each is of the job of its number
+    drop_from([](RandomCase& c) -> std::vector<Job>& { return c.workload.jobs; }, any);
+  RandomCase without_faults = compared.made;
   without_faults.faults.clear();
-  if (!agree(without_faults, spec)) made = without_faults;
-  return made;
+  keep_if_failing(without_faults);
+  return compared;
 }
 
 std::string timeline(const std::vector<reference::Outcome>& outcomes) {
@@ -66,20 +102,20 @@ std::string timeline(const std::vector<reference::Outcome>& outcomes) {
 constexpr std::string_view kTrialRights = " queue.trial_share=0";
 constexpr std::string_view kFitGpp = " preempt.fallback=none";
 
-void expect_agreement(RandomCase made, std::string line, std::uint64_t seed) {
+void expect_agreement(ComparedCase compared, std::string line, std::uint64_t seed) {
   line += kTrialRights;
   if (line.find("preempt=fitgpp") != std::string::npos) {
     line += kFitGpp;
-    for (Job& job : made.workload.jobs)
+    for (Job& job : compared.made.workload.jobs)
       if (job.job_class == JobClass::trial) job.workers = job.min_workers = job.max_workers = 1;
   }
   const auto spec = PolicySpec::parse(line);
   ASSERT_TRUE(spec) << spec.error().message;
-  if (agree(made, *spec)) return;
-  const RandomCase small = smallest_failing(made, *spec);
+  if (agree(compared, *spec)) return;
+  const ComparedCase small = smallest_failing(compared, *spec);
   FAIL() << "TRAINYARD_TEST_SEED=" << seed << "\n"
          << line << "\n"
-         << describe(small) << "reference:\n"
+         << describe(small.made) << "reference:\n"
          << timeline(expected(small, *spec)) << "simulator:\n"
          << timeline(simulated(small, *spec));
 }
@@ -97,7 +133,7 @@ TEST_P(ReferenceOfPreset, AgreesWithTheSimulator) {
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 1);
     const RandomCase made = random_case(random);
-    expect_agreement(made, line_of(GetParam()), seed);
+    expect_agreement({made, kinds_alone()}, line_of(GetParam()), seed);
   }
 }
 
@@ -124,9 +160,99 @@ TEST(Reference, AgreesWithTheSimulatorUnderPoliciesOfRandomStages) {
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 2);
     const std::string line = random_policy(random, kUnknown);
-    expect_agreement(random_case(random), line, seed);
+    expect_agreement({random_case(random), kinds_alone()}, line, seed);
   }
 }
+
+// --- Jobs that share a network -------------------------------------------------------------------
+
+/// The models that random cases name, with all ways to exchange and to overlap.
+Catalogue random_models(Random& random) {
+  std::string text;
+  const std::vector<std::string> collectives{"ring", "hierarchical", "parameter-server",
+                                             "single-server"};
+  for (const char* model : {"VGG16", "ResNet50", "AlexNet"})
+    text += fmt::format(
+        "[[model]]\nname = \"{}\"\nsource = \"made up\"\nparameters = {}\nbatch = 32\n"
+        "start_up_s = 1\noverlap = {}\ncollective = \"{}\"\n"
+        "[[model.speed]]\nkind = \"V100\"\nsamples_per_s = {}\n",
+        model, random.uniform(5e6, 2e8), 0.5 * static_cast<double>(random.below(3)),
+        collectives[random.below(collectives.size())], random.uniform(50, 500));
+  return kinds_and(std::move(text));
+}
+
+/// Off the grid, where nothing is simultaneous by chance: a rate that is off by rounding must not
+/// decide who is first.
+void leave_the_grid(Random& random, RandomCase& made) {
+  const auto some = [&] {
+    return microseconds(static_cast<std::int64_t>(random.below(10'000'000)));
+  };
+  for (Job& job : made.workload.jobs) {
+    const bool is_right = job.estimate == job.duration;
+    job.submit = job.submit + some();
+    job.duration += some();
+    job.estimate = is_right ? job.duration : job.estimate + some();
+    job.iterations =
+        1 + static_cast<std::uint64_t>(job.duration.seconds() / random.uniform(0.1, 1));
+  }
+  std::ranges::stable_sort(made.workload.jobs, {}, &Job::submit);
+}
+
+/// Slow links, and gangs of small workers which span them.
+ComparedCase random_sharing(Random& random) {
+  ComparedCase compared{random_case(random, {.max_jobs = 15}), random_models(random)};
+  RandomCase& made = compared.made;
+  const double gbps = random.uniform(2, 40);
+  for (Machine& machine : made.cluster.machines) machine.nic_gbps = gbps * random.uniform(0.5, 1.5);
+  for (Rack& rack : made.cluster.racks)
+    rack.uplink_gbps = random.below(2) == 0 ? 0 : gbps * random.uniform(0.5, 4);
+  for (Job& job : made.workload.jobs) {
+    Job gang = job;
+    gang.workers = gang.min_workers = gang.max_workers = 2 + static_cast<int>(random.below(5));
+    gang.per_worker = {1, 0, 0};
+    gang.model = ModelId{static_cast<std::uint16_t>(random.below(made.workload.models.size()))};
+    if (misfit(made.workload, gang, made.cluster).empty() && random.uniform() < 0.8) job = gang;
+  }
+  leave_the_grid(random, made);
+  compared.network = {
+      .model = NetworkOptions::Model::fluid, .loss = random.below(3) == 0 ? 0.3 : 0, .same = 1e-9};
+  return compared;
+}
+
+/// Those that foresee when a job would end somewhere else are left out: they ask what is typical of
+/// a place, which the reference does not know.
+std::string random_sharing_policy(Random& random, const std::string& flow) {
+  const auto one_of = [&](const std::vector<std::string>& words) {
+    return words[random.below(words.size())];
+  };
+  std::string line = fmt::format(
+      "order={} backfill={} place={} preempt={} queue.patience=never yard.min_run={} "
+      "yard.max_pauses=3 flow={}",
+      one_of({"fifo", "sjf", "srtf", "srsf"}), one_of({"none", "greedy"}),
+      one_of({"first-fit", "best-fit", "spread", "lwf", "consolidate place.wait_for=none"}),
+      one_of({"none", "none", "srtf-blind", "longest-remaining"}), one_of({"0", "30s"}), flow);
+  if (flow == "fair") return line;
+  return line + fmt::format(" flow.classes={} flow.period={} flow.ageing={} flow.floor={}",
+                            one_of({"1", "2", "4", "8"}), one_of({"3s", "10s"}),
+                            one_of({"0", "0", "2"}), one_of({"0", "0", "0.1"}));
+}
+
+class ReferenceOfFlow : public testing::TestWithParam<std::string> {};
+
+TEST_P(ReferenceOfFlow, AgreesWithTheSimulator) {
+  const auto [first, count] = seeds(150);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    Random random(seed, 4);
+    const std::string line = random_sharing_policy(random, GetParam());
+    expect_agreement(random_sharing(random), line, seed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Flows, ReferenceOfFlow,
+                         testing::Values("fair", "fifo", "srtf", "las", "progress",
+                                         "progress flow.curves=true", "to-95",
+                                         "adadual flow.at_most=0"),
+                         [](const auto& flow) { return as_test_name(flow.param); });
 
 }  // namespace
 }  // namespace trainyard

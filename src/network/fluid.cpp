@@ -10,22 +10,17 @@
 namespace trainyard {
 namespace {
 
-/// A share of time that differs by less is the same, and so is a pace. Every share is found anew
-/// from the rates of the moment, so such differences do not add up.
-constexpr double kSame = 1e-3;
 /// It settles within a few rounds; where jobs of several classes feed on each other, enough is
 /// enough.
 constexpr int kMostRounds = 60;
-
-bool differs(double a, double b) {
-  return std::abs(a - b) > kSame * std::max(std::abs(a), std::abs(b));
-}
 
 class FluidNetwork final : public SharedNetwork {
  public:
   FluidNetwork(const Links& links, const NetworkOptions& options, const FlowRules& rules)
       : links_(links),
-        share_(links.capacities(), {.floor = rules.floor, .loss = options.loss, .same = kSame}) {}
+        same_(options.same),
+        share_(links.capacities(),
+               {.floor = rules.floor, .loss = options.loss, .same = options.same}) {}
 
   void join(Time /*now*/, Arrival arrival) override {
     Sender sender{.job = arrival.job, .work = std::move(arrival.work)};
@@ -79,6 +74,12 @@ class FluidNetwork final : public SharedNetwork {
     bool is_listed = false;  // in changed_
   };
 
+  /// A share of time, or a pace, which is infinite for a job that cannot send. Every one is found
+  /// anew from the rates of the moment, so differences that are too small do not add up.
+  [[nodiscard]] bool differs(double a, double b) const {
+    return a != b && !(std::abs(a - b) <= same_ * std::min(a, b));
+  }
+
   /// Of an iteration, the share in which it sends.
   static double sending_share(const IterationWork& work, double rate) {
     constexpr double kLeast = 1e-6;
@@ -108,6 +109,7 @@ class FluidNetwork final : public SharedNetwork {
   }
 
   const Links& links_;
+  double same_;
   FairShare share_;
   std::vector<Sender> flows_;    // by flow
   std::vector<FlowId> flow_of_;  // by job

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/random.h"
@@ -179,6 +181,24 @@ TEST_P(Admission, ASecondJoinsOnlyWhatHasMuchMoreLeft) {
     EXPECT_NEAR(ends[1], small < 0.5 ? 1 + 2 * small : 2 + small, 1e-5);
     EXPECT_NEAR(ends[0], small < 0.5 ? 2 + small : 2, 1e-5);
   }
+}
+
+TEST(FluidNetwork, TellsOfAJobThatCannotSend) {
+  const Cluster cluster = pair_of_machines();
+  const Links links(cluster);
+  const auto network = make_fluid_network(links, {NetworkOptions::Model::fluid}, {});
+  const auto pace_of = [&](std::uint32_t job) {
+    std::vector<SharedNetwork::Pace> taken;
+    network->take(taken);
+    const auto found = std::ranges::find(taken, JobId{job}, &SharedNetwork::Pace::job);
+    return found == taken.end() ? 0 : found->iteration_s;
+  };
+  network->join({}, Both::arrival(1, 1, 1, 100, FlowClass{1}));
+  EXPECT_EQ(pace_of(1), 0) << "alone it goes as it would";
+  network->join({}, Both::arrival(0, 0, 1));  // which sends all of the time
+  EXPECT_EQ(pace_of(1), std::numeric_limits<double>::infinity());
+  network->leave({}, JobId{0});
+  EXPECT_EQ(pace_of(1), 2);
 }
 
 TEST(Network, IsDescribedInALine) {
