@@ -121,5 +121,82 @@ TEST(SharedNetwork, SendsWhatIsAskedForAndNoLinkIsOverFull) {
   });
 }
 
+// --- Classes -------------------------------------------------------------------------------------
+
+std::vector<double> ends_of(const NetworkMix& mix, const std::string& policy) {
+  Simulation simulation(mix.cluster, mix.workload, parse_policy(policy),
+                        {.network = {.model = NetworkOptions::Model::fluid, .same = 1e-9}});
+  simulation.run();
+  std::vector<double> ends;
+  for (std::size_t j = 0; j < mix.workload.jobs.size(); ++j)
+    ends.push_back(simulation.yard().state(job_id(j)).end().seconds());
+  return ends;
+}
+
+/// By flow=fifo a job is of a higher class than all that come later: those might as well not be.
+TEST(SharedNetwork, AHigherClassNeverWaitsForALowerOne) {
+  bool do_equals_wait = false;
+  for_seeds(30, kNetworkStream, [&](Random& random, std::uint64_t) {
+    const NetworkMix mix = random_network_mix(random);
+    NetworkMix first = mix;
+    first.workload.jobs.resize(1 + random.below(mix.workload.jobs.size()));
+    const std::string classes = "place=spread flow=fifo flow.classes=256";
+    const auto among_all = ends_of(mix, classes), alone = ends_of(first, classes);
+    const auto as_equals = ends_of(mix, "place=spread");
+    for (std::size_t j = 0; j < alone.size(); ++j)
+      EXPECT_NEAR(among_all[j], alone[j], 1e-6 * alone[j]) << "job " << j << " of " << alone.size();
+    do_equals_wait = do_equals_wait || as_equals != among_all;
+  });
+  EXPECT_TRUE(do_equals_wait) << "no job met another: the test shows nothing";
+}
+
+/// The longest time in which the first job could not send, while ever new ones go before it.
+Duration longest_without_bytes(Random& random, const std::string& policy) {
+  const Catalogue models = kinds_and(
+      "[[model]]\nname = \"sender\"\nsource = \"made up\"\nparameters = 1e9\nbatch = 1\n"
+      "start_up_s = 1\noverlap = 1\n[[model.speed]]\nkind = \"V100\"\nsamples_per_s = 10\n");
+  NetworkMix mix{
+      *parse_cluster_toml("[[rack]]\n[[rack.machine]]\ncount = 2\ngpus = 64\n"
+                          "kind = \"V100\"\nnic_gbps = 10\n[network.rack]\nlatency_us = 0\n",
+                          "test"),
+      {}};
+  mix.workload.models.add("sender");
+  for (int i = 0; i < 40; ++i) {
+    Job job;
+    job.workers = job.min_workers = job.max_workers = 2;
+    job.model = ModelId{0};
+    job.submit =
+        Time{} + seconds(2 * i) + microseconds(static_cast<std::int64_t>(random.below(999'999)));
+    job.iterations = i == 0 ? 1000 : 3;  // an exchange takes 3.2 s
+    job.duration = job.estimate = Duration{static_cast<std::int64_t>(job.iterations) * 100'000};
+    mix.workload.jobs.push_back(job);
+  }
+  Simulation simulation(mix.cluster, mix.workload, parse_policy(policy),
+                        {.models = &models, .network = kFluid});
+  Duration longest;
+  Time since;
+  bool sends = true;  // since the instant before
+  while (simulation.step() && simulation.yard().now() < mix.workload.jobs.back().submit) {
+    const Yard& yard = simulation.yard();
+    if (sends) since = yard.now();
+    longest = std::max(longest, yard.now() - since);
+    sends = yard.rate(job_id(0)) != Rate::stopped();
+  }
+  return longest;
+}
+
+TEST(SharedNetwork, WithAgeingNobodyStarves) {
+  for_seeds(10, kNetworkStream, [](Random& random, std::uint64_t) {
+    const auto period = 1 + static_cast<std::int64_t>(random.below(5));
+    const auto ageing = 1 + static_cast<std::int64_t>(random.below(6));
+    const std::string policy =
+        fmt::format("place=spread flow=srtf flow.classes=2 flow.period={}s flow.ageing=", period);
+    // So many periods in the last class, and up to one until that is noticed.
+    const Duration bound = seconds(period * (ageing + 1));
+    EXPECT_LE(longest_without_bytes(random, policy + std::to_string(ageing)), bound);
+    EXPECT_GT(longest_without_bytes(random, policy + "0"), bound * 2) << "nothing to age for";
+  });
+}
+
 }  // namespace
 }  // namespace trainyard
