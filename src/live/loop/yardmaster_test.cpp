@@ -475,7 +475,9 @@ TEST_F(YardmasterTest, EventsComeInOrderAndAreKept) {
 }
 
 TEST_F(YardmasterTest, HistoryIsAWorkload) {
-  const JobNumber job = submit(spec(2));
+  JobSpec two = spec(2);
+  two.gpu_kind = "v100";
+  const JobNumber job = submit(two);
   run(job);
   system.pass(minutes(5));
   engine->report(Kind::exited, {job, 1}, 0);
@@ -483,6 +485,7 @@ TEST_F(YardmasterTest, HistoryIsAWorkload) {
   const std::string csv = *master->history(kAda);
   EXPECT_THAT(csv, testing::HasSubstr("id,user,"));
   EXPECT_THAT(csv, testing::HasSubstr("1,ada,"));
+  EXPECT_THAT(csv, testing::HasSubstr(",V100,")) << "as the cluster calls it";
   EXPECT_EQ(master->history(kBob)->find("ada"), std::string::npos);
 }
 
