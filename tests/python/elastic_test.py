@@ -3,23 +3,17 @@ processes over gloo, every sample once an epoch, and the gradient of the batch t
 
 import json
 import math
-import os
-import random
 import signal
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 import torch  # noqa: F401  (workers are forked with it loaded)
 
 from examples_test import documented
-from job import PAUSED, ROOT, TRAIN, Job, wait_until
+from job import PAUSED, ROOT, TRAIN, Job, SeededTest, wait_until
 from pause_test import at_step, finished_line, send
 
 SHARED = ROOT / "tests" / "python" / "shared.py"
 STEPS = 15  # of shared.py: three epochs of five
-SEED = int(os.environ.get("TRAINYARD_TEST_SEED", random.SystemRandom().randrange(10**6)))
 
 
 def speeds(values):
@@ -45,17 +39,7 @@ def takes(seconds_a_sample):
     _proportional.ProportionalSampler._end_lap = end_lap
 
 
-class ElasticTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        print(f"TRAINYARD_TEST_SEED={SEED}", file=sys.stderr)
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.random = random.Random(f"{SEED} {self.id()}")
-
+class ElasticTest(SeededTest):
     def job(self, name, workers, measure_every=0, loaders=0):
         return Job(self.folder / name, SHARED, [measure_every, loaders], workers)
 

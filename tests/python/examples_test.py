@@ -2,21 +2,16 @@
 
 import json
 import os
-import random
 import re
 import signal
 import subprocess
-import sys
-import tempfile
 import unittest
-from pathlib import Path
 
 import torch  # noqa: F401  (workers are forked with it loaded)
 
-from job import PAUSED, ROOT, Job, wait_until
+from job import PAUSED, ROOT, Job, SeededTest, wait_until
 
 LIVE = ROOT / "examples" / "live"
-SEED = int(os.environ.get("TRAINYARD_TEST_SEED", random.SystemRandom().randrange(10**6)))
 
 
 def documented(name):
@@ -39,17 +34,7 @@ def leave_after(step):
     _report.progress = trainyard.progress = watched
 
 
-class ExamplesTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        print(f"TRAINYARD_TEST_SEED={SEED}", file=sys.stderr)
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.random = random.Random(f"{SEED} {self.id()}")
-
+class ExamplesTest(SeededTest):
     def finished(self, job):
         self.assertEqual(job.run(), [0], job.output() if job.runs else "")
         return job.output().splitlines()[-1]

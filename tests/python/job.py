@@ -7,18 +7,22 @@ is then the only thing in its process, in a process group of its own.
 import atexit
 import multiprocessing.util
 import os
+import random
 import runpy
 import signal
 import socket
 import sys
+import tempfile
 import time
 import traceback
+import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TRAIN = ROOT / "examples" / "live" / "train.py"
 PAUSED = 128 + signal.SIGTERM
 DEADLINE_S = 60
+SEED = int(os.environ.get("TRAINYARD_TEST_SEED", random.SystemRandom().randrange(10**6)))
 
 
 def wait_until(condition, what):
@@ -27,6 +31,20 @@ def wait_until(condition, what):
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {DEADLINE_S} s: {what}")
         time.sleep(0.005)
+
+
+class SeededTest(unittest.TestCase):
+    """With a folder and random numbers of its own, which the seed that it prints gives again."""
+
+    @classmethod
+    def setUpClass(cls):
+        print(f"TRAINYARD_TEST_SEED={SEED}", file=sys.stderr)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.random = random.Random(f"{SEED} {self.id()}")
 
 
 class Job:

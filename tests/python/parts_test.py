@@ -169,6 +169,35 @@ class ProportionalTest(unittest.TestCase):
         self.assertEqual([worker.is_due(step) for step in (4, 5, 6, 10)], [False, True, False, True])
         self.assertFalse(self.workers(9, 1, 3)[0].is_due(50))
 
+    def test_a_gpu_keeps_its_own_time(self):
+        """Marks in its queue, read when the workers tell each other: the host runs ahead of it. The
+        first step is not counted, as where the work is done is known by its loss."""
+        class Mark:
+            count = 0
+
+            def __init__(self, enable_timing):
+                self.enable_timing = enable_timing
+
+            def record(self):
+                Mark.count += 1
+                self.at = Mark.count
+
+            def synchronize(self):
+                self.is_over = True
+
+            def elapsed_time(self, end):
+                assert self.enable_timing and end.enable_timing and end.is_over
+                return 250.0 * (end.at - self.at)  # milliseconds
+
+        worker = self.workers(100, 2, 10, measure_every=5)[0]
+        with mock.patch.object(torch.cuda, "Event", Mark):
+            for _ in zip(range(3), worker):
+                worker.begin_step()
+                worker._on_gpu = True  # as weigh() finds it
+                worker._end_lap()
+            self.assertEqual(worker.told(), (5 / 0.25, (0, 30)))
+        self.assertEqual(worker.told(), (None, (0, 30)))
+
     def test_what_cannot_work_is_refused(self):
         with self.assertRaisesRegex(ValueError, "global_batch is 0; it must be 1 or more"):
             ProportionalSampler(range(9), global_batch=0)

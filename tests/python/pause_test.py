@@ -3,25 +3,21 @@
 import json
 import multiprocessing
 import os
-import random
 import re
 import resource
 import signal
 import subprocess
-import sys
-import tempfile
 import unittest
 
 import numpy  # noqa: F401  (workers are forked with it loaded)
 import torch
 
-from job import PAUSED, ROOT, TRAIN, Job, wait_until
+from job import PAUSED, ROOT, TRAIN, Job, SeededTest, wait_until
 
 SHUFFLED = ROOT / "tests" / "python" / "shuffled.py"
 OWN_LOOP = ROOT / "tests" / "python" / "own_loop.py"
 STEPS = 40
 OPTIONS = ["--steps", STEPS, "--images", 240, "--batch", 16, "--width", 4]  # 15 batches an epoch
-SEED = int(os.environ.get("TRAINYARD_TEST_SEED", random.SystemRandom().randrange(10**6)))
 
 
 def finished_line(job):
@@ -64,18 +60,8 @@ def send(number):
     return lambda: os.kill(os.getpid(), number)
 
 
-class PauseTest(unittest.TestCase):
+class PauseTest(SeededTest):
     unbroken = {}
-
-    @classmethod
-    def setUpClass(cls):
-        print(f"TRAINYARD_TEST_SEED={SEED}", file=sys.stderr)
-
-    def setUp(self):
-        self.random = random.Random(f"{SEED} {self.id()}")
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
 
     def job(self, *options, workers=1, name="job"):
         return Job(os.path.join(self.folder, name), TRAIN, [*OPTIONS, *options], workers)
