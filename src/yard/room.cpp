@@ -92,44 +92,55 @@ void RoomFinder::settle(JobId waiter, std::span<const Share> room, std::span<con
 }
 
 bool RoomFinder::offer(JobId victim) {
+  const std::uint32_t group = group_that_fits_with(victim);
+  if (group == kNoGroup) return false;
+  choose(group);
+  spare_the_unneeded();
+  return true;
+}
+
+bool RoomFinder::fits_with(JobId victim) {
+  return group_that_fits_with(victim) != kNoGroup;
+}
+
+std::uint32_t RoomFinder::group_that_fits_with(JobId victim) {
   count_as_freed(victim);
   for (const Share& share : yard_.placement(victim))
     if (usable(share.machine)) consider(share.machine);
   std::uint32_t last = kNoGroup;
   for (const Share& share : yard_.placement(victim)) {
     const std::uint32_t group = group_of(share.machine);
-    if (std::exchange(last, group) == group || !fits_in(group)) continue;
-    choose(group);
-    spare_the_unneeded();
-    return true;
+    if (std::exchange(last, group) != group && fits_in(group)) return group;
   }
-  return false;
+  return kNoGroup;
 }
 
-bool RoomFinder::fits_in(std::uint32_t group) const {
+void RoomFinder::list_candidates_of(std::uint32_t group) {
+  here_.clear();
+  for (const Candidate& candidate : candidates_)
+    if (group_of(candidate.machine) == group) here_.push_back(candidate);
+}
+
+bool RoomFinder::fits_in(std::uint32_t group) {
   if (slots_[group] < shape_->workers) return false;
   if (candidates_.size() <= static_cast<std::size_t>(reach_.machines)) return true;
-  std::vector<Candidate> here;
-  for (const Candidate& candidate : candidates_)
-    if (group_of(candidate.machine) == group) here.push_back(candidate);
+  list_candidates_of(group);
   const auto most = static_cast<std::size_t>(reach_.machines);
-  if (here.size() <= most) return true;
-  std::partial_sort(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(most), here.end(),
+  if (here_.size() <= most) return true;
+  std::partial_sort(here_.begin(), here_.begin() + static_cast<std::ptrdiff_t>(most), here_.end(),
                     MostSlots{});
   std::int64_t sum = 0;
-  for (std::size_t i = 0; i < most; ++i) sum += here[i].slots;
+  for (std::size_t i = 0; i < most; ++i) sum += here_[i].slots;
   return sum >= shape_->workers;
 }
 
 void RoomFinder::choose(std::uint32_t group) {
-  std::vector<Candidate> here;
-  for (const Candidate& candidate : candidates_)
-    if (group_of(candidate.machine) == group) here.push_back(candidate);
+  list_candidates_of(group);
   // Each takes one worker at least.
-  const auto most = std::min(std::ssize(here), std::ptrdiff_t{shape_->workers});
-  std::partial_sort(here.begin(), here.begin() + most, here.end(), MostSlots{});
+  const auto most = std::min(std::ssize(here_), std::ptrdiff_t{shape_->workers});
+  std::partial_sort(here_.begin(), here_.begin() + most, here_.end(), MostSlots{});
   std::int32_t left = shape_->workers;
-  for (const Candidate& candidate : here) {
+  for (const Candidate& candidate : here_) {
     const std::int32_t taken = std::min(left, candidate.slots);
     room_.push_back({candidate.machine, taken});
     left -= taken;

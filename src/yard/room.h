@@ -31,6 +31,8 @@ class RoomFinder {
   /// Adds what this job holds to what could be had. True: the gang fits now, and room() and
   /// victims() are valid until the next begin().
   bool offer(JobId victim);
+  /// The same for those who ask only whether it fits: neither room() nor victims() is valid.
+  bool fits_with(JobId victim);
 
   /// Takes a room that the caller found by other means. Of several victims, those are spared whose
   /// room others of them make as well.
@@ -56,7 +58,9 @@ class RoomFinder {
   void consider(MachineId machine);
   [[nodiscard]] bool usable(MachineId machine) const;
   [[nodiscard]] std::uint32_t group_of(MachineId machine) const;
-  [[nodiscard]] bool fits_in(std::uint32_t group) const;
+  [[nodiscard]] bool fits_in(std::uint32_t group);
+  void list_candidates_of(std::uint32_t group);
+  [[nodiscard]] std::uint32_t group_that_fits_with(JobId victim);
   void choose(std::uint32_t group);
   void spare_the_unneeded();
 
@@ -69,6 +73,7 @@ class RoomFinder {
   std::vector<MachineId> touched_;
   std::vector<std::int32_t> candidate_of_;  // by machine: its place in candidates_, or -1
   std::vector<Candidate> candidates_;
+  std::vector<Candidate> here_;       // those of the group that is looked at
   std::vector<std::int64_t> slots_;   // by group, of its candidates
   std::vector<std::int32_t> needed_;  // by machine: the room's workers there, while it is looked at
 

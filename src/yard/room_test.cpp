@@ -157,11 +157,13 @@ TEST(RoomFinder, AgreesWithBruteForceOverPrefixes) {
     const int max_machines = 1 + static_cast<int>(random.below(5));
     if (fits_without(h.yard, waiter, {}, max_machines)) continue;
 
-    RoomFinder finder(h.yard);
+    RoomFinder finder(h.yard), asked(h.yard);
     finder.begin(waiter, {max_machines});
+    asked.begin(waiter, {max_machines});
     bool fits = false;
     for (std::size_t n = 1; n <= offered.size() && !fits; ++n) {
       fits = finder.offer(offered[n - 1]);
+      ASSERT_EQ(asked.fits_with(offered[n - 1]), fits);
       ASSERT_EQ(fits, fits_without(h.yard, waiter, std::span(offered).first(n), max_machines));
     }
     if (!fits) continue;

@@ -223,7 +223,7 @@ double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) const 
   // Who has outlived its estimate may stay for any time: nobody waits for it.
   const Running alive{estimates_.rank_of(microseconds(1)), JobId{0}};
   running_.each_from(alive, [&](const Running& next) {
-    if (!finder.offer(next.job)) return true;
+    if (!finder.fits_with(next.job)) return true;
     left = static_cast<double>(estimates_.left_at(next.rank).us);
     return false;
   });
