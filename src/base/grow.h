@@ -6,16 +6,21 @@
 
 namespace trainyard {
 
-/// Makes table[i] exist. At least `expected` entries are made at once, where their number is known.
+/// What grow_to does where the table is too short: apart, so that the look at its size is inlined.
 template <class T>
-void grow_to(std::vector<T>& table, std::size_t i, std::size_t expected) {
-  if (i < table.size()) return;
+void grow_beyond(std::vector<T>& table, std::size_t i, std::size_t expected) {
   if (expected > i) {
     table.reserve(expected);
     table.resize(expected);
   } else {
     table.resize(std::max(i + 1, table.size() * 3 / 2));
   }
+}
+
+/// Makes table[i] exist. At least `expected` entries are made at once, where their number is known.
+template <class T>
+void grow_to(std::vector<T>& table, std::size_t i, std::size_t expected) {
+  if (i >= table.size()) grow_beyond(table, i, expected);
 }
 
 }  // namespace trainyard

@@ -44,10 +44,16 @@ void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
   if (held && !holds_gpus(to)) ++releases_;
 }
 
-Queue::Entry StagedPolicy::entry_of(JobId job) const {
-  return {stages_.order->key(job),  job,
-          stages_.place->lane(job), stages_.preempt ? stages_.preempt->claim(job) : 0,
-          yard_.shape(job).gpus(),  yard_.state(job).pauses > 0};
+/// Whoever is in the queue has a lane that there is a memory of.
+Queue::Entry StagedPolicy::entry_of(JobId job) {
+  const LaneId lane = stages_.place->lane(job);
+  grow_to(lanes_, index(lane), 0);
+  return {stages_.order->key(job),
+          job,
+          lane,
+          stages_.preempt ? stages_.preempt->claim(job) : 0,
+          yard_.shape(job).gpus(),
+          yard_.state(job).pauses > 0};
 }
 
 void StagedPolicy::begin_wait(JobId job) {
@@ -68,11 +74,6 @@ void StagedPolicy::on_outlook(JobId job) {
 
 void StagedPolicy::on_learnt(JobId job, const LearningPoint& point) {
   each_stage([&](Stage& stage) { stage.on_learnt(job, point); });
-}
-
-StagedPolicy::LaneMemory& StagedPolicy::memory(LaneId lane) {
-  grow_to(lanes_, index(lane), 0);
-  return lanes_[index(lane)];
 }
 
 // --- Deciding ------------------------------------------------------------------------------------
@@ -139,7 +140,6 @@ JobId StagedPolicy::overdue() const {
 }
 
 bool StagedPolicy::is_closed(LaneId lane) const {
-  if (lanes_.size() <= index(lane)) return false;
   const LaneMemory& known = lanes_[index(lane)];
   if (known.closed_in_round == round_) return true;
   return !stages_.preempt && known.no_room_since_release == releases_;
@@ -151,25 +151,30 @@ JobId StagedPolicy::next_to_try(JobId from) {
       [&](const Queue::Entry& entry) {
         if (is_closed(entry.lane)) return true;
         if (!is_hopeless(entry, free_gpus)) return false;
-        if (stages_.preempt) note_retry(entry.job, entry.claim, entry.was_paused);
+        if (stages_.preempt && (entry.was_paused || entry.claim < in_round_.retried_claim))
+          note_retry(entry.job, entry.claim, entry.was_paused);
         return true;
       },
       from);
 }
 
-/// Whether what is free and what could be made so are fewer GPUs than it needs, wherever they are,
-/// or nothing has changed since room was looked for in vain.
+/// Whether there cannot be GPUs enough, or nothing has changed since room was looked for in vain.
 bool StagedPolicy::is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus) {
-  if (is_as_it_was(memory(entry.lane), entry.claim, entry.was_paused)) return true;
-  if (entry.gpus <= free_gpus) return false;
-  if (!stages_.preempt || entry.claim == PreemptStage::kNoClaim) return true;
-  if (entry.claim >= in_round_.vain_claim && entry.gpus >= in_round_.vain_gpus) return true;
-  if (stages_.preempt->could_free(entry.claim, entry.gpus - free_gpus)) return false;
-  if (entry.gpus <= in_round_.vain_gpus) {
-    in_round_.vain_claim = entry.claim;
-    in_round_.vain_gpus = entry.gpus;
+  return is_as_it_was(memory(entry.lane), entry.claim, entry.was_paused) ||
+         !could_have(entry.gpus, entry.claim, free_gpus);
+}
+
+/// False: what is free and what this claim could make free are fewer GPUs, wherever they are.
+bool StagedPolicy::could_have(std::int32_t gpus, std::int64_t claim, std::int64_t free_gpus) {
+  if (gpus <= free_gpus) return true;
+  if (!stages_.preempt || claim == PreemptStage::kNoClaim) return false;
+  if (claim >= in_round_.vain_claim && gpus >= in_round_.vain_gpus) return false;
+  if (stages_.preempt->could_free(claim, gpus - free_gpus)) return true;
+  if (gpus <= in_round_.vain_gpus) {
+    in_round_.vain_claim = claim;
+    in_round_.vain_gpus = gpus;
   }
-  return true;
+  return false;
 }
 
 /// Whether room was looked for in vain for a claim as strong, and nothing has changed since.
@@ -231,7 +236,9 @@ bool StagedPolicy::carry_out(JobId job) {
 bool StagedPolicy::try_make_room(JobId job, LaneMemory& known) {
   const std::int64_t claim = stages_.preempt->claim(job);
   const bool was_paused = yard_.state(job).pauses > 0;
-  if (!is_as_it_was(known, claim, was_paused)) {
+  const std::int64_t free_gpus = yard_.free().of(kAnyKind).free_gpus;
+  if (!is_as_it_was(known, claim, was_paused) &&
+      could_have(yard_.shape(job).gpus(), claim, free_gpus)) {
     Time retry = plan_->wake();
     const Reach reach = stages_.place->reach(job);
     if (stages_.preempt->make_room(job, reach, finder_, retry) && carry_out(job)) {

@@ -57,8 +57,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
   bool try_start(JobId job) override;
   bool try_place(JobId job, const Avoid* avoid) override;
 
-  [[nodiscard]] Queue::Entry entry_of(JobId job) const;
+  [[nodiscard]] Queue::Entry entry_of(JobId job);
   [[nodiscard]] bool is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus);
+  [[nodiscard]] bool could_have(std::int32_t gpus, std::int64_t claim, std::int64_t free_gpus);
   template <class Visit>
   void each_stage(Visit visit);
   void note_retry(JobId job, std::int64_t claim, bool was_paused);
@@ -84,7 +85,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
     std::uint64_t vain_in_state = 0;
     std::int64_t vain_claim = 0;
   };
-  LaneMemory& memory(LaneId lane);
+  [[nodiscard]] LaneMemory& memory(LaneId lane) { return lanes_[index(lane)]; }
   bool try_make_room(JobId job, LaneMemory& known);
   bool carry_out(JobId job);
   [[nodiscard]] bool is_as_it_was(const LaneMemory& known, std::int64_t claim, bool was_paused);
