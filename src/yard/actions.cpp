@@ -225,11 +225,12 @@ void Yard::begin_pause(JobId job, JobId lead, JobId in_favour_of) {
   runs_[state.run].room_for = lead;
   book(job, progress(job));
   ++state.pauses;
-  turns_.keep(job,
-              [this](JobId other, std::uint32_t) { return !has_ended(this->state(other).phase); });
   if (in_favour_of != kNoJob) {
-    const Time first = pausable_from(in_favour_of, turns_.times(job, in_favour_of) + 1);
-    turns_.note(job, in_favour_of, std::min(first, now_ + rules_.turn));
+    if (turns_.is_full(job))
+      turns_.keep(job,
+                  [&](JobId other, std::uint32_t) { return !has_ended(this->state(other).phase); });
+    const std::uint32_t times = turns_.note(job, in_favour_of);
+    turns_.expect(job, std::min(pausable_from(in_favour_of, times), now_ + rules_.turn));
   }
   orders_.push_back({Order::Kind::pause, job});
   enter(job, Phase::draining);

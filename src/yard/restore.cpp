@@ -169,7 +169,10 @@ Verdict Yard::take_up(JobId job, const SavedJob& saved) {
     grow_to(revised_, index(job), workload_.jobs.size());
     revised_[index(job)] = saved.estimate;
   }
-  for (const JobId other : saved.yielded_to) turns_.note(job, other, now_);
+  for (const JobId other : saved.yielded_to) {
+    turns_.note(job, other);
+    turns_.expect(job, now_);
+  }
   resume(job, saved);
   return Verdict::ok;
 }
@@ -183,8 +186,10 @@ Verdict Yard::restore(std::span<const SavedJob> jobs) {
       grow_to(revised_, j, workload_.jobs.size());
       revised_[j] = jobs[j].estimate;
     }
-    for (const JobId other : jobs[j].yielded_to)
-      turns_.note(JobId{static_cast<std::uint32_t>(j)}, other, now_);
+    for (const JobId other : jobs[j].yielded_to) {
+      turns_.note(JobId{static_cast<std::uint32_t>(j)}, other);
+      turns_.expect(JobId{static_cast<std::uint32_t>(j)}, now_);
+    }
   }
   // In the order in which they came into their phases. Who has a room made for it came into that
   // before those who leave for it.

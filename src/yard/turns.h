@@ -1,7 +1,7 @@
 // Who gave way to whom, and how often: what the yard's rule on taking turns looks at. Of jobs that
 // pause each other for days it is asked at every decision, so each pair is kept once, with a count,
-// those that have ended are dropped where they are met, and what was found when a job's pairs were
-// last looked at is kept.
+// those that have ended are dropped where all are looked at or memory would have to grow, and what
+// was found when a job's pairs were last looked at is kept.
 #pragma once
 
 #include <algorithm>
@@ -16,22 +16,31 @@ namespace trainyard {
 
 class Turns {
  public:
-  /// `job` was paused for `other`, and has no turn by that before `first`.
-  void note(JobId job, JobId other, Time first) {
+  /// `job` was paused for `other`; returns how often by now.
+  std::uint32_t note(JobId job, JobId other) {
     grow_to(list_of_, index(job), 0);
     std::uint32_t& list = list_of_[index(job)];
     if (list == 0) {
       lists_.emplace_back();
       list = static_cast<std::uint32_t>(lists_.size());
     }
-    auto& [turns, next] = lists_[list - 1];
-    next.none_before = std::min(next.none_before, first);
+    std::vector<Turn>& turns = lists_[list - 1].turns;
     const auto known = std::ranges::find(turns, other, &Turn::other);
-    if (known == turns.end()) {
-      turns.push_back({other, 1});
-    } else {
-      ++known->times;
-    }
+    if (known != turns.end()) return ++known->times;
+    turns.push_back({other, 1});
+    return 1;
+  }
+
+  /// Whether to note another would take more memory: time to drop those that no longer matter.
+  [[nodiscard]] bool is_full(JobId job) const {
+    const auto turns = of(job);
+    return turns != nullptr && turns->size() == turns->capacity();
+  }
+
+  /// By what was noted last, the job may have a turn from then on.
+  void expect(JobId job, Time first) {
+    Time& none_before = lists_[list_of_[index(job)] - 1].next.none_before;
+    none_before = std::min(none_before, first);
   }
 
   /// How often the job gave way to this one.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/random.h"
@@ -28,8 +29,8 @@ TEST(Turns, AgreesWithAListOfEveryPause) {
         turns.keep(job, [&](JobId id, std::uint32_t) { return id != other; });
         std::erase(twin[job], other);
       } else {
-        turns.note(job, other, Time{step});
         twin[job].push_back(other);
+        ASSERT_EQ(turns.note(job, other), std::ranges::count(twin[job], other));
       }
       std::map<JobId, std::uint32_t> expected;
       for (const JobId to : twin[job]) ++expected[to];
@@ -37,6 +38,17 @@ TEST(Turns, AgreesWithAListOfEveryPause) {
       ASSERT_EQ(turns.times(job, other), expected.contains(other) ? expected[other] : 0U);
     }
   }
+}
+
+TEST(Turns, IsFullWhenAnotherWouldTakeMoreMemory) {
+  Turns turns;
+  EXPECT_FALSE(turns.is_full(JobId{0})) << "it has no list";
+  std::uint32_t noted = 0;
+  do turns.note(JobId{0}, JobId{++noted});
+  while (!turns.is_full(JobId{0}) && noted < 1000);
+  ASSERT_TRUE(turns.is_full(JobId{0}));
+  turns.keep(JobId{0}, [](JobId other, std::uint32_t) { return other != JobId{1}; });
+  EXPECT_FALSE(turns.is_full(JobId{0}));
 }
 
 }  // namespace
