@@ -217,7 +217,6 @@ Rate SimulatedEngine::rate_by(const Yard& yard, const SharedNetwork::Pace& pace)
 
 std::vector<Event> SimulatedEngine::take_reports(const Yard& yard) {
   std::vector<Event> reports;
-  if (!network_) return reports;
   network_->take(paces_);
   for (const SharedNetwork::Pace& pace : paces_) {
     if (pace.is_over) pending_.push(yard.now(), EventKind::finished, pace.job);

@@ -62,7 +62,7 @@ class SimulatedEngine {
   /// whose rate changes by it, with the rate: a gang goes as fast as its slowest machine.
   std::vector<NewRate> set_speed(const Yard& yard, MachineId machine, double speed);
   /// What comes of jobs that send over the same links: rates that have changed, and what those
-  /// have learnt whose iterations are played.
+  /// have learnt whose iterations are played. Only where the network is shared.
   std::vector<Event> take_reports(const Yard& yard);
 
   /// Null: nothing is shared.

@@ -141,6 +141,7 @@ void Simulation::happen_to_machine(const Fault& fault) {
 
 /// What those that send over the same links make of each other.
 void Simulation::tell_reports() {
+  if (engine_.network() == nullptr) return;
   for (const Event& event : engine_.take_reports(yard_)) {
     tell(event);
     if (event.kind == EventKind::rate_changed) engine_.go_on(yard_, JobId{event.subject});
