@@ -120,6 +120,36 @@ TEST(Benefit, ABatchJobDoesNotPauseATrialJobThatIsWorthMore) {
   }
 }
 
+// Who waits for longer than all who wait are spared pays for no victim, and is told so without a
+// look at any; but for the two cases in which it may pay all the same.
+
+TEST(Benefit, APauseThatIsFreeIsDoneThoughItSparesLessThanItSuspends) {
+  for (const bool is_free : {true, false}) {
+    HandPolicy h("1x2xV100", "xion", kAtOnce);
+    h.submit(is_free ? gang(1, 1, hours(100)) : one(100));
+    h.submit(is_free ? gang(1, 1, hours(1)) : one(1));
+    h.decide();
+    h.submit(gang(1, 1, hours(2)));
+    h.decide();
+    EXPECT_EQ(leaving(h), is_free ? std::vector{0U} : std::vector<std::uint32_t>{})
+        << "in an hour there is room, and it suspends the other for two";
+  }
+}
+
+TEST(Benefit, SuspendingAJobThatIsWorthLessPaysSooner) {
+  for (const auto& [price, pauses] :
+       std::vector<std::pair<std::string, bool>>{{"0.5", true}, {"1", false}}) {
+    HandPolicy h("1x2xV100", "fitgpp+xion", {"yard.min_run=0", "preempt.trial_price=" + price});
+    h.submit(trial(one(100)));
+    h.submit(one(1));
+    h.decide();
+    h.submit(gang(1, 1, minutes(90)));
+    h.decide();
+    EXPECT_EQ(!leaving(h).empty(), pauses)
+        << "60 min until there is room; 90 min of a trial job's time; price " << price;
+  }
+}
+
 /// Nothing happens, but the longer the batch job runs the more of it is expected to be left.
 TEST(Benefit, LooksAgainWhereTheTimeLeftGrows) {
   HandPolicy h("1x1xV100", "live");
