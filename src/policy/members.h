@@ -46,6 +46,7 @@ Member<FlowStage> flow_srtf();
 Member<FlowStage> flow_las();
 Member<FlowStage> flow_progress();
 Member<FlowStage> flow_to_95();
+Member<FlowStage> flow_milestones();
 Member<FlowStage> flow_adadual();
 
 // Who has what, decided for many jobs at once?

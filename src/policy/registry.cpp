@@ -38,9 +38,9 @@ const std::vector<Member<PreemptStage>>& preempts() {
 }
 
 const std::vector<Member<FlowStage>>& flows() {
-  static const std::vector<Member<FlowStage>> all{flow_fair(),   flow_fifo(),     flow_srtf(),
-                                                  flow_las(),    flow_progress(), flow_to_95(),
-                                                  flow_adadual()};
+  static const std::vector<Member<FlowStage>> all{flow_fair(),       flow_fifo(),     flow_srtf(),
+                                                  flow_las(),        flow_progress(), flow_to_95(),
+                                                  flow_milestones(), flow_adadual()};
   return all;
 }
 

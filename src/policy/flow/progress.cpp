@@ -37,7 +37,7 @@ class FastestLearner final : public LearningFlow {
     if (!prospect)
       return {.key = -std::numeric_limits<double>::infinity(), .tie = steps, .job = job};
     const bool is_parked = prospect->after(0) >= parked_at_ * prospect->limit();
-    return {is_parked, -gain(job, *prospect), steps, job};
+    return {.is_parked = is_parked, .key = -gain(job, *prospect), .tie = steps, .job = job};
   }
   [[nodiscard]] bool has_drift() const override { return learning().knows_any(); }
 

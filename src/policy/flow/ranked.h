@@ -32,6 +32,7 @@ class RankedFlow : public FlowStage {
   /// Smaller goes first; ties by submission.
   struct Rank {
     bool is_parked = false;  // in the last class, even if others are empty
+    int tier = 0;            // all of a smaller one go first
     double key = 0;
     double tie = 0;
     JobId job = kNoJob;

@@ -210,5 +210,63 @@ TEST(To95Flow, GoesByTheFitAndWithoutACurveByTimeAttained) {
   EXPECT_EQ(r.classes(), "7 0") << "it is past 95% by its curve";
 }
 
+/// Curves that have 95% after 6, 30 and 1.2 minutes.
+TEST(MilestonesFlow, BeforeThe90PercentThenBeforeThe95ThenTheOthers) {
+  Ranked r(flow_milestones(), {{"curves", "true"}});
+  r.h.workload.curves = {*make_learning_curve(0.9, 0, 0.1), *make_learning_curve(0.9, 0, 0.5),
+                         *make_learning_curve(0.9, 0, 0.02)};
+  r.run(hours(1)), r.run(hours(1)), r.run(hours(1));
+  EXPECT_EQ(r.classes(), "1 2 0") << "the soonest at 90%";
+  const auto to = [&](std::uint32_t job, double part) {
+    return r.h.workload.curves[job].share_to(part) * 60;
+  };
+  ASSERT_LT(to(2, 0.95), 4);
+  ASSERT_LT(to(0, 0.90), 4);
+  ASSERT_GT(to(0, 0.95), 5);
+  r.h.at(minutes(4));
+  EXPECT_EQ(r.classes(), "1 0 2") << "before 90%, between, past 95%";
+  r.run(hours(1));
+  EXPECT_EQ(r.classes(), "2 1 3 0") << "it has no curve and has had nothing";
+}
+
+TEST(MilestonesFlow, BetweenTheTwoTheWholeTimeCounts) {
+  Ranked r(flow_milestones(), {{"curves", "true"}});
+  const LearningCurve curve = *make_learning_curve(0.9, 0, 0.5);
+  r.h.workload.curves = {curve, curve};
+  r.run(minutes(90));
+  r.run(minutes(60));
+  r.h.at(minutes(29));
+  ASSERT_LT(curve.share_to(0.90) * 90, 29) << "both are between, 16 minutes and one from 95%";
+  EXPECT_EQ(r.classes(), "1 0") << "45 minutes in all against 30";
+  r.h.at(minutes(31));
+  EXPECT_EQ(r.classes(), "0 1") << "the second is past 95%, and in a class of its own";
+}
+
+TEST(MilestonesFlow, PastBothTheFewestStepsGoFirst) {
+  Ranked r(flow_milestones());
+  const JobId old = r.run(hours(1));
+  r.h.at(minutes(20));
+  const JobId young = r.run(hours(1));
+  for (int m = 1; m <= 20; ++m) {
+    r.h.at(minutes(20 + m));
+    learn(r, old, 50, 20 + m, 20 + m), learn(r, young, 50, m, m);
+  }
+  EXPECT_EQ(r.classes(), "1 0") << "neither joins the last class";
+}
+
+TEST(MilestonesFlow, JobsThatTellNothingGoByWhatTheyHaveHad) {
+  Ranked r(flow_milestones());
+  r.run();
+  r.h.at(minutes(5));
+  const JobId told = r.run();
+  for (int m = 1; m <= 10; ++m) {
+    r.h.at(minutes(5 + m));
+    learn(r, told, 0.2, m, m);
+  }
+  EXPECT_EQ(r.classes(), "0 1") << "15 minutes against 35, when it has 90% of what it will have";
+  r.run();
+  EXPECT_EQ(r.classes(), "1 2 0");
+}
+
 }  // namespace
 }  // namespace trainyard
