@@ -64,6 +64,7 @@ LearningResult LearningTimes::result() const {
     jobs.push_back(id);
     to_90.push_back((when(course, curve.share_to(0.90)) - job.submit).seconds());
     to_95.push_back((at_95 - job.submit).seconds());
+    result.by_job.push_back({id, to_90.back(), to_95.back()});
     const double rest_alone_s = (1 - share_95) * job.duration.seconds() * course.alone;
     if (rest_alone_s > 0) late.push_back((yard_.state(id).end() - at_95).seconds() / rest_alone_s);
   }

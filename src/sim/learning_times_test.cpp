@@ -43,6 +43,9 @@ TEST(LearningTimes, CountFromSubmission) {
   const LearningResult found = learn(learners(2), "1x1xV100");
   EXPECT_EQ(found.jobs, 2U);
   EXPECT_NEAR(found.to_95_s.max, 3600 + 900, 0.01) << "it waits for the first";
+  ASSERT_EQ(found.by_job.size(), 2U);
+  EXPECT_EQ(found.by_job[1].job, JobId{1});
+  EXPECT_NEAR(found.by_job[1].to_95_s, 3600 + 900, 0.01);
 }
 
 TEST(LearningTimes, NoneWithoutCurves) {

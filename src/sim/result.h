@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
 #include "base/stats.h"
 #include "base/time.h"
 
@@ -24,6 +25,12 @@ struct UtilizationSeries {
   std::vector<double> share;  // of all GPUs, 0 to 1
 };
 
+/// When one job had learnt how much, from its submission.
+struct LearningOfJob {
+  JobId job = kNoJob;
+  double to_90_s = 0, to_95_s = 0;
+};
+
 /// Of the jobs whose learning curve is known.
 struct LearningResult {
   std::size_t jobs = 0;               // that are done
@@ -31,6 +38,7 @@ struct LearningResult {
   Summary late_slowdown;              // time from 95% to the end over what that takes alone
   Duration interval;                  // between two of these:
   std::vector<double> accuracy = {};  // mean over the jobs, of the converged, since submission
+  std::vector<LearningOfJob> by_job = {};
 };
 
 struct Result {

@@ -68,9 +68,9 @@ struct Measure {
 };
 
 enum class Direction { at_least, at_most };
-/// At one condition, or wherever among all the mean is largest: for claims of the kind "up to" or
-/// "everywhere".
-enum class TakenAt { base, largest };
+/// At one condition; wherever among all the mean is largest, for claims of the kind "up to" or
+/// "everywhere"; or on the average over the conditions of sweeps, each counting once.
+enum class TakenAt { base, largest, average };
 
 struct Claim {
   std::string id, text;
@@ -80,7 +80,7 @@ struct Claim {
   double paper;  // the published number
   TakenAt taken_at = TakenAt::base;
   /// Other than the base condition: that of a sweep, as "load = 0.9". With `largest`: only the base
-  /// condition and those of the sweep with this title.
+  /// condition and those of sweeps whose titles begin so. With `average`: those sweeps alone.
   std::string at = {};
 };
 

@@ -17,6 +17,11 @@ void take_larger(ClaimFinding& found, const Interval& ours, const std::string& c
   found.condition = condition;
 }
 
+bool meets(const Claim& claim, const Interval& ours) {
+  return claim.direction == Direction::at_least ? ours.mean >= claim.paper
+                                                : ours.mean <= claim.paper;
+}
+
 class Evaluation {
  public:
   Evaluation(const Study& study, const StudyPlan& plan, const std::vector<Metrics>& results)
@@ -24,16 +29,16 @@ class Evaluation {
 
   [[nodiscard]] ClaimFinding claim(const Claim& claim) const {
     const Measure& measure = measure_of(claim.measure);
+    if (claim.taken_at == TakenAt::average) return average(claim, measure);
     const bool largest = claim.taken_at == TakenAt::largest;
     const Condition& at = largest || claim.at.empty() ? plan_.base : condition_of(claim.at);
     ClaimFinding found{claim, measure.quantity, at.name, over_seeds(at, measure), false};
     for (std::size_t i = 0; largest && i < plan_.sweeps.size(); ++i) {
-      if (!claim.at.empty() && study_.sweeps[i].title != claim.at) continue;
+      if (!study_.sweeps[i].title.starts_with(claim.at)) continue;
       for (const Condition& condition : plan_.sweeps[i])
         take_larger(found, over_seeds(condition, measure), condition.name);
     }
-    found.holds = claim.direction == Direction::at_least ? found.ours.mean >= claim.paper
-                                                         : found.ours.mean <= claim.paper;
+    found.holds = meets(claim, found.ours);
     return found;
   }
 
@@ -71,6 +76,24 @@ class Evaluation {
   }
 
  private:
+  /// Every seed's mean over the conditions, and the interval of those.
+  [[nodiscard]] ClaimFinding average(const Claim& claim, const Measure& measure) const {
+    std::vector<const Condition*> conditions;
+    for (std::size_t i = 0; i < plan_.sweeps.size(); ++i)
+      if (study_.sweeps[i].title.starts_with(claim.at))
+        for (const Condition& condition : plan_.sweeps[i]) conditions.push_back(&condition);
+    std::vector<double> values;
+    for (int seed = 1; seed <= plan_.extent.seeds; ++seed) {
+      double sum = 0;
+      for (const Condition* condition : conditions) sum += measure.value(outcome(*condition, seed));
+      values.push_back(sum / static_cast<double>(conditions.size()));
+    }
+    const Interval ours = mean_interval(values);
+    return {claim, measure.quantity,
+            fmt::format("average of {} conditions: {}", conditions.size(), claim.at), ours,
+            meets(claim, ours)};
+  }
+
   [[nodiscard]] const Measure& measure_of(const std::string& id) const {
     const auto found = std::ranges::find(study_.measures, id, &Measure::id);
     if (found == study_.measures.end())

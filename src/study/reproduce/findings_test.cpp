@@ -78,7 +78,9 @@ TEST(Findings, AClaimCanBeTakenAtAConditionOrWithinASweep) {
   study.claims = {
       {"at", "", "", "srtf", Direction::at_least, 0, TakenAt::base, "load = 0.5"},
       {"in", "", "", "srtf", Direction::at_least, 0, TakenAt::largest, study.sweeps[1].title},
-      {"none", "", "", "srtf", Direction::at_least, 0, TakenAt::largest, "no sweep"}};
+      {"none", "", "", "srtf", Direction::at_least, 0, TakenAt::largest, "no sweep"},
+      {"average", "", "", "srtf", Direction::at_most, 0.6, TakenAt::average,
+       study.sweeps[0].title.substr(0, 4)}};
   const StudyPlan plan = sample_plan(study);
   const Findings findings = evaluate(study, plan, results_with(plan, [](const StudyRun& run) {
                                        const bool half =
@@ -90,6 +92,12 @@ TEST(Findings, AClaimCanBeTakenAtAConditionOrWithinASweep) {
   EXPECT_NE(findings.claims[1].condition, "load = 0.5") << "it is in another sweep";
   EXPECT_NEAR(findings.claims[1].ours.mean, 0.5, 1e-12);
   EXPECT_EQ(findings.claims[2].condition, plan.base.name);
+  double sum = 0;
+  for (const Condition& condition : plan.sweeps[0])
+    sum += condition.workload.find("load=0.5") != std::string::npos ? 0.8 : 0.5;
+  EXPECT_NEAR(findings.claims[3].ours.mean, sum / static_cast<double>(plan.sweeps[0].size()),
+              1e-12);
+  EXPECT_EQ(findings.claims[3].holds, findings.claims[3].ours.mean <= 0.6);
 }
 
 TEST(Findings, WhatIsNotDefinedDoesNotHold) {

@@ -96,6 +96,10 @@ Metrics metrics_of(const Result& result) {
   Metrics metrics;
   for (const Number& number : numbers_of(to_json(result)))
     if (!is_of_the_machine(number.path)) metrics.emplace(number.path, number.value);
+  for (const LearningOfJob& of : result.learning.by_job) {
+    metrics.emplace(fmt::format("learning.by_job.{}.to_90_s", index(of.job)), of.to_90_s);
+    metrics.emplace(fmt::format("learning.by_job.{}.to_95_s", index(of.job)), of.to_95_s);
+  }
   return metrics;
 }
 
