@@ -6,9 +6,11 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <numeric>
 #include <queue>
+#include <set>
 
 #include "base/stats.h"
 #include "sim/simulation.h"
@@ -293,11 +295,37 @@ TEST(Generate, SaysWhatIsWrong) {
   has(generate_error("philly-like:daily=2"), "daily='2'; it must be a number from 0 to 1");
 }
 
+TEST(Generate, MeasuredCurvesStandInForTheFormula) {
+  const std::string folder = testing::TempDir() + "trainyard_generate_curves";
+  for (const auto& [model, rows] :
+       {std::pair{"slow", "1,0.2\n2,0.4\n"}, {"fast", "1,0.8\n2,0.9\n"}}) {
+    std::filesystem::create_directories(folder + "/" + model);
+    std::ofstream(folder + "/" + model + "/validation-8.csv") << "iteration,metric\n" << rows;
+  }
+  const auto converged = [&](const std::string& more) {
+    const Workload workload = generate("learning:jobs=40,curves=" + folder + more,
+                                       *parse_cluster_shorthand("4x8xV100"), 1)
+                                  .value();
+    std::set<double> found;
+    for (const LearningCurve& curve : workload.curves) found.insert(curve.converged());
+    return found;
+  };
+  EXPECT_EQ(converged(""), (std::set<double>{0.4, 0.9}));
+  EXPECT_EQ(converged(",curves_of=fast"), std::set<double>{0.9});
+  EXPECT_NE(generate_error("learning:curves=" + folder + ",curves_of=fast/none")
+                .find("curves_of: " + folder + " has no curve of 'none'"),
+            std::string::npos);
+  EXPECT_NE(generate_error("learning:curves=nowhere").find("no MODEL/validation-BATCH.csv"),
+            std::string::npos);
+  std::filesystem::remove_all(folder);
+}
+
 TEST(Generate, NoParameterTakesNonsense) {
   for (const Generator& generator : generators()) {
     for (const Parameter& parameter : generator.parameters) {
       if (parameter.name == "file" || parameter.name == "measured_on" ||
-          parameter.name == "models" || parameter.name == "model")
+          parameter.name == "models" || parameter.name == "model" || parameter.name == "curves" ||
+          parameter.name == "curves_of")
         continue;  // names
       const auto spec = [&](std::string_view value) {
         std::string text = fmt::format("{}:{}={}", generator.name, parameter.name, value);

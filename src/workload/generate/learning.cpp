@@ -1,7 +1,10 @@
 // Trainings that learn, as in the study of JPAS: gangs of equal size with learning curves, which
 // arrive evenly over a while. What they send is up to their model.
 #include <cmath>
+#include <iterator>
+#include <map>
 
+#include "perf/measurements.h"
 #include "workload/generate/parts.h"
 
 namespace trainyard {
@@ -16,8 +19,42 @@ std::vector<Parameter> learning_parameters() {
           {"early", "0.3", "mean share of a job after which it has 95% of its final accuracy"},
           {"early_spread", "0.2", "shares lie within so much of the mean, evenly"},
           {"noise", "0.05", "what jobs tell of their accuracy is off by so much, relative, by lot"},
-          {"model", "ResNet-50", "of all jobs"}};
+          {"model", "ResNet-50", "of all jobs"},
+          {"curves", "formula",
+           "as above, or a folder with MODEL/validation-BATCH.csv, as Sia's: "
+           "jobs learn as was measured, each as one of the files, by lot"},
+          {"curves_of", "all", "the models of that folder"}};
 }
+
+namespace {
+
+/// By model; a model that was measured with more batches is not drawn more often.
+using CurvesByModel = std::map<std::string, std::vector<LearningCurve>>;
+
+Expected<CurvesByModel> measured_curves(const std::string& folder,
+                                        const std::vector<std::string>& wanted) {
+  auto measured = read_sia_curves(folder);
+  if (!measured) return tl::make_unexpected(measured.error());
+  CurvesByModel all;
+  for (MeasuredCurve& one : *measured) all[one.model].push_back(std::move(one.curve));
+  if (wanted == std::vector<std::string>{"all"}) return all;
+  CurvesByModel chosen;
+  for (const std::string& model : wanted) {
+    const auto found = all.find(model);
+    if (found == all.end())
+      return fail("learning: curves_of: {} has no curve of {}", folder, quoted(model));
+    chosen.insert(*found);
+  }
+  return chosen;
+}
+
+const LearningCurve& curve_by_lot(const CurvesByModel& measured, Random& random) {
+  const auto model =
+      std::next(measured.begin(), static_cast<std::ptrdiff_t>(random.below(measured.size())));
+  return model->second[random.below(model->second.size())];
+}
+
+}  // namespace
 
 Expected<Workload> make_learning(Settings& settings, const Cluster& cluster, std::uint64_t seed) {
   const auto jobs = static_cast<std::size_t>(settings.whole("jobs", 1, 1'000'000));
@@ -29,8 +66,16 @@ Expected<Workload> make_learning(Settings& settings, const Cluster& cluster, std
   const double early = settings.real("early", 0.01, 0.6);
   const double early_spread = settings.real("early_spread", 0, 0.5);
   const double noise = settings.real("noise", 0, 1);
-  const std::string model = settings.word("model");
+  const std::string model = settings.word("model"), folder = settings.word("curves");
+  const std::vector<std::string> wanted = settings.words("curves_of");
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
+
+  CurvesByModel measured;
+  if (folder != "formula") {
+    auto read = measured_curves(folder, wanted);
+    if (!read) return tl::make_unexpected(read.error());
+    measured = std::move(*read);
+  }
 
   Random arrivals = stream(seed, Stream::arrivals), durations = stream(seed, Stream::durations),
          curves = stream(seed, Stream::curves);
@@ -48,6 +93,10 @@ Expected<Workload> make_learning(Settings& settings, const Cluster& cluster, std
     job.model = ModelId{static_cast<std::uint16_t>(workload.models.add(model))};
     job.submit = Time{std::llround(submit_s * 1e6)};
     workload.jobs.push_back(job);
+    if (!measured.empty()) {
+      workload.curves.push_back(curve_by_lot(measured, curves));
+      continue;
+    }
     const double limit = curves.uniform(0.7, 0.95), start = limit * curves.uniform(0.05, 0.3);
     const double to_95 = early * curves.uniform(1 - early_spread, 1 + early_spread);
     auto curve = make_learning_curve(limit, start, to_95);
