@@ -79,10 +79,6 @@ double compute_time(double batch, std::span<const GpuGroup> groups, Shares share
   return shares == Shares::equal ? batch / slowest : batch * gpus / sum;
 }
 
-double exposed_time(double communication_s, double compute_s, double overlap) {
-  return std::max(communication_s - overlap * compute_s, communication_s * kNeverHidden);
-}
-
 Communication communication(double bytes, Collective collective, const Spread& spread) {
   if (spread.gpus < 2) return {};
   const Communication all = between_machines(bytes, collective, spread);

@@ -27,6 +27,7 @@
 // but a twentieth of the ring's time: 0.048 ms.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string_view>
 
@@ -59,7 +60,9 @@ double compute_time(double batch, std::span<const GpuGroup> groups, Shares share
 /// The share of the communication that is never hidden.
 constexpr double kNeverHidden = 1.0 / 20;
 /// What of the communication is left over where computing can hide some of it.
-double exposed_time(double communication_s, double compute_s, double overlap);
+inline double exposed_time(double communication_s, double compute_s, double overlap) {
+  return std::max(communication_s - overlap * compute_s, communication_s * kNeverHidden);
+}
 
 /// One iteration's communication, when nobody else uses the network.
 struct Communication {

@@ -1,0 +1,57 @@
+#include "market/market.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+namespace trainyard {
+
+void Market::add(const Buyer& buyer, std::span<const double> power,
+                 std::span<const std::int32_t> has) {
+  buyers_.push_back(buyer);
+  powers_.insert(powers_.end(), power.begin(), power.end());
+  has_.add(has);
+  has_some_.push_back(!has.empty());
+}
+
+double Market::power(std::size_t buyer, std::span<const std::int32_t> workers) const {
+  double sum = 0;
+  for (std::size_t kind = 0; kind < kinds(); ++kind) sum += power(buyer)[kind] * workers[kind];
+  return sum;
+}
+
+double Market::cost(std::size_t buyer, std::span<const std::int32_t> workers) const {
+  const std::int32_t number = std::accumulate(workers.begin(), workers.end(), 0);
+  const bool changes = has_some_[buyer] && !std::ranges::equal(workers, has_.of(buyer));
+  return cost_of(buyers_[buyer], fairness_, power(buyer, workers), number) +
+         (changes ? buyers_[buyer].change_cost : 0);
+}
+
+double Market::cost(const Allocation& allocation) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < size(); ++i) sum += cost(i, allocation.of(i));
+  return sum;
+}
+
+std::string Market::fault_of(const Allocation& allocation) const {
+  std::vector<std::int64_t> left(gpus_.begin(), gpus_.end());
+  for (std::size_t i = 0; i < size(); ++i) {
+    const auto workers = allocation.of(i);
+    const std::int32_t number = allocation.workers(i);
+    const auto kinds_used = std::ranges::count_if(workers, [](auto n) { return n > 0; });
+    if (number != 0 && (number < buyers_[i].min_workers || number > buyers_[i].max_workers))
+      return fmt::format("buyer {} has {} workers", i, number);
+    if (kinds_used > 1 && !buyers_[i].mixes_kinds)
+      return fmt::format("buyer {} has workers of {} kinds", i, kinds_used);
+    for (std::size_t kind = 0; kind < kinds(); ++kind) {
+      if (workers[kind] < 0 || (workers[kind] > 0 && power(i)[kind] <= 0))
+        return fmt::format("buyer {} has {} workers of kind {}", i, workers[kind], kind);
+      left[kind] -= std::int64_t{workers[kind]} * buyers_[i].gpus;
+    }
+  }
+  for (std::size_t kind = 0; kind < kinds(); ++kind)
+    if (left[kind] < 0) return fmt::format("{} GPUs of kind {} are missing", -left[kind], kind);
+  return {};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,22 @@
+// Improves an allocation by trades until none is left that gains anything:
+//
+//   buy     a buyer takes workers of a kind, those on offer first, then from others that lose less
+//           by it than the buyer gains
+//   barter  a buyer changes workers of one kind into another that is on offer, or with a buyer that
+//           wants the opposite
+//   revert  a buyer goes back to what it had before, where that is on offer, and spares its pause
+//
+// Workers change hands in blocks of 1, 2, 4, ...: the first worker may not pay for a pause that
+// eight of them do. What each buyer would give for a worker of each kind, and what it would want
+// for one, is kept in a tournament, so the next trade is found at once; a trade changes only the
+// values of those who take part in it. Every trade lowers the sum of costs, so trading ends.
+#pragma once
+
+#include "market/market.h"
+
+namespace trainyard {
+
+/// From an allocation without fault.
+Allocation trade(const Market& market, const Allocation& start);
+
+}  // namespace trainyard
