@@ -1,5 +1,6 @@
 #include "market/matching.h"
 
+#include <cmath>
 #include <queue>
 
 namespace trainyard {
@@ -8,12 +9,26 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
 
+// Worths are rounded to whole multiples of this part of the largest, a power of two, so that sums
+// of hundreds of them are exact: rounding within the sums would make cycles of chains.
+constexpr int kGridBits = 44;
+
+std::vector<double> on_grid(std::span<const double> worth) {
+  double most = std::numeric_limits<double>::min();
+  for (const double each : worth) most = std::max(most, each);
+  const int shift = kGridBits - std::ilogb(most);
+  std::vector<double> rounded;
+  for (const double each : worth)
+    rounded.push_back(each < 0 ? -1 : std::nearbyint(std::ldexp(each, shift)));
+  return rounded;
+}
+
 class Matcher {
  public:
   Matcher(std::span<const std::int32_t> capacity, std::span<const double> worth, std::size_t buyers)
       : kinds_(capacity.size()),
-        worth_(worth),
-        tiny_(1e-12 * *std::ranges::max_element(worth)),
+        asked_(worth),
+        worth_(on_grid(worth)),
         left_(capacity.begin(), capacity.end()),
         moves_(kinds_ * kinds_),
         found_{Allocation(kinds_, buyers)} {}
@@ -30,9 +45,9 @@ class Matcher {
   }
 
   [[nodiscard]] Matching result() {
-    for (std::size_t buyer = 0; buyer * kinds_ < worth_.size(); ++buyer)
+    for (std::size_t buyer = 0; buyer * kinds_ < asked_.size(); ++buyer)
       for (std::size_t kind = 0; kind < kinds_; ++kind)
-        if (has(buyer, kind) > 0) found_.worth += has(buyer, kind) * worth(buyer, kind);
+        if (has(buyer, kind) > 0) found_.worth += has(buyer, kind) * asked_[buyer * kinds_ + kind];
     return std::move(found_);
   }
 
@@ -78,7 +93,7 @@ class Matcher {
         for (std::size_t to = 0; to < kinds_; ++to) {
           if (from == to || loss_[to] == kNever) continue;
           const Move move = cheapest(from, to);
-          if (move.loss + loss_[to] >= loss_[from] - tiny_) continue;
+          if (move.loss + loss_[to] >= loss_[from]) continue;
           loss_[from] = move.loss + loss_[to];
           next_[from] = to;
           step_[from] = move;
@@ -125,8 +140,8 @@ class Matcher {
   }
 
   std::size_t kinds_;
-  std::span<const double> worth_;
-  double tiny_;                     // rounding must not make a cycle of chains
+  std::span<const double> asked_;   // worth by buyer and kind, as it was given
+  std::vector<double> worth_;       // the same on a grid
   std::vector<std::int32_t> left_;  // workers, by kind
   std::vector<Moves> moves_;        // by pair of kinds
   Matching found_;

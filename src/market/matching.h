@@ -8,8 +8,8 @@
 // full kind by a chain of moves: a worker's worth of some buyer from this kind to that one, and so
 // on to a kind with room. Which buyer moves from g to h at the least loss stands on top of a heap
 // for each pair (g, h), so a chain is a shortest path among the kinds alone. It is the successive
-// shortest path method, and exact. With S buyers and G kinds it takes O(S G (G^3 + G log S)) where
-// moves are mostly as large as the sizes.
+// shortest path method, and exact, except that worths count to 1e-13 of the largest. With S buyers
+// and G kinds it takes O(S G (G^3 + G log S)) where moves are mostly as large as the sizes.
 //
 // Example: kinds x and y with 2 workers each; A wants 2 and values them 3 and 1, B wants 2 and
 // values them 5 and 4. A takes both of x. B would have to pay 3 - 1 for each worker of x that A
