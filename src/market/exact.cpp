@@ -46,16 +46,12 @@ std::vector<Choice> choices_of(const Market& market, std::size_t i, const States
   std::vector<Choice> choices;
   std::vector<std::int32_t> workers(market.kinds());
   while (true) {
-    std::int32_t number = 0, kinds_used = 0;
     Choice choice{workers, workers};
     for (std::size_t kind = 0; kind < market.kinds(); ++kind) {
-      number += workers[kind];
-      kinds_used += workers[kind] > 0 ? 1 : 0;
       choice.gpus[kind] *= buyer.gpus;
       choice.offset += static_cast<std::size_t>(choice.gpus[kind]) * states.place(kind);
     }
-    const bool fits = number == 0 || (number >= buyer.min_workers && number <= buyer.max_workers);
-    if (fits && (kinds_used < 2 || buyer.mixes_kinds)) {
+    if (market.can_have(i, workers)) {
       choice.cost = market.cost(i, workers);
       if (choice.cost < kNever) choices.push_back(std::move(choice));
     }

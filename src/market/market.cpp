@@ -11,7 +11,7 @@ void Market::add(const Buyer& buyer, std::span<const double> power,
   buyers_.push_back(buyer);
   powers_.insert(powers_.end(), power.begin(), power.end());
   has_.add(has);
-  has_some_.push_back(!has.empty());
+  has_some_.push_back(std::ranges::any_of(has, [](std::int32_t number) { return number > 0; }));
 }
 
 double Market::power(std::size_t buyer, std::span<const std::int32_t> workers) const {
@@ -31,6 +31,19 @@ double Market::cost(const Allocation& allocation) const {
   double sum = 0;
   for (std::size_t i = 0; i < size(); ++i) sum += cost(i, allocation.of(i));
   return sum;
+}
+
+bool Market::can_have(std::size_t buyer, std::span<const std::int32_t> workers) const {
+  std::int32_t number = 0, kinds_used = 0;
+  for (std::size_t kind = 0; kind < kinds(); ++kind) {
+    if (workers[kind] > 0 && power(buyer)[kind] <= 0) return false;
+    number += workers[kind];
+    kinds_used += workers[kind] > 0 ? 1 : 0;
+  }
+  if (number == 0) return true;
+  const Buyer& wants = buyers_[buyer];
+  return number >= wants.min_workers && number <= wants.max_workers &&
+         (kinds_used == 1 || wants.mixes_kinds);
 }
 
 std::string Market::fault_of(const Allocation& allocation) const {

@@ -122,6 +122,8 @@ class Market {
   /// What the buyer adds to the sum.
   [[nodiscard]] double cost(std::size_t buyer, std::span<const std::int32_t> workers) const;
   [[nodiscard]] double cost(const Allocation& allocation) const;
+  /// Whether the buyer can use those workers, or none; whether there are so many is not asked.
+  [[nodiscard]] bool can_have(std::size_t buyer, std::span<const std::int32_t> workers) const;
   /// Why that cannot be: more than there is, or not what a buyer can use. Empty: it can.
   [[nodiscard]] std::string fault_of(const Allocation& allocation) const;
 

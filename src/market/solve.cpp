@@ -22,7 +22,8 @@ std::vector<std::size_t> matchable(const Market& market) {
   for (std::size_t i = 0; i < market.size(); ++i) {
     const Buyer& buyer = market.buyer(i);
     const bool is_plain = buyer.gpus == 1 && (buyer.mixes_kinds || buyer.max_workers == 1);
-    if (is_plain && std::ranges::max(market.power(i)) > 0) buyers.push_back(i);
+    const bool runs = std::ranges::any_of(market.power(i), [](double power) { return power > 0; });
+    if (is_plain && runs) buyers.push_back(i);
   }
   return buyers;
 }
@@ -41,22 +42,88 @@ class Sampler {
     for (const std::size_t i : buyers_) least_ += market.buyer(i).min_workers;
   }
 
-  /// The best of all draws.
+  /// The best of all draws, shaken.
   Allocation best() {
-    std::optional<Allocation> best;
-    double least = std::numeric_limits<double>::infinity();
-    for (int draw = 0; draw < options_.draws; ++draw) {
-      Allocation found = match_sizes(draw_sizes(draw));
-      if (options_.trades) found = trade(market_, found);
-      const double cost = market_.cost(found);
-      if (best && cost >= least) continue;
-      least = cost;
-      best = std::move(found);
-    }
-    return *best;
+    for (int draw = 0; draw < options_.draws; ++draw) consider(match_sizes(draw_sizes(draw)));
+    if (!options_.trades) return std::move(*best_);
+    if (some_have_workers()) consider(market_.has());
+    const auto size = static_cast<std::int64_t>(market_.size());
+    for (std::int64_t shake = 0; shake < options_.shaken / size; ++shake) consider(shaken());
+    return std::move(*best_);
   }
 
  private:
+  void consider(Allocation found) {
+    if (options_.trades) found = trade(market_, found);
+    const Costs costs = costs_of(found);
+    if (best_ && costs >= least_cost_) return;
+    least_cost_ = costs;
+    best_ = std::move(found);
+  }
+
+  /// How many buyers cost without end, and what the others cost.
+  using Costs = std::pair<std::size_t, double>;
+  [[nodiscard]] Costs costs_of(const Allocation& allocation) const {
+    Costs costs{};
+    for (std::size_t i = 0; i < market_.size(); ++i) {
+      const double cost = market_.cost(i, allocation.of(i));
+      if (cost == std::numeric_limits<double>::infinity())
+        ++costs.first;
+      else
+        costs.second += cost;
+    }
+    return costs;
+  }
+
+  [[nodiscard]] bool some_have_workers() const {
+    for (std::size_t i = 0; i < market_.size(); ++i)
+      if (market_.has_some(i)) return market_.fault_of(market_.has()).empty();
+    return false;
+  }
+
+  /// The best so far, but some of the buyers give back what they have, and one after the other gets
+  /// as many workers of random kinds as it happens.
+  Allocation shaken() {
+    Allocation start = *best_;
+    std::vector<std::int32_t> left = gpus_;
+    std::vector<std::size_t> waiting;
+    const double share = random_.uniform(0.2, 1);
+    for (std::size_t i = 0; i < market_.size(); ++i) {
+      if (random_.uniform() < share) {
+        std::ranges::fill(start.of(i), 0);
+        waiting.push_back(i);
+      }
+      for (std::size_t kind = 0; kind < market_.kinds(); ++kind)
+        left[kind] -= start.of(i)[kind] * market_.buyer(i).gpus;
+    }
+    while (!waiting.empty()) {
+      std::swap(waiting[random_.below(waiting.size())], waiting.back());
+      give_some(waiting.back(), left, start.of(waiting.back()));
+      waiting.pop_back();
+    }
+    return start;
+  }
+
+  void give_some(std::size_t i, std::vector<std::int32_t>& left, std::span<std::int32_t> workers) {
+    const Buyer& buyer = market_.buyer(i);
+    const std::size_t first = random_.below(market_.kinds());
+    std::int32_t wanted = buyer.min_workers;
+    if (random_.below(2) == 0) {
+      const auto most = static_cast<std::uint64_t>(std::min(buyer.max_workers, all_));
+      wanted = std::max(wanted, static_cast<std::int32_t>(1 + random_.below(most)));
+    }
+    std::int32_t number = 0;
+    for (std::size_t k = 0; k < (buyer.mixes_kinds ? market_.kinds() : 1); ++k) {
+      const std::size_t kind = (first + k) % market_.kinds();
+      if (market_.power(i)[kind] <= 0) continue;
+      workers[kind] = std::min(wanted - number, left[kind] / buyer.gpus);
+      number += workers[kind];
+    }
+    if (number < buyer.min_workers) std::ranges::fill(workers, 0);
+    for (std::size_t kind = 0; kind < market_.kinds(); ++kind)
+      left[kind] -= workers[kind] * buyer.gpus;
+  }
+
   /// None where there are too few workers for all to have their least: trades begin with nothing.
   std::vector<std::int32_t> draw_sizes(int draw) {
     if (buyers_.empty() || least_ > all_) return {};
@@ -187,12 +254,16 @@ class Sampler {
   std::vector<std::int32_t> gpus_;
   std::int32_t all_ = 0;
   std::int64_t least_ = 0;
+  std::optional<Allocation> best_;
+  Costs least_cost_;
 };
 
 }  // namespace
 
 Allocation solve(const Market& market, const SolveOptions& options) {
-  if (market.size() == 0) return Allocation(market.kinds());
+  std::int64_t gpus = 0;
+  for (std::size_t kind = 0; kind < market.kinds(); ++kind) gpus += market.gpus(kind);
+  if (market.size() == 0 || gpus == 0) return Allocation(market.kinds(), market.size());
   return Sampler(market, options).best();
 }
 

@@ -9,8 +9,14 @@
 //
 // What a worker is worth in the matching is linearised: the sum of c / R falls by c power / R^2 for
 // each, with R at first that of workers of mean power, then that of the matching before; the best
-// of these matchings is kept. The best draws are improved by trades (trading.h); the cheapest of
-// all is the answer. The same market and seed give the same answer.
+// of these matchings is kept, and improved by trades (trading.h). So is what buyers have already.
+//
+// Buyers that need several GPUs for a worker, or workers of one kind, are left out of the matching
+// and come in by trades, which ends where no single trade helps. In markets of a few buyers with
+// such needs there is something better further away, so the best is shaken: some of the buyers,
+// drawn at random, get random workers instead, and all trade again.
+//
+// The cheapest of all is the answer. The same market and seed give the same answer.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +29,10 @@ struct SolveOptions {
   enum class Draw : std::uint8_t { even, guided };
 
   Draw draw = Draw::guided;
-  int draws = 16;     // at least 1
+  int draws = 8;      // at least 1
   int matchings = 3;  // of each draw, at least 1
   bool trades = true;
+  int shaken = 320;  // buyers together, in as many shakes: none in a market of a thousand
   std::uint64_t seed = 1;
 };
 

@@ -25,16 +25,25 @@ class Tournament {
   [[nodiscard]] double best() const { return values_[winner()]; }
   [[nodiscard]] double value(std::size_t i) const { return values_[i]; }
 
+  /// Every value anew, in the order of their numbers, and every match once.
+  template <class ValueOf>
+  void fill(std::size_t n, ValueOf value_of) {
+    for (std::size_t i = 0; i < n; ++i) values_[i] = value_of(i);
+    for (std::size_t match = leaves_; match-- > 1;) play(match);
+  }
+
   void set(std::size_t i, double value) {
     if (values_[i] == value) return;
     values_[i] = value;
-    for (std::size_t match = (leaves_ + i) / 2; match >= 1; match /= 2) {
-      const std::uint32_t left = winners_[2 * match], right = winners_[2 * match + 1];
-      winners_[match] = values_[right] > values_[left] ? right : left;
-    }
+    for (std::size_t match = (leaves_ + i) / 2; match >= 1; match /= 2) play(match);
   }
 
  private:
+  void play(std::size_t match) {
+    const std::uint32_t left = winners_[2 * match], right = winners_[2 * match + 1];
+    winners_[match] = values_[right] > values_[left] ? right : left;
+  }
+
   std::size_t leaves_;
   std::vector<double> values_;
   std::vector<std::uint32_t> winners_;  // of each match: 1 is the final, 2i and 2i+1 lead to i

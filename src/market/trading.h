@@ -1,10 +1,15 @@
 // Improves an allocation by trades until none is left that gains anything:
 //
-//   buy     a buyer takes workers of a kind, those on offer first, then from others that lose less
-//           by it than the buyer gains
-//   barter  a buyer changes workers of one kind into another that is on offer, or with a buyer that
-//           wants the opposite
-//   revert  a buyer goes back to what it had before, where that is on offer, and spares its pause
+//   buy        a buyer takes workers of a kind, those on offer first, then from others that lose
+//              less by it than the buyer gains; one that does not mix kinds leaves its kind for
+//              them
+//   give back  a buyer does better with fewer, or with none
+//   barter     a buyer changes workers of one kind into another that is on offer, or with a buyer
+//              that wants the opposite
+//   revert     a buyer gets back what it had before, like one that buys it, and spares its pause
+//   share      in a small market, when nothing else gains: two buyers divide what both have and
+//   what
+//              is on offer in the best way there is (sharing.h)
 //
 // Workers change hands in blocks of 1, 2, 4, ...: the first worker may not pay for a pause that
 // eight of them do. What each buyer would give for a worker of each kind, and what it would want
