@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
     measure_gangs(table);
     measure_curve_fits(table);
     measure_network(table);
+    measure_market(table);
     measure_reading(table);
     measure_live(table);
     table.print();
