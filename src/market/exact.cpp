@@ -3,8 +3,6 @@
 namespace trainyard {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 /// What a buyer might take.
 struct Choice {
   std::vector<std::int32_t> workers;  // by kind
@@ -53,7 +51,7 @@ std::vector<Choice> choices_of(const Market& market, std::size_t i, const States
     }
     if (market.can_have(i, workers)) {
       choice.cost = market.cost(i, workers);
-      if (choice.cost < kNever) choices.push_back(std::move(choice));
+      if (choice.cost < kUnpayable) choices.push_back(std::move(choice));
     }
     std::size_t kind = 0;  // count on
     for (; kind < workers.size(); ++kind) {
@@ -92,7 +90,7 @@ Allocation solve_exactly(const Market& market) {
   std::vector<double> after(states.size(), 0);  // the least cost of the buyers behind
   for (std::size_t i = 0; i < market.size(); ++i) choices.push_back(choices_of(market, i, states));
   for (std::size_t i = market.size(); i-- > 0;) {
-    std::vector<double> best(states.size(), kNever);
+    std::vector<double> best(states.size(), kUnpayable);
     chosen[i].assign(states.size(), 0);
     for (std::size_t state = 0; state < states.size(); ++state) {
       const auto& left = states.left(state);
@@ -108,7 +106,7 @@ Allocation solve_exactly(const Market& market) {
     after = std::move(best);
   }
   std::size_t state = states.size() - 1;
-  if (after[state] == kNever) return Allocation(market.kinds());
+  if (after[state] == kUnpayable) return Allocation(market.kinds());
   Allocation allocation(market.kinds());
   for (std::size_t i = 0; i < market.size(); ++i) {
     const Choice& choice = choices[i][chosen[i][state]];

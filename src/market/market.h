@@ -34,6 +34,9 @@
 
 namespace trainyard {
 
+/// The cost of what must not be.
+inline constexpr double kUnpayable = std::numeric_limits<double>::infinity();
+
 struct Buyer {
   double iterations = 0;  // left, > 0
   double unit_s = 1;      // computing of one, on power 1
@@ -46,7 +49,7 @@ struct Buyer {
 
   double weight = 1;
   double fair_s = 0;  // 0: no term of fairness
-  double idle_cost = std::numeric_limits<double>::infinity();
+  double idle_cost = kUnpayable;
   double change_cost = 0;  // of getting anything else than it has, if it has something
 };
 

@@ -6,7 +6,6 @@
 namespace trainyard {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
 
 // Worths are rounded to whole multiples of this part of the largest, a power of two, so that sums
@@ -56,7 +55,7 @@ class Matcher {
 
   /// Some buyer could exchange a worker of one kind for one of another.
   struct Move {
-    double loss = kNever;
+    double loss = kUnpayable;
     std::size_t buyer = kNobody;
 
     bool operator>(const Move& other) const {
@@ -82,7 +81,7 @@ class Matcher {
   /// For every kind: the least loss by which a worker of it can be had, and the next kind of that
   /// chain. There are no cycles of gain: what has been matched is matched best.
   void find_chains() {
-    loss_.assign(kinds_, kNever);
+    loss_.assign(kinds_, kUnpayable);
     next_.assign(kinds_, kNone);
     step_.assign(kinds_, {});
     for (std::size_t kind = 0; kind < kinds_; ++kind)
@@ -91,7 +90,7 @@ class Matcher {
       bool changed = false;
       for (std::size_t from = 0; from < kinds_; ++from)
         for (std::size_t to = 0; to < kinds_; ++to) {
-          if (from == to || loss_[to] == kNever) continue;
+          if (from == to || loss_[to] == kUnpayable) continue;
           const Move move = cheapest(from, to);
           if (move.loss + loss_[to] >= loss_[from]) continue;
           loss_[from] = move.loss + loss_[to];
@@ -105,9 +104,9 @@ class Matcher {
 
   [[nodiscard]] std::size_t best_kind(std::size_t buyer) const {
     std::size_t best = kNone;
-    double gain = -kNever;
+    double gain = -kUnpayable;
     for (std::size_t kind = 0; kind < kinds_; ++kind) {
-      if (worth(buyer, kind) < 0 || loss_[kind] == kNever) continue;
+      if (worth(buyer, kind) < 0 || loss_[kind] == kUnpayable) continue;
       if (worth(buyer, kind) - loss_[kind] <= gain) continue;
       gain = worth(buyer, kind) - loss_[kind];
       best = kind;

@@ -12,7 +12,7 @@ double Sharing::shares(std::span<const std::int32_t> gpus) {
 void Sharing::list_uses(std::size_t buyer, std::span<const std::int32_t> gpus,
                         std::vector<Use>& uses) {
   const std::int32_t each = market_.buyer(buyer).gpus;
-  uses.assign(static_cast<std::size_t>(shares(gpus)), {std::numeric_limits<double>::infinity(), 0});
+  uses.assign(static_cast<std::size_t>(shares(gpus)), {kUnpayable, 0});
   for (std::size_t share = 0; share < uses.size(); ++share) uses[share].share = share;
   std::ranges::fill(workers_, 0);
   std::size_t share = 0;

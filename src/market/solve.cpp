@@ -67,7 +67,7 @@ class Sampler {
     Costs costs{};
     for (std::size_t i = 0; i < market_.size(); ++i) {
       const double cost = market_.cost(i, allocation.of(i));
-      if (cost == std::numeric_limits<double>::infinity())
+      if (cost == kUnpayable)
         ++costs.first;
       else
         costs.second += cost;
@@ -204,7 +204,7 @@ class Sampler {
     if (sizes.empty()) return best;
     std::vector<double> power;  // of each buyer's workers together
     for (std::size_t b = 0; b < buyers_.size(); ++b) power.push_back(sizes[b] * mean_power(b));
-    double least = std::numeric_limits<double>::infinity();
+    double least = kUnpayable;
     for (int matching = 0; matching < options_.matchings; ++matching) {
       const std::optional<Matching> found = match(gpus_, sizes, worth_at(power));
       if (!found) return best;

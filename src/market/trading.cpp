@@ -9,8 +9,6 @@
 namespace trainyard {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 // So many bids that find no seller are looked at for each kind before it is given up, and so many
 // partners of a barter.
 constexpr int kTries = 16;
@@ -173,7 +171,7 @@ class Trading {
     const std::int32_t most = std::min(workers_[i] - buyer.min_workers, here);
     Block best = best_block(
         i, 1, most, [&](std::int32_t m) { return cost_[i] - cost_with(i, -m * power, -m); });
-    if (buyer.idle_cost == kNever) return best;
+    if (buyer.idle_cost == kUnpayable) return best;
     const double nothing = (cost_[i] - cost_with(i, 0, -workers_[i])) / (here * buyer.gpus);
     return nothing > best.value ? Block{nothing, here, true} : best;
   }
@@ -224,7 +222,7 @@ class Trading {
       std::int32_t missing =
           (target_[kind] - got_.of(buyer)[kind]) * market_.buyer(buyer).gpus - left_[kind];
       const Book& asks = asks_[kind];
-      for (; missing > 0 && gain > tiny && asks.lead.best() > -kNever;) {
+      for (; missing > 0 && gain > tiny && asks.lead.best() > -kUnpayable;) {
         const std::size_t seller = asks.lead.winner();
         const std::int32_t gpus = asks.blocks[seller].workers * market_.buyer(seller).gpus;
         gain += asks.lead.best() * gpus;
