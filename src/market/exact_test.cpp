@@ -34,15 +34,7 @@ TEST(Exact, IsTheBestOfAllOnRandomMarkets) {
   int tried = 0;
   for (std::uint64_t seed = 1; seed <= 4000; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    const RandomMarket made = small_market(seed, {.bounds = seed % 2 == 0,
-                                                  .gpus = seed % 3 == 0,
-                                                  .one_kind = seed % 5 < 3,
-                                                  .changes = seed % 7 < 4,
-                                                  .idle = seed % 11 < 6,
-                                                  .communication = seed % 2 == 1,
-                                                  .zeros = seed % 3 == 1,
-                                                  .ties = seed % 5 == 0,
-                                                  .fairness = seed % 7 == 0 ? 0.0 : 1.0});
+    const RandomMarket made = small_market(seed, mixed_traits(seed));
     const Market& market = made.market;
     if (ways(market) > 5000) continue;
     ++tried;

@@ -23,14 +23,7 @@ TEST(Sharing, IsWhatTheExactSolverFindsForTwo) {
   std::size_t pairs = 0;
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    const RandomMarket made = small_market(seed, {.bounds = true,
-                                                  .gpus = true,
-                                                  .one_kind = true,
-                                                  .changes = true,
-                                                  .idle = seed % 2 == 0,
-                                                  .communication = true,
-                                                  .zeros = true,
-                                                  .fairness = 0.5});
+    const RandomMarket made = small_market(seed, mixed_traits(seed));
     const Market& market = made.market;
     if (market.size() != 2) continue;
     ++pairs;

@@ -60,6 +60,19 @@ struct MarketTraits {
   double fairness = 0;
 };
 
+/// A mixture that differs from seed to seed.
+inline MarketTraits mixed_traits(std::uint64_t seed) {
+  return {.bounds = seed % 2 == 0,
+          .gpus = seed % 3 == 0,
+          .one_kind = seed % 5 < 3,
+          .changes = seed % 7 < 4,
+          .idle = seed % 11 < 6,
+          .communication = seed % 2 == 1,
+          .zeros = seed % 3 == 1,
+          .ties = seed % 5 == 0,
+          .fairness = seed % 7 == 0 ? 0.0 : 1.0};
+}
+
 /// Workers that a buyer with these powers could have of those GPUs; none where it finds none.
 inline std::vector<std::int32_t> draw_workers(Random& random, const Buyer& buyer,
                                               const std::vector<double>& power,

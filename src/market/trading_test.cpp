@@ -59,15 +59,7 @@ void expect_no_loss(const Market& market, const Allocation& start) {
 TEST(Trading, NeverRaisesTheCostAndEndsWithoutFault) {
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    const RandomMarket made = small_market(seed, {.bounds = seed % 2 == 0,
-                                                  .gpus = seed % 3 == 0,
-                                                  .one_kind = seed % 5 < 3,
-                                                  .changes = seed % 7 < 4,
-                                                  .idle = seed % 11 < 6,
-                                                  .communication = seed % 2 == 1,
-                                                  .zeros = seed % 3 == 1,
-                                                  .ties = seed % 5 == 0,
-                                                  .fairness = seed % 7 == 0 ? 0.0 : 1.0});
+    const RandomMarket made = small_market(seed, mixed_traits(seed));
     Random random(seed, 1);
     ASSERT_NO_FATAL_FAILURE(expect_no_loss(made.market, draw_start(random, made.market)));
     ASSERT_NO_FATAL_FAILURE(expect_no_loss(made.market, made.market.has()));

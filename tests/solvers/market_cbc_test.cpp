@@ -75,14 +75,7 @@ double cost_by_cbc(const Market& market) {
 TEST(MarketAndCbc, TheExactSolverAgrees) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    const RandomMarket made = small_market(seed, {.bounds = true,
-                                                  .gpus = seed % 2 == 0,
-                                                  .one_kind = seed % 3 == 0,
-                                                  .changes = seed % 5 < 3,
-                                                  .idle = seed % 7 < 5,
-                                                  .communication = true,
-                                                  .zeros = seed % 2 == 1,
-                                                  .fairness = 0.5});
+    const RandomMarket made = small_market(seed, mixed_traits(seed));
     const Allocation best = solve_exactly(made.market);
     const double cost = cost_by_cbc(made.market);
     if (best == Allocation(made.market.kinds()))
