@@ -113,7 +113,12 @@ void measure_matching(Table& table) {
   table.add({"market: the matching of 1,000 jobs and 4,096 GPUs", ours.s * 1e3, "ms"});
   add_ratio(table, "an auction to 0.1%", match_by_auction(matching, 1e-3), ours);
 #ifdef TRAINYARD_SOLVERS
-  add_ratio(table, "LEMON, a node for each kind,", match_by_lemon(matching, false), ours);
+  Solved by_kind;
+  const double by_kind_s = median_of(21, [&] {
+    by_kind = match_by_lemon(matching, false);
+    return by_kind.s;
+  });
+  add_ratio(table, "LEMON, a node for each kind,", {by_kind_s, by_kind.worth}, ours);
   add_ratio(table, "LEMON, a node for each worker,", match_by_lemon(matching, true), ours,
             Target{Target::Is::at_least, 5});
   const double clp_s = median_of(3, [&] { return max_min_by_clp(made.market); });

@@ -88,7 +88,8 @@ class Matcher {
       if (left_[kind] > 0) loss_[kind] = 0;
     for (std::size_t round = 1; round < kinds_; ++round) {
       bool changed = false;
-      for (std::size_t from = 0; from < kinds_; ++from)
+      for (std::size_t from = 0; from < kinds_; ++from) {
+        if (left_[from] > 0) continue;  // a chain from it would be a gain
         for (std::size_t to = 0; to < kinds_; ++to) {
           if (from == to || loss_[to] == kUnpayable) continue;
           const Move move = cheapest(from, to);
@@ -98,6 +99,7 @@ class Matcher {
           step_[from] = move;
           changed = true;
         }
+      }
       if (!changed) break;
     }
   }
