@@ -88,6 +88,7 @@ class Trading {
           if (from != to)
             while (barter(from, to)) traded = true;
       traded |= revert_all();
+      if (!traded) traded = enter_all();
       if (!traded) traded = share_all();
     }
   }
@@ -241,6 +242,37 @@ class Trading {
     for (const auto& [seller, kind] : sellers_) pays ? note(seller) : bring_back(seller);
     pays ? note(buyer) : bring_back(buyer);
     return pays;
+  }
+
+  /// Those that have nothing, and for which no single kind has room, begin with their least.
+  bool enter_all() {
+    bool traded = false;
+    for (std::size_t i = 0; i < market_.size(); ++i) {
+      if (workers_[i] > 0 || !market_.buyer(i).mixes_kinds) continue;
+      traded |= spread_least(i) && get_target(i);
+    }
+    return traded;
+  }
+
+  /// What is on offer first, then what others may sell, of the kinds where it is fastest. False:
+  /// there are too few.
+  bool spread_least(std::size_t i) {
+    const Buyer& buyer = market_.buyer(i);
+    std::vector<std::size_t> fastest;
+    for (std::size_t kind = 0; kind < kinds_; ++kind)
+      if (market_.power(i)[kind] > 0) fastest.push_back(kind);
+    std::ranges::stable_sort(fastest, std::greater<>{},
+                             [&](std::size_t kind) { return market_.power(i)[kind]; });
+    std::ranges::fill(target_, 0);
+    std::int32_t missing = buyer.min_workers;
+    const auto take = [&](std::size_t kind, std::int32_t gpus) {
+      const std::int32_t workers = std::min(missing, gpus / buyer.gpus - target_[kind]);
+      target_[kind] += workers;
+      missing -= workers;
+    };
+    for (const std::size_t kind : fastest) take(kind, left_[kind]);
+    for (const std::size_t kind : fastest) take(kind, market_.gpus(kind));
+    return missing == 0;
   }
 
   void withdraw(std::size_t seller) {

@@ -7,9 +7,9 @@
 //   barter     a buyer changes workers of one kind into another that is on offer, or with a buyer
 //              that wants the opposite
 //   revert     a buyer gets back what it had before, like one that buys it, and spares its pause
+//   enter      a buyer that has nothing, and for which no single kind has room, begins on several
 //   share      in a small market, when nothing else gains: two buyers divide what both have and
-//   what
-//              is on offer in the best way there is (sharing.h)
+//              what is on offer in the best way there is (sharing.h)
 //
 // Workers change hands in blocks of 1, 2, 4, ...: the first worker may not pay for a pause that
 // eight of them do. What each buyer would give for a worker of each kind, and what it would want

@@ -56,6 +56,15 @@ void expect_no_loss(const Market& market, const Allocation& start) {
   ASSERT_EQ(trade(market, traded), traded) << "it ends where no trade is left";
 }
 
+TEST(Trading, ABuyerThatNoSingleKindHasRoomForBeginsOnSeveral) {
+  Market market({2, 2});
+  market.add({.iterations = 100, .min_workers = 3, .max_workers = 3, .idle_cost = 1e6},
+             std::vector<double>{1, 2});
+  const Allocation found = trade(market, Allocation(2, 1));
+  EXPECT_EQ(found.of(0)[0], 1);
+  EXPECT_EQ(found.of(0)[1], 2);
+}
+
 TEST(Trading, NeverRaisesTheCostAndEndsWithoutFault) {
   for (std::uint64_t seed = 1; seed <= 3000; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
