@@ -163,8 +163,8 @@ const ModelProfile* State::model_of(std::size_t j) const {
 }
 
 /// Over its duration, computing takes so many times as long: by its size and by the slowest kind of
-/// GPU that it has. Where it has none yet: with its usual size, on the slowest kind that it may
-/// get.
+/// GPU that it has (an elastic job: by the mean of them). Where it has none yet: with its usual
+/// size, on the slowest kind that it may get.
 double State::kind_pace(std::size_t j, const Spots& spots) const {
   const ModelProfile* model = model_of(j);
   const auto speed = [&](const std::string& kind) {
@@ -172,16 +172,20 @@ double State::kind_pace(std::size_t j, const Spots& spots) const {
                             : world.models->samples_per_s(*model, kind).value;
   };
   const bool nowhere = std::all_of(spots.begin(), spots.end(), [](auto n) { return n == 0; });
-  double workers = nowhere ? job(j).workers : 0, slowest = 1e9;
+  double workers = nowhere ? job(j).workers : 0, slowest = 1e9, fastest = 0, power = 0;
   for (std::size_t m = 0; m < spots.size(); ++m) {
     const std::string& kind = cluster.kinds[index(cluster.machines[m].kind)];
     if (nowhere ? !takes(j, kind) : spots[m] == 0) continue;
     slowest = std::min(slowest, speed(kind));
-    workers += nowhere ? 0 : spots[m];
+    if (nowhere) continue;
+    fastest = std::max(fastest, speed(kind));
+    power += spots[m] * speed(kind);
+    workers += spots[m];
   }
   const KindId measured = job(j).measured_on;
+  const double each = job(j).is_elastic() && slowest < fastest ? power / workers : slowest;
   return job(j).workers / workers *
-         (measured == kAnyKind ? 1 : speed(workload_.kinds[index(measured)]) / slowest);
+         (measured == kAnyKind ? 1 : speed(workload_.kinds[index(measured)]) / each);
 }
 
 Iteration State::iteration(std::size_t j, const Spots& spots) const {

@@ -12,9 +12,8 @@ constexpr MachineId kFirst{0};
 constexpr std::uint32_t kUnknownModel = 0;
 
 /// Over what the duration says, computing takes so much longer on these GPUs.
-double computing_ratio(const Job& job, double measured, const Placement& placement,
-                       double slowest) {
-  return static_cast<double>(job.workers) / workers(placement) * (measured / slowest);
+double computing_ratio(const Job& job, double measured, const Placement& placement, double speed) {
+  return static_cast<double>(job.workers) / workers(placement) * (measured / speed);
 }
 
 }  // namespace
@@ -72,11 +71,16 @@ const CatalogueSpeed::GpuSpeeds& CatalogueSpeed::speeds_of(const Job& job) const
   return speeds_[index(job.model) < row_.size() ? row_[index(job.model)] : kUnknownModel];
 }
 
-double CatalogueSpeed::slowest_on(const GpuSpeeds& speeds, const Placement& placement) const {
-  double slowest = std::numeric_limits<double>::max();
-  for (const Share& share : placement)
-    slowest = std::min(slowest, speeds.here[index(cluster_.machine(share.machine).kind)]);
-  return slowest;
+double CatalogueSpeed::speed_on(const Job& job, const GpuSpeeds& speeds,
+                                const Placement& placement) const {
+  double slowest = std::numeric_limits<double>::max(), fastest = 0, sum = 0;
+  for (const Share& share : placement) {
+    const double here = speeds.here[index(cluster_.machine(share.machine).kind)];
+    slowest = std::min(slowest, here);
+    fastest = std::max(fastest, here);
+    sum += here * share.workers;
+  }
+  return job.is_elastic() && slowest < fastest ? sum / workers(placement) : slowest;
 }
 
 double CatalogueSpeed::slowest_for(const GpuSpeeds& speeds, const Job& job) const {
@@ -89,31 +93,31 @@ Rate CatalogueSpeed::rate(const Job& job, const Placement& placement) const {
   const bool may_communicate = speeds.model != nullptr && job.gpus() > 1;
   if (!may_communicate && job.measured_on == kAnyKind && workers(placement) == job.workers)
     return {};
-  return Rate::taking(time_per_work(job, speeds, placement, slowest_on(speeds, placement)));
+  return Rate::taking(time_per_work(job, speeds, placement, speed_on(job, speeds, placement)));
 }
 
-double CatalogueSpeed::measured_speed(const Job& job, const GpuSpeeds& speeds, double slowest) {
-  return job.measured_on == kAnyKind ? slowest : speeds.named[index(job.measured_on)];
+double CatalogueSpeed::measured_speed(const Job& job, const GpuSpeeds& speeds, double speed) {
+  return job.measured_on == kAnyKind ? speed : speeds.named[index(job.measured_on)];
 }
 
-/// `slowest` of the job's GPUs.
+/// `speed` of the job's GPUs.
 CatalogueSpeed::Iteration CatalogueSpeed::iteration(const Job& job, const GpuSpeeds& speeds,
                                                     const Placement& placement,
-                                                    double slowest) const {
+                                                    double speed) const {
   if (speeds.model == nullptr) return {};
-  const double measured = measured_speed(job, speeds, slowest);
+  const double measured = measured_speed(job, speeds, speed);
   const double said_s = job.iterations > 0
                             ? job.duration.seconds() / static_cast<double>(job.iterations)
                             : speeds.model->batch.value / measured;
   if (said_s <= 0) return {};
-  return {speeds.model, said_s * computing_ratio(job, measured, placement, slowest), said_s};
+  return {speeds.model, said_s * computing_ratio(job, measured, placement, speed), said_s};
 }
 
 double CatalogueSpeed::time_per_work(const Job& job, const GpuSpeeds& speeds,
-                                     const Placement& placement, double slowest) const {
-  const Iteration here = iteration(job, speeds, placement, slowest);
+                                     const Placement& placement, double speed) const {
+  const Iteration here = iteration(job, speeds, placement, speed);
   if (here.model == nullptr)
-    return computing_ratio(job, measured_speed(job, speeds, slowest), placement, slowest);
+    return computing_ratio(job, measured_speed(job, speeds, speed), placement, speed);
   const Spread spread = spread_of(cluster_, placement, job.per_worker.gpus);
   const double here_s = iteration_time(*here.model, here.compute_s, spread).total_s();
   if (duration_ == DurationIs::computing) return here_s / here.work_s;
@@ -138,6 +142,48 @@ Rate CatalogueSpeed::rate_at(const Job& job, std::size_t tier) const {
     return speeds.model == nullptr ? Rate{} : rate(job, typical_placement(job, tier));
   return Rate::taking(
       time_per_work(job, speeds, typical_placement(job, tier), slowest_for(speeds, job)));
+}
+
+Placement CatalogueSpeed::closest_placement(std::int32_t workers, std::int32_t gpus) const {
+  Placement placement;
+  for (std::uint32_t m = 0; m < cluster_.machines.size() && workers > 0; ++m) {
+    const std::int32_t here = std::min(workers, cluster_.machines[m].capacity.gpus / gpus);
+    if (here == 0) continue;
+    placement.push_back({MachineId{m}, here});
+    workers -= here;
+  }
+  return placement;
+}
+
+GangSpeed CatalogueSpeed::gang(const Job& job) const {
+  const GpuSpeeds& speeds = speeds_of(job);
+  const ModelProfile* model = speeds.model;
+  if (model == nullptr || job.gpus() == 0) return {.unit_s = static_cast<double>(job.workers)};
+  const Iteration said = iteration(job, speeds, {{kFirst, job.workers}},
+                                   measured_speed(job, speeds, slowest_for(speeds, job)));
+  std::vector<double>& by_size = communication_s_[{model, job.per_worker.gpus}];
+  if (by_size.empty()) by_size.push_back(0);
+  while (std::ssize(by_size) <= job.max_workers) {
+    const auto workers = static_cast<std::int32_t>(by_size.size());
+    const Spread spread =
+        spread_of(cluster_, closest_placement(workers, job.per_worker.gpus), job.per_worker.gpus);
+    by_size.push_back(communication_time(model->gradient_bytes.value, model->collective, spread));
+  }
+  const double work_s =
+      duration_ == DurationIs::computing
+          ? said.work_s
+          : iteration_time(*model, said.work_s, spread_in_machine(cluster_.tiers, job.gpus()))
+                .total_s();
+  return {.work_s = work_s,
+          .unit_s = said.work_s * job.workers,
+          .overlap = model->overlap.value,
+          .communication_s = by_size};
+}
+
+double CatalogueSpeed::power(const Job& job, KindId kind) const {
+  if (job.measured_on == kAnyKind) return 1;
+  const GpuSpeeds& speeds = speeds_of(job);
+  return speeds.here[index(kind)] / speeds.named[index(job.measured_on)];
 }
 
 std::string unknown_measure(std::string_view kind, const Cluster& cluster,

@@ -6,8 +6,9 @@
 //
 //   kind   Computing takes as much longer as the catalogue's samples/s of the model on this kind
 //          are fewer; where the model is not known, as the kind is slower than the other in general
-//          (`relative`). All GPUs have the same batch, so a gang on mixed kinds goes as its
-//          slowest. A job that names no kind computes everywhere as its duration says.
+//          (`relative`). The GPUs of a rigid job have the same batch, so on mixed kinds it goes as
+//          its slowest; an elastic one shares its batch in proportion to their speed, so that all
+//          are done at once. A job that names no kind computes everywhere as its duration says.
 //   size   The batch of the whole gang stays the same: on n workers computing takes workers / n of
 //          the time, and communication what speed.h says of n. Where the model is not known there
 //          is no communication, and the rate is linear in n.
@@ -26,8 +27,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -56,6 +59,9 @@ class CatalogueSpeed final : public PlacementSpeed {
   /// On the slowest kind of GPU that the job may get, where the kind makes a difference.
   [[nodiscard]] Rate rate_at(const Job& job, std::size_t tier) const override;
 
+  [[nodiscard]] GangSpeed gang(const Job& job) const override;
+  [[nodiscard]] double power(const Job& job, KindId kind) const override;
+
   /// An iteration of the job on that placement.
   struct Iteration {
     const ModelProfile* model = nullptr;  // null: not known, and nothing else is
@@ -64,7 +70,7 @@ class CatalogueSpeed final : public PlacementSpeed {
   };
   [[nodiscard]] Iteration iteration(const Job& job, const Placement& placement) const {
     const GpuSpeeds& speeds = speeds_of(job);
-    return iteration(job, speeds, placement, slowest_on(speeds, placement));
+    return iteration(job, speeds, placement, speed_on(job, speeds, placement));
   }
 
  private:
@@ -77,16 +83,19 @@ class CatalogueSpeed final : public PlacementSpeed {
 
   void look_up_kinds(GpuSpeeds& speeds) const;
   [[nodiscard]] const GpuSpeeds& speeds_of(const Job& job) const;
-  [[nodiscard]] double slowest_on(const GpuSpeeds& speeds, const Placement& placement) const;
+  /// Of each GPU there as far as it counts: the slowest, or the mean.
+  [[nodiscard]] double speed_on(const Job& job, const GpuSpeeds& speeds,
+                                const Placement& placement) const;
   [[nodiscard]] double slowest_for(const GpuSpeeds& speeds, const Job& job) const;
   /// Of one GPU of the kind that the job's duration holds for.
-  [[nodiscard]] static double measured_speed(const Job& job, const GpuSpeeds& speeds,
-                                             double slowest);
+  [[nodiscard]] static double measured_speed(const Job& job, const GpuSpeeds& speeds, double speed);
   [[nodiscard]] Iteration iteration(const Job& job, const GpuSpeeds& speeds,
-                                    const Placement& placement, double slowest) const;
+                                    const Placement& placement, double speed) const;
   [[nodiscard]] double time_per_work(const Job& job, const GpuSpeeds& speeds,
-                                     const Placement& placement, double slowest) const;
+                                     const Placement& placement, double speed) const;
 
+  /// The machines of the cluster in turn, as full as they can be.
+  [[nodiscard]] Placement closest_placement(std::int32_t workers, std::int32_t gpus) const;
   /// Half of the gang on the first machine, half on the nearest one so far away.
   [[nodiscard]] Placement typical_placement(const Job& job, std::size_t tier) const;
 
@@ -97,6 +106,9 @@ class CatalogueSpeed final : public PlacementSpeed {
   std::array<MachineId, kMaxTiers> away_{};  // the first machine that is so far from the first
   std::vector<GpuSpeeds> speeds_;            // of unknown models, then of those that are named
   std::vector<std::uint32_t> row_;           // in speeds_, by the workload's numbers of models
+  /// Of a model and so many GPUs for each worker, by the number of workers.
+  mutable std::map<std::pair<const ModelProfile*, std::int32_t>, std::vector<double>>
+      communication_s_;
 };
 
 /// Why a job cannot have been measured on GPUs of this kind: nobody knows how fast they are. Empty

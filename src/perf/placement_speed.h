@@ -2,11 +2,23 @@
 // policies have about it.
 #pragma once
 
+#include <span>
+
 #include "model/job.h"
 #include "model/placement.h"
 #include "perf/rate.h"
 
 namespace trainyard {
+
+/// What a job's rate is made of, for those who weigh many sizes and kinds of GPU at once.
+struct GangSpeed {
+  double work_s = 1;   // what of the job's duration an iteration does
+  double unit_s = 1;   // computing of one, by a single worker of power 1
+  double overlap = 0;  // the share of computing that can hide communication
+  /// Of an iteration, by the number of workers, when these stand as close together as they can;
+  /// empty: none. It holds until the next call.
+  std::span<const double> communication_s = {};
+};
 
 class PlacementSpeed {
  public:
@@ -16,6 +28,11 @@ class PlacementSpeed {
   [[nodiscard]] virtual Rate rate(const Job& job, const Placement& placement) const = 0;
   /// The same for a placement of job.workers workers that is typical of those that span this tier.
   [[nodiscard]] virtual Rate rate_at(const Job& job, std::size_t tier) const = 0;
+
+  [[nodiscard]] virtual GangSpeed gang(const Job& job) const = 0;
+  /// How fast one worker of the job computes on this kind of GPU; 1 where its duration holds. The
+  /// powers of an elastic job's workers add up; a rigid one goes as its slowest.
+  [[nodiscard]] virtual double power(const Job& job, KindId kind) const = 0;
 };
 
 }  // namespace trainyard

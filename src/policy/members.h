@@ -52,5 +52,6 @@ Member<FlowStage> flow_adadual();
 // Who has what, decided for many jobs at once?
 Member<Policy> joint_none();
 Member<Policy> joint_equal_split();
+Member<Policy> joint_market();
 
 }  // namespace trainyard

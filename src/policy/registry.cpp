@@ -45,7 +45,7 @@ const std::vector<Member<FlowStage>>& flows() {
 }
 
 const std::vector<Member<Policy>>& joints() {
-  static const std::vector<Member<Policy>> all{joint_none(), joint_equal_split()};
+  static const std::vector<Member<Policy>> all{joint_none(), joint_equal_split(), joint_market()};
   return all;
 }
 
@@ -208,6 +208,11 @@ std::vector<Preset> published_presets() {
       {"equal-split", "joint=equal-split",
        "every job has an equal part of the cluster, dealt out anew every ten minutes",
        "standard: max-min fairness of workers"},
+      {"market", "joint=market",
+       "sizes and kinds of GPU for all jobs at once; pauses must pay",
+       "Liu et al., by its abstract"},
+      {"blind", "joint=market joint.kinds=ignored",
+       "the same market where all kinds of GPU are taken for alike", "baseline of market"},
   };
 }
 

@@ -42,6 +42,13 @@ class SimulatedEngine::Speed final : public PlacementSpeed {
     return usual_ ? usual_->rate_at(job, tier) : Rate{};
   }
 
+  [[nodiscard]] GangSpeed gang(const Job& job) const override {
+    return usual_ ? usual_->gang(job) : GangSpeed{.unit_s = static_cast<double>(job.workers)};
+  }
+  [[nodiscard]] double power(const Job& job, KindId kind) const override {
+    return usual_ ? usual_->power(job, kind) : 1;
+  }
+
   void set(MachineId machine, double speed) {
     double& now = machines_[index(machine)];
     slow_ += static_cast<std::size_t>(speed != 1) - static_cast<std::size_t>(now != 1);

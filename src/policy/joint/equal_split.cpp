@@ -18,83 +18,22 @@
 #include <limits>
 #include <optional>
 
-#include "base/sorted_list.h"
+#include "policy/joint/roster.h"
+#include "policy/joint/vacancies.h"
 #include "policy/members.h"
 #include "policy/wait_reasons.h"
 
 namespace trainyard {
 namespace {
 
-/// What the machines have free, while workers are dealt out.
-class Room {
- public:
-  explicit Room(const Yard& yard) : yard_(yard) {
-    for (std::uint32_t m = 0; m < yard.cluster().machines.size(); ++m)
-      free_.push_back(yard.free().on(MachineId{m}));
-  }
-
-  void give_back(JobId job, const Placement& place) {
-    for (const Share& share : place)
-      free_[index(share.machine)] += yard_.shape(job).per_worker * share.workers;
-  }
-  void take(JobId job, const Placement& place) {
-    for (const Share& share : place)
-      free_[index(share.machine)] -= yard_.shape(job).per_worker * share.workers;
-  }
-
-  /// Adds up to so many workers to the job's place, on the first machines with room; says how many.
-  std::int32_t add(JobId job, std::int32_t workers, Placement& place) {
-    const Shape& shape = yard_.shape(job);
-    std::int32_t left = workers;
-    for (std::uint32_t m = 0; m < free_.size() && left > 0; ++m) {
-      const MachineId machine{m};
-      if (!yard_.free().is_up(machine)) continue;
-      if (shape.kind != kAnyKind && yard_.cluster().machine(machine).kind != shape.kind) continue;
-      const std::int32_t here = workers_that_fit(shape.per_worker, free_[m], left);
-      if (here == 0) continue;
-      free_[m] -= shape.per_worker * here;
-      left -= here;
-      const auto share = std::ranges::find(place, machine, &Share::machine);
-      if (share == place.end()) {
-        place.push_back({machine, here});
-      } else {
-        share->workers += here;
-      }
-    }
-    return workers - left;
-  }
-
-  /// The same for a job that needs at least so many; else nothing is taken.
-  std::int32_t add_at_least(JobId job, std::int32_t least, std::int32_t most, Placement& place) {
-    const std::int32_t added = add(job, most, place);
-    if (added >= least) return added;
-    give_back(job, place);
-    place.clear();
-    return 0;
-  }
-
- private:
-  const Yard& yard_;
-  std::vector<Resources> free_;  // by machine
-};
-
-/// The first workers of a placement.
-Placement first_of(const Placement& place, std::int32_t workers) {
-  Placement first;
-  for (const Share& share : place) {
-    if (workers == 0) break;
-    first.push_back({share.machine, std::min(share.workers, workers)});
-    workers -= first.back().workers;
-  }
-  return first;
-}
-
 constexpr Duration kShortestRound = seconds(1);
 
 class EqualSplit final : public Policy {
  public:
   EqualSplit(const Params& params, PolicyContext& context)
-      : yard_(context.yard()), round_(std::max(params.duration("round"), kShortestRound)) {}
+      : yard_(context.yard()),
+        roster_(yard_),
+        round_(std::max(params.duration("round"), kShortestRound)) {}
 
   void decide(Plan& plan) override {
     if (yard_.now() >= next_round_) {
@@ -103,23 +42,13 @@ class EqualSplit final : public Policy {
     } else {
       start_waiting(plan);
     }
-    if (elastic_ > 0) plan.wake_at(next_round_);
+    if (roster_.has_elastic()) plan.wake_at(next_round_);
   }
 
   [[nodiscard]] bool preempts() const override { return true; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
 
-  void on_phase(JobId job, Phase from, Phase to) override {
-    if (from == Phase::queued) waiting_.erase(job);
-    if (to == Phase::queued) waiting_.insert(job);
-    if (holds_gpus(from) == holds_gpus(to)) return;
-    if (yard_.job(job).is_elastic()) elastic_ += holds_gpus(to) ? 1 : -1;
-    if (holds_gpus(to)) {
-      holding_.insert(job);
-    } else {
-      holding_.erase(job);
-    }
-  }
+  void on_phase(JobId job, Phase from, Phase to) override { roster_.on_phase(job, from, to); }
 
  private:
   /// What a job gets in a round.
@@ -137,26 +66,20 @@ class EqualSplit final : public Policy {
   void place_as_dealt(std::vector<JobChange>& group) const;
 
   const Yard& yard_;
+  Roster roster_;
   Duration round_;
   Time next_round_{std::numeric_limits<std::int64_t>::min()};
-  SortedList<JobId> waiting_, holding_;  // by number, which is the order of submission
-  std::int64_t elastic_ = 0;             // of those that hold GPUs
   std::vector<Part> resized_, started_;  // in this round: those that run, and those that wait
 };
 
 bool EqualSplit::may_be_resized(JobId job) const {
-  const JobState& state = yard_.state(job);
-  return yard_.job(job).is_elastic() && state.phase == Phase::running &&
-         state.pauses < yard_.rules().max_pauses &&
-         state.since + yard_.rules().min_run <= yard_.now() &&
-         std::ranges::all_of(yard_.placement(job),
-                             [&](const Share& share) { return yard_.free().is_up(share.machine); });
+  return yard_.job(job).is_elastic() && roster_.may_be_moved(job);
 }
 
 void EqualSplit::start_waiting(Plan& plan) {
-  std::optional<Room> room;  // made only when there may be some
-  while (!waiting_.empty()) {
-    const JobId first = waiting_.front();
+  std::optional<Vacancies> room;  // made only when there may be some
+  while (!roster_.waiting().empty()) {
+    const JobId first = roster_.waiting().front();
     const Job& job = yard_.job(first);
     const std::int64_t free_gpus = yard_.free().of(yard_.shape(first).kind).free_gpus;
     if (free_gpus < std::int64_t{job.min_workers} * job.per_worker.gpus) return;
@@ -170,7 +93,7 @@ void EqualSplit::start_waiting(Plan& plan) {
 void EqualSplit::deal_out(Plan& plan) {
   find_sizes(false);
   bool moves = false;
-  if (started_.size() < waiting_.size()) {  // closer together there may be room for more
+  if (started_.size() < roster_.waiting().size()) {  // closer together there may be room for more
     const std::vector<Part> resized = resized_, started = started_;
     find_sizes(true);
     moves = started_.size() > started.size();
@@ -184,9 +107,9 @@ void EqualSplit::deal_out(Plan& plan) {
 /// As if all that may be resized left: how many workers each would have, and where. `packed`: not
 /// even the least of a job stays where it is.
 void EqualSplit::find_sizes(bool packed) {
-  Room room(yard_);
+  Vacancies room(yard_);
   resized_.clear(), started_.clear();
-  holding_.each([&](JobId job) {
+  roster_.holding().each([&](JobId job) {
     if (may_be_resized(job)) resized_.push_back({job, yard_.job(job).min_workers});
     return true;
   });
@@ -199,7 +122,7 @@ void EqualSplit::find_sizes(bool packed) {
     part.place = first_of(yard_.placement(part.job), part.workers);
     room.take(part.job, part.place);
   }
-  waiting_.each([&](JobId job) {
+  roster_.waiting().each([&](JobId job) {
     const std::int32_t least = yard_.job(job).min_workers;
     Placement place;
     const bool fits = room.add_at_least(job, least, least, place) == least;
@@ -223,7 +146,7 @@ void EqualSplit::find_sizes(bool packed) {
 /// Who keeps its size stays where it is, who shrinks keeps some of its place, who grows all of it.
 /// Where that leaves less room than a size needs, the job has less, or waits.
 bool EqualSplit::place(std::vector<JobChange>& group) const {
-  Room room(yard_);
+  Vacancies room(yard_);
   for (const auto& [job, workers, dealt] : resized_) {
     if (workers >= yard_.workers(job)) continue;
     group.push_back({.job = job, .to = first_of(yard_.placement(job), workers)});
@@ -261,7 +184,7 @@ WaitReason EqualSplit::explain(JobId job) const {
   const JobState& state = yard_.state(job);
   if (state.phase == Phase::reserved) return room_being_made(yard_, job);
   if (state.phase != Phase::queued) return does_not_wait(yard_, job);
-  const std::size_t place = waiting_.rank(job) + 1;
+  const std::size_t place = roster_.waiting().rank(job) + 1;
   Shape least = yard_.shape(job);
   least.workers = yard_.job(job).min_workers;
   const std::string lacks = shortage(yard_, least, least.workers,
@@ -269,7 +192,7 @@ WaitReason EqualSplit::explain(JobId job) const {
   if (place == 1)
     return {"resources", lacks.empty() ? "is next, and waits for the decision" : lacks, place, {}};
   const std::string behind =
-      fmt::format("behind job {}", yard_.workload().job_name(waiting_.front()));
+      fmt::format("behind job {}", yard_.workload().job_name(roster_.waiting().front()));
   if (lacks.empty()) return {"priority", behind, place, {}};
   return {"resources", fmt::format("{}; {}", lacks, behind), place, {}};
 }

@@ -1,0 +1,40 @@
+// What the machines have free while a plan is being made: what jobs that are to leave give back,
+// and what others are to have, is counted here before the yard hears of it.
+#pragma once
+
+#include <vector>
+
+#include "yard/yard.h"
+
+namespace trainyard {
+
+class Vacancies {
+ public:
+  explicit Vacancies(const Yard& yard);
+
+  void give_back(JobId job, const Placement& place);
+  void take(JobId job, const Placement& place);
+
+  /// Adds up to so many workers to the job's place, on the first machines with room; says how many.
+  std::int32_t add(JobId job, std::int32_t workers, Placement& place);
+  /// The same for a job that needs at least so many; else nothing is taken.
+  std::int32_t add_at_least(JobId job, std::int32_t least, std::int32_t most, Placement& place);
+  /// Adds up to so many workers on machines of this kind, close together: first where the job is
+  /// already, then on the machine that they fill best, or on the fewest, of one rack if they fit.
+  std::int32_t add_close(JobId job, KindId kind, std::int32_t workers, Placement& place);
+
+ private:
+  /// How many workers of the job would fit there, up to so many.
+  [[nodiscard]] std::int32_t fitting(JobId job, MachineId machine, std::int32_t most) const;
+  void put(JobId job, MachineId machine, std::int32_t workers, Placement& place);
+  void add_in(JobId job, const std::vector<MachineId>& machines, std::int32_t& left,
+              Placement& place);
+
+  const Yard& yard_;
+  std::vector<Resources> free_;  // by machine
+};
+
+/// The first workers of a placement.
+Placement first_of(const Placement& place, std::int32_t workers);
+
+}  // namespace trainyard
