@@ -56,7 +56,11 @@ class MarketPolicy final : public Policy {
         urgency_(params.real("urgency")),
         fairness_(params.real("fairness")),
         draws_(static_cast<int>(params.whole("draws"))),
-        sees_kinds_(params.choice("kinds") == "seen") {}
+        sees_kinds_(params.choice("kinds") == "seen"),
+        gpus_of_kind_(yard_.cluster().kinds.size()) {
+    for (const Machine& machine : yard_.cluster().machines)
+      gpus_of_kind_[index(machine.kind)] += machine.capacity.gpus;
+  }
 
   void decide(Plan& plan) override {
     const bool is_round = yard_.now() >= next_round_;
@@ -81,6 +85,8 @@ class MarketPolicy final : public Policy {
   void go_to_market(Plan& plan, bool is_round);
   [[nodiscard]] Market make_market() const;
   [[nodiscard]] std::vector<double> powers(JobId job) const;
+  [[nodiscard]] bool mixes_kinds(JobId job) const;
+  [[nodiscard]] bool fits_one_kind(JobId job) const;
   [[nodiscard]] Buyer make_buyer(JobId job) const;
   void weigh(std::vector<Buyer>& buyers, const std::vector<std::vector<double>>& powers,
              std::span<const std::int32_t> gpus) const;
@@ -99,6 +105,7 @@ class MarketPolicy final : public Policy {
   bool sees_kinds_;
   Time next_round_{std::numeric_limits<std::int64_t>::min()};
   bool has_news_ = false;
+  std::vector<std::int64_t> gpus_of_kind_;  // of all machines
   std::vector<Customer> customers_;
 };
 
@@ -132,7 +139,27 @@ std::vector<double> MarketPolicy::powers(JobId job) const {
     const bool is_seen = yard_.speed() != nullptr && sees_kinds_;
     powers.push_back(!suits ? 0 : is_seen ? yard_.speed()->power(yard_.job(job), kind) : 1);
   }
+  if (mixes_kinds(job) || fits_one_kind(job)) return powers;
+  // A rigid job that has to be on several kinds goes as the slowest of them.
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const double power : powers)
+    if (power > 0) slowest = std::min(slowest, power);
+  for (double& power : powers)
+    if (power > 0) power = slowest;
   return powers;
+}
+
+/// Whether its workers can be on any kinds without one waiting for another.
+bool MarketPolicy::mixes_kinds(JobId id) const {
+  const Job& job = yard_.job(id);
+  return job.is_elastic() || job.measured_on == kAnyKind || !sees_kinds_;
+}
+
+bool MarketPolicy::fits_one_kind(JobId id) const {
+  const Job& job = yard_.job(id);
+  return std::ranges::any_of(gpus_of_kind_, [&](std::int64_t gpus) {
+    return gpus >= std::int64_t{job.min_workers} * job.per_worker.gpus;
+  });
 }
 
 Buyer MarketPolicy::make_buyer(JobId id) const {
@@ -145,7 +172,7 @@ Buyer MarketPolicy::make_buyer(JobId id) const {
           .min_workers = job.min_workers,
           .max_workers = job.max_workers,
           .gpus = job.per_worker.gpus,
-          .mixes_kinds = job.is_elastic() || job.measured_on == kAnyKind || !sees_kinds_,
+          .mixes_kinds = mixes_kinds(id) || !fits_one_kind(id),
           .overlap = gang.overlap,
           .communication_s = gang.communication_s};
 }
