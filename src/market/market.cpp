@@ -6,6 +6,20 @@
 
 namespace trainyard {
 
+double equal_split_s(const Buyer& buyer, std::span<const double> power,
+                     std::span<const std::int32_t> gpus, std::size_t buyers) {
+  double all = 0, sum = 0;
+  for (std::size_t kind = 0; kind < gpus.size(); ++kind) {
+    all += gpus[kind];
+    sum += power[kind] * gpus[kind];
+  }
+  if (sum <= 0) return 0;
+  const auto part =
+      static_cast<std::int32_t>(all / static_cast<double>(buyers)) / std::max(buyer.gpus, 1);
+  const std::int32_t workers = std::clamp(part, buyer.min_workers, buyer.max_workers);
+  return completion_s(buyer, workers * (sum / all), workers);
+}
+
 void Market::add(const Buyer& buyer, std::span<const double> power,
                  std::span<const std::int32_t> has) {
   buyers_.push_back(buyer);

@@ -69,6 +69,11 @@ inline double cost_of(const Buyer& buyer, double fairness, double power, std::in
   return buyer.weight * done_s * (1 + unfair);
 }
 
+/// J of a buyer that has an equal part of so many GPUs of each kind, of which it has so much power
+/// each: as many workers as it can use of that, of mean power.
+double equal_split_s(const Buyer& buyer, std::span<const double> power,
+                     std::span<const std::int32_t> gpus, std::size_t buyers);
+
 /// So many workers of each kind, by buyer.
 class Allocation {
  public:
@@ -112,6 +117,7 @@ class Market {
   [[nodiscard]] std::size_t kinds() const { return gpus_.size(); }
   [[nodiscard]] std::size_t size() const { return buyers_.size(); }
   [[nodiscard]] std::int32_t gpus(std::size_t kind) const { return gpus_[kind]; }
+  [[nodiscard]] const std::vector<std::int32_t>& gpus() const { return gpus_; }
   [[nodiscard]] const Buyer& buyer(std::size_t i) const { return buyers_[i]; }
   [[nodiscard]] double fairness() const { return fairness_; }
   [[nodiscard]] std::span<const double> power(std::size_t buyer) const {

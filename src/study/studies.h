@@ -15,5 +15,6 @@ Study xion_study();
 Study dally_study();
 Study lwf_study();
 Study jpas_study();
+Study market_study();
 
 }  // namespace trainyard

@@ -196,13 +196,11 @@ void MarketPolicy::weigh(std::vector<Buyer>& buyers, const std::vector<std::vect
     double power = 0;  // of a worker on average
     for (std::size_t kind = 0; kind < gpus.size(); ++kind) power += powers[i][kind] * gpus[kind];
     power = std::max(power / all, 1e-6);
-    const auto equal =
-        static_cast<std::int32_t>(all / static_cast<double>(buyers.size())) / buyer.gpus;
-    const std::int32_t part = std::clamp(equal, buyer.min_workers, buyer.max_workers);
-    buyer.fair_s = completion_s(buyer, part * power, part);
+    buyer.fair_s = equal_split_s(buyer, powers[i], gpus, buyers.size());
     const double least_s =
         completion_s(buyer, buyer.min_workers * power, buyer.min_workers) + work / all;
-    buyer.idle_cost = buyer.weight * least_s * (1 + fairness_ * least_s / buyer.fair_s);
+    const double unfair = buyer.fair_s > 0 ? fairness_ * least_s / buyer.fair_s : 0;
+    buyer.idle_cost = buyer.weight * least_s * (1 + unfair);
     if (!customers_[i].runs) continue;
     const JobId job = customers_[i].job;
     const double pause_s = (yard_.expected_pause(job) + yard_.reload_time(job)).seconds();

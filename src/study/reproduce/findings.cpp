@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/time.h"
+#include "study/instances.h"
 
 namespace trainyard {
 namespace {
@@ -47,6 +48,7 @@ class Evaluation {
     for (const auto& column : table.columns)
       found.columns.push_back({column.title, column.quantity});
     for (const StudyPolicy& policy : plan_.base.policies) {
+      if (names_instances(policy.line)) continue;
       found.rows.push_back({policy.label, {}});
       for (const auto& column : table.columns)
         found.rows.back().values.push_back(over_seeds(plan_.base, [&](const Outcome& outcome) {
@@ -62,6 +64,7 @@ class Evaluation {
   [[nodiscard]] std::vector<std::string> warnings() const {
     std::vector<std::string> found;
     for (const StudyPolicy& policy : plan_.base.policies) {
+      if (names_instances(policy.line)) continue;
       const auto total = [&](std::string_view metric) {
         double sum = 0;
         for (int seed = 1; seed <= plan_.extent.seeds; ++seed)

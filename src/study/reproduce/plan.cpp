@@ -6,6 +6,7 @@
 
 #include "network/shared_network.h"
 #include "policy/registry.h"
+#include "study/instances.h"
 
 namespace trainyard {
 namespace {
@@ -23,9 +24,14 @@ Expected<void> check(const Condition& condition) {
     return fail_at(condition.name, cluster.error());
   if (const auto network = parse_network(condition.network); !network)
     return fail_at(condition.name, network.error());
-  for (const StudyPolicy& policy : condition.policies)
+  for (const StudyPolicy& policy : condition.policies) {
+    if (names_instances(policy.line)) {
+      if (auto ok = check_instances(policy.line); !ok) return fail_at(condition.name, ok.error());
+      continue;
+    }
     if (const auto spec = PolicySpec::parse(policy.line, policy.settings); !spec)
       return fail_at(fmt::format("{}, {}", condition.name, policy.label), spec.error());
+  }
   return {};
 }
 
@@ -54,6 +60,7 @@ std::size_t StudyPlan::index(const StudyRun& run) const {
 }
 
 StudyRun run_of(const Condition& condition, const StudyPolicy& policy, std::uint64_t seed) {
+  if (names_instances(policy.line)) return {{}, {}, seed, policy.line, {}};
   return {condition.cluster, condition.workload, seed, policy.line, policy.settings,
           condition.models,  condition.network};
 }

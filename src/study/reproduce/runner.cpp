@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "sim/simulation.h"
+#include "study/instances.h"
 #include "study/json.h"
 #include "study/parallel.h"
 #include "workload/generate/generate.h"
@@ -113,13 +114,14 @@ Expected<std::vector<Metrics>> run_plan(const StudyPlan& plan, const RunnerOptio
       results[i] = *known;
     } else {
       left.push_back(i);
-      ground_of(plan.runs[i], grounds).add_user();
+      if (!names_instances(plan.runs[i].policy)) ground_of(plan.runs[i], grounds).add_user();
     }
   }
   options.on_begin(plan.runs.size() - left.size());
   const auto run_one = [&](std::size_t i) -> Expected<void> {
     const StudyRun& run = plan.runs[left[i]];
-    auto metrics = ground_of(run, grounds).run(run);
+    auto metrics = names_instances(run.policy) ? solve_instances(run.policy, run.seed)
+                                               : ground_of(run, grounds).run(run);
     if (!metrics)
       return fail_at(fmt::format("{} with seed {}", run.policy, run.seed), metrics.error());
     if (options.journal) options.journal->add(run, *metrics);
