@@ -54,7 +54,7 @@ class Sampler {
 
  private:
   void consider(Allocation found) {
-    if (options_.trades) found = trade(market_, found);
+    if (options_.trades) found = trade(market_, found, options_.shares);
     const Costs costs = costs_of(found);
     if (best_ && costs >= least_cost_) return;
     least_cost_ = costs;
@@ -267,8 +267,8 @@ Allocation solve(const Market& market, const SolveOptions& options) {
   return Sampler(market, options).best();
 }
 
-Allocation go_on(const Market& market) {
-  return trade(market, market.has());
+Allocation go_on(const Market& market, bool shares) {
+  return trade(market, market.has(), shares);
 }
 
 }  // namespace trainyard

@@ -32,7 +32,8 @@ struct SolveOptions {
   int draws = 8;      // at least 1
   int matchings = 3;  // of each draw, at least 1
   bool trades = true;
-  int shaken = 320;  // buyers together, in as many shakes: none in a market of a thousand
+  bool shares = true;  // see trading.h
+  int shaken = 320;    // buyers together, in as many shakes: none in a market of a thousand
   std::uint64_t seed = 1;
 };
 
@@ -40,6 +41,6 @@ struct SolveOptions {
 Allocation solve(const Market& market, const SolveOptions& options = {});
 
 /// The same for a market in which buyers have workers: from what they have, by trades alone.
-Allocation go_on(const Market& market);
+Allocation go_on(const Market& market, bool shares = true);
 
 }  // namespace trainyard

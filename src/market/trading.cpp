@@ -76,7 +76,7 @@ class Trading {
     }
   }
 
-  void run() {
+  void run(bool shares) {
     for (bool traded = true; traded;) {
       traded = false;
       for (std::size_t kind = 0; kind < kinds_; ++kind) {
@@ -89,7 +89,7 @@ class Trading {
             while (barter(from, to)) traded = true;
       traded |= revert_all();
       if (!traded) traded = enter_all();
-      if (!traded) traded = share_all();
+      if (!traded && shares) traded = share_all();
     }
   }
 
@@ -417,9 +417,9 @@ class Trading {
 
 }  // namespace
 
-Allocation trade(const Market& market, const Allocation& start) {
+Allocation trade(const Market& market, const Allocation& start, bool shares) {
   Trading trading(market, start);
-  trading.run();
+  trading.run(shares);
   return std::move(trading).result();
 }
 

@@ -21,7 +21,8 @@
 
 namespace trainyard {
 
-/// From an allocation without fault.
-Allocation trade(const Market& market, const Allocation& start);
+/// From an allocation without fault. `shares`: whether two buyers may share, which takes far more
+/// time than all else.
+Allocation trade(const Market& market, const Allocation& start, bool shares = true);
 
 }  // namespace trainyard

@@ -29,10 +29,12 @@ class PlacementSpeed {
   /// The same for a placement of job.workers workers that is typical of those that span this tier.
   [[nodiscard]] virtual Rate rate_at(const Job& job, std::size_t tier) const = 0;
 
-  [[nodiscard]] virtual GangSpeed gang(const Job& job) const = 0;
+  [[nodiscard]] virtual GangSpeed gang(const Job& job) const {
+    return {.unit_s = static_cast<double>(job.workers)};
+  }
   /// How fast one worker of the job computes on this kind of GPU; 1 where its duration holds. The
   /// powers of an elastic job's workers add up; a rigid one goes as its slowest.
-  [[nodiscard]] virtual double power(const Job& job, KindId kind) const = 0;
+  [[nodiscard]] virtual double power(const Job& /*job*/, KindId /*kind*/) const { return 1; }
 };
 
 }  // namespace trainyard

@@ -43,7 +43,7 @@ class SimulatedEngine::Speed final : public PlacementSpeed {
   }
 
   [[nodiscard]] GangSpeed gang(const Job& job) const override {
-    return usual_ ? usual_->gang(job) : GangSpeed{.unit_s = static_cast<double>(job.workers)};
+    return usual_ ? usual_->gang(job) : PlacementSpeed::gang(job);
   }
   [[nodiscard]] double power(const Job& job, KindId kind) const override {
     return usual_ ? usual_->power(job, kind) : 1;

@@ -63,11 +63,14 @@ class MarketPolicy final : public Policy {
   }
 
   void decide(Plan& plan) override {
-    const bool is_round = yard_.now() >= next_round_;
-    if (is_round) next_round_ = yard_.now() + round_;
+    const bool is_round = is_due_ && yard_.now() >= next_round_;
+    if (is_round) {
+      next_round_ = yard_.now() + round_;
+      is_due_ = false;
+    }
     if (is_round || (!roster_.waiting().empty() && has_news_)) go_to_market(plan, is_round);
     has_news_ = false;
-    if (!roster_.waiting().empty() || roster_.has_elastic()) plan.wake_at(next_round_);
+    if (is_due_) plan.wake_at(next_round_);
   }
 
   [[nodiscard]] bool preempts() const override { return true; }
@@ -75,11 +78,15 @@ class MarketPolicy final : public Policy {
 
   void on_phase(JobId job, Phase from, Phase to) override {
     roster_.on_phase(job, from, to);
-    has_news_ |= to == Phase::queued || (holds_gpus(from) && !holds_gpus(to));
+    if (to == Phase::queued || (holds_gpus(from) && !holds_gpus(to))) hear();
   }
-  void on_machine(MachineId /*machine*/, bool up) override { has_news_ |= up; }
+  void on_machine(MachineId /*machine*/, bool up) override {
+    if (up) hear();
+  }
+  void on_estimate(JobId /*job*/) override { is_due_ = true; }
 
  private:
+  void hear() { has_news_ = is_due_ = true; }
   void find_customers(bool is_round);
   void start_without_gpus(Plan& plan);
   void go_to_market(Plan& plan, bool is_round);
@@ -104,7 +111,8 @@ class MarketPolicy final : public Policy {
   int draws_;
   bool sees_kinds_;
   Time next_round_{std::numeric_limits<std::int64_t>::min()};
-  bool has_news_ = false;
+  bool has_news_ = false;  // since the last decision: who waits may find room
+  bool is_due_ = false;    // since the last round something changed, or some could not be moved
   std::vector<std::int64_t> gpus_of_kind_;  // of all machines
   std::vector<Customer> customers_;
 };
@@ -124,8 +132,12 @@ void MarketPolicy::find_customers(bool is_round) {
   });
   if (!is_round) return;
   roster_.holding().each([&](JobId job) {
-    if (yard_.job(job).per_worker.gpus > 0 && roster_.may_be_moved(job))
+    if (yard_.job(job).per_worker.gpus == 0) return true;
+    if (roster_.may_be_moved(job)) {
       customers_.push_back({job, true});
+    } else {
+      is_due_ = true;
+    }
     return true;
   });
 }
@@ -235,9 +247,9 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
   find_customers(is_round);
   if (customers_.empty()) return;
   const Market market = make_market();
-  Allocation bought = go_on(market);
+  Allocation bought = go_on(market, false);
   if (is_round && draws_ > 0) {
-    Allocation anew = solve(market, {.draws = draws_, .seed = seed_});
+    Allocation anew = solve(market, {.draws = draws_, .shares = false, .shaken = 0, .seed = seed_});
     if (market.cost(anew) < market.cost(bought)) bought = std::move(anew);
   }
   for (std::size_t i = 0; i < customers_.size(); ++i)
