@@ -88,7 +88,6 @@ class MarketPolicy final : public Policy {
  private:
   void hear() { has_news_ = is_due_ = true; }
   void find_customers(bool is_round);
-  void start_without_gpus(Plan& plan);
   void go_to_market(Plan& plan, bool is_round);
   [[nodiscard]] Market make_market() const;
   [[nodiscard]] std::vector<double> powers(JobId job) const;
@@ -243,7 +242,7 @@ Market MarketPolicy::make_market() const {
 }
 
 void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
-  start_without_gpus(plan);
+  start_without_gpus(yard_, roster_.waiting(), plan);
   find_customers(is_round);
   if (customers_.empty()) return;
   const Market market = make_market();
@@ -341,22 +340,6 @@ void MarketPolicy::keep_the_fastest(JobId id, Vacancies& room, Placement& place)
   room.give_back(id, place);
   room.take(id, best);
   place = std::move(best);
-}
-
-/// They compete with nobody for GPUs: first come, first served.
-void MarketPolicy::start_without_gpus(Plan& plan) {
-  std::vector<JobId> waiting;
-  roster_.waiting().each([&](JobId job) {
-    if (yard_.job(job).per_worker.gpus == 0) waiting.push_back(job);
-    return true;
-  });
-  for (const JobId job : waiting) {
-    Vacancies room(yard_);
-    Placement place;
-    const std::int32_t least = yard_.job(job).min_workers;
-    if (room.add_at_least(job, least, least, place) == 0) return;
-    if (plan.start(job, place) != Verdict::ok) return;
-  }
 }
 
 WaitReason MarketPolicy::explain(JobId job) const {

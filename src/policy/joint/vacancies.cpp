@@ -20,6 +20,12 @@ void Vacancies::take(JobId job, const Placement& place) {
     free_[index(share.machine)] -= yard_.shape(job).per_worker * share.workers;
 }
 
+bool Vacancies::has_room(JobId job, const Placement& place) const {
+  return std::ranges::all_of(place, [&](const Share& share) {
+    return fitting(job, share.machine, share.workers) == share.workers;
+  });
+}
+
 std::int32_t Vacancies::fitting(JobId job, MachineId machine, std::int32_t most) const {
   const Shape& shape = yard_.shape(job);
   if (!yard_.free().is_up(machine)) return 0;
@@ -111,6 +117,21 @@ std::int32_t Vacancies::add_close(JobId job, KindId kind, std::int32_t workers, 
     racks.erase(best);
   }
   return workers - left;
+}
+
+void start_without_gpus(const Yard& yard, const SortedList<JobId>& waiting, Plan& plan) {
+  std::vector<JobId> jobs;
+  waiting.each([&](JobId job) {
+    if (yard.job(job).per_worker.gpus == 0) jobs.push_back(job);
+    return true;
+  });
+  for (const JobId job : jobs) {
+    Vacancies room(yard);
+    Placement place;
+    const std::int32_t least = yard.job(job).min_workers;
+    if (room.add_at_least(job, least, least, place) == 0) return;
+    if (plan.start(job, place) != Verdict::ok) return;
+  }
 }
 
 Placement first_of(const Placement& place, std::int32_t workers) {

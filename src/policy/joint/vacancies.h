@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "yard/yard.h"
+#include "base/sorted_list.h"
+#include "yard/plan.h"
 
 namespace trainyard {
 
@@ -14,6 +15,8 @@ class Vacancies {
 
   void give_back(JobId job, const Placement& place);
   void take(JobId job, const Placement& place);
+  /// Whether the job could be there.
+  [[nodiscard]] bool has_room(JobId job, const Placement& place) const;
 
   /// Adds up to so many workers to the job's place, on the first machines with room; says how many.
   std::int32_t add(JobId job, std::int32_t workers, Placement& place);
@@ -33,6 +36,9 @@ class Vacancies {
   const Yard& yard_;
   std::vector<Resources> free_;  // by machine
 };
+
+/// Jobs that need no GPUs compete with nobody for them: first come, first served.
+void start_without_gpus(const Yard& yard, const SortedList<JobId>& waiting, Plan& plan);
 
 /// The first workers of a placement.
 Placement first_of(const Placement& place, std::int32_t workers);
