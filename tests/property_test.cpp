@@ -32,6 +32,7 @@ std::vector<std::string> all_policies() {
     for (std::size_t i = 1; stage.kind == StageInfo::Kind::joint && i < stage.members.size(); ++i)
       lines.push_back(stage.name + "=" + stage.members[i].name);
   lines.emplace_back("joint=equal-split joint.round=20s");  // cases last some minutes
+  lines.emplace_back("joint=gavel-las joint.round=20s");
   return lines;
 }
 

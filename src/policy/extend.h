@@ -68,6 +68,7 @@ struct PolicySettings {
   TrialRights::Limit trial_limit = {};
   std::string estimates = "declared";  // see policy/estimator.h
   double error = 0;
+  Duration patience = Duration::max();
   ReckoningListener* reckonings = nullptr;
 };
 
@@ -82,6 +83,8 @@ class PolicyContext final : public YardListener {
   [[nodiscard]] const Yard& yard() const { return yard_; }
   /// For those that draw lots.
   [[nodiscard]] std::uint64_t seed() const { return settings_.seed; }
+  /// How long a job may be passed by others: for joint policies, as that of stages is seen to.
+  [[nodiscard]] Duration patience() const { return settings_.patience; }
   /// What to believe of the time that jobs have left.
   [[nodiscard]] const Estimator& estimates();
   /// Says that the member goes by what jobs declare (Yard::estimate and what follows from it),

@@ -53,5 +53,7 @@ Member<FlowStage> flow_adadual();
 Member<Policy> joint_none();
 Member<Policy> joint_equal_split();
 Member<Policy> joint_market();
+Member<Policy> joint_allox();
+Member<Policy> joint_gavel_las();
 
 }  // namespace trainyard

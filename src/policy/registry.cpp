@@ -45,7 +45,8 @@ const std::vector<Member<FlowStage>>& flows() {
 }
 
 const std::vector<Member<Policy>>& joints() {
-  static const std::vector<Member<Policy>> all{joint_none(), joint_equal_split(), joint_market()};
+  static const std::vector<Member<Policy>> all{joint_none(), joint_equal_split(), joint_market(),
+                                               joint_allox(), joint_gavel_las()};
   return all;
 }
 
@@ -208,11 +209,17 @@ std::vector<Preset> published_presets() {
       {"equal-split", "joint=equal-split",
        "every job has an equal part of the cluster, dealt out anew every ten minutes",
        "standard: max-min fairness of workers"},
-      {"market", "joint=market",
-       "sizes and kinds of GPU for all jobs at once; pauses must pay",
+      {"market", "joint=market", "sizes and kinds of GPU for all jobs at once; pauses must pay",
        "Liu et al., by its abstract"},
       {"blind", "joint=market joint.kinds=ignored",
        "the same market where all kinds of GPU are taken for alike", "baseline of market"},
+      {"allox", "joint=allox",
+       "every job on the kind of GPU, and in the order, that makes the sum of completion times "
+       "least",
+       "Le et al., AlloX, EuroSys 2020; a baseline of market"},
+      {"gavel-las", "joint=gavel-las",
+       "jobs take turns on the kinds of GPU so that the worst-off has the most that it can",
+       "Narayanan et al., Gavel, OSDI 2020; a baseline of market"},
   };
 }
 
@@ -362,6 +369,7 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed,
                      .trial_limit = {queue.real("trial_share"), queue.duration("trial_window")},
                      .estimates = queue.choice("estimates"),
                      .error = queue.real("error"),
+                     .patience = queue.duration("patience"),
                      .reckonings = reckonings});
   auto policy = make(joints(), member("joint"), params("joint"), *context);
   if (!policy) policy = std::make_unique<StagedPolicy>(*context, stages(*context));

@@ -111,7 +111,7 @@ TEST(Registry, UnknownNamesGetASuggestion) {
       "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, "
       "srsf, las, tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion, live, dally, dally-manual, "
       "dally-no-wait, dally-consolidated, dally-learnt, gandiva, jpas, jpas-oracle, lwf, srsf-1, "
-      "srsf-2, ada-srsf, equal-split)");
+      "srsf-2, ada-srsf, equal-split, market, blind, allox, gavel-las)");
   EXPECT_EQ(error_of("order=srt"),
             "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las, "
             "trial-first, network-sensitivity)");
@@ -135,7 +135,7 @@ TEST(Registry, AJointPolicyHasNoStages) {
       "one of them out");
   EXPECT_EQ(error_of("joint=equal-spilt"),
             "unknown joint policy 'equal-spilt', did you mean 'equal-split'? (known: none, "
-            "equal-split)");
+            "equal-split, market, allox, gavel-las)");
 }
 
 TEST(Registry, ErrorsOfSettingsNameThem) {

@@ -13,6 +13,14 @@ namespace trainyard {
 /// Settings under which a job may be paused as soon as it has started.
 inline const std::vector<std::string> kAtOnce{"yard.min_run=0"};
 
+/// A machine of V100 and one of K80, with so many GPUs each.
+inline Cluster two_kinds(std::int32_t gpus) {
+  return *parse_cluster_toml(fmt::format("[[rack]]\n[[rack.machine]]\ngpus = {0}\nkind = \"V100\"\n"
+                                         "[[rack.machine]]\ngpus = {0}\nkind = \"K80\"\n",
+                                         gpus),
+                             "two_kinds");
+}
+
 /// Who has been told to leave, by number.
 inline std::vector<std::uint32_t> leaving(const HandYard& h) {
   std::vector<std::uint32_t> jobs;
