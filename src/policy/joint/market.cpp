@@ -365,7 +365,7 @@ Member<Policy> joint_market() {
            "Liu et al., by its abstract; rounds, urgency and the cost of waiting are ours",
            {{"round", ParamType::duration, "5m",
              "how often jobs that run may be moved and resized; at least 1s"},
-            {"urgency", ParamType::real, "1",
+            {"urgency", ParamType::real, "2",
              "how much more a job weighs that will soon be done; 0: all weigh the same"},
             {"fairness", ParamType::real, "0.5",
              "weight of those that would be done earlier with an equal part"},
