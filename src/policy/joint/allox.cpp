@@ -14,7 +14,7 @@
 //   large jobs a gang that fits on no single kind comes after all others, on several.
 //   queue      of more than 400 jobs that wait, those with the least to do are matched.
 //
-// As we know the paper it leaves preemption to the resources at hand; ours never pauses a job. Its
+// That no job is paused is our choice. AlloX's
 // fairness (only jobs of the users that have had least are matched, by a parameter alpha) is left
 // out; queue.patience bounds waits instead: a job out of patience goes first, and nothing starts on
 // the kinds that it could use before it does. Elastic jobs have `workers` workers.

@@ -7,11 +7,15 @@
 // its whole gang; one that has such GPUs already keeps them and is not paused, the others are
 // moved, paused or started. Gavel does not resize: elastic jobs have `workers` workers.
 //
-// After the paper and its public scheduler, as far as we know them: the program, the priority, that
-// half a round counts as had on every kind from the beginning, that pairs without a share come last
-// but are served, that shares are reckoned anew at a round if jobs came or went since. Ours:
+// From Gavel's public scheduler, which we read: the program, a priority of the share over what was
+// had, that half a round counts as had on every kind from the beginning, that pairs without a share
+// come last but are served. Ours:
 //
-//   life       what a job has had counts from its submission; Gavel begins anew when shares change.
+//   life       what a job has had is over its life so far, on each kind; Gavel's is over what all
+//              jobs have had there, and begins anew when shares change.
+//   shares     are reckoned anew at every decision if jobs came or went since; Gavel's simulator
+//   also
+//              lets a least time pass.
 //   new jobs   those that never had GPUs come first, in the order of submission, so that ever new
 //              small jobs do not keep a gang out.
 //   between    what becomes free between rounds goes to waiting jobs by the same priority, if they
