@@ -13,9 +13,8 @@
 //
 //   life       what a job has had is over its life so far, on each kind; Gavel's is over what all
 //              jobs have had there, and begins anew when shares change.
-//   shares     are reckoned anew at every decision if jobs came or went since; Gavel's simulator
-//   also
-//              lets a least time pass.
+//   shares     are reckoned anew at every decision if jobs came or went since; in Gavel's simulator
+//              only after a least time.
 //   new jobs   those that never had GPUs come first, in the order of submission, so that ever new
 //              small jobs do not keep a gang out.
 //   between    what becomes free between rounds goes to waiting jobs by the same priority, if they
