@@ -16,6 +16,9 @@
 //             done makes room for the others. 0: all weigh the same, as in the paper.
 //   waiting   a job that gets nothing counts as if it began when all work ahead of it is done, by
 //             the whole cluster.
+//   patience  while a job has waited for longer than queue.patience nobody else that waits buys,
+//   and
+//             those that run sell to it whatever they lose.
 //   closeness a job that would be spread out gets only as many of its workers as make it fastest
 //             where they stand; the market itself reckons with the closest placement of each size.
 //
@@ -51,6 +54,7 @@ class MarketPolicy final : public Policy {
       : yard_(context.yard()),
         estimates_(context.estimates()),
         seed_(context.seed()),
+        patience_(context.patience()),
         roster_(yard_),
         round_(std::max(params.duration("round"), kShortestMarket)),
         urgency_(params.real("urgency")),
@@ -68,9 +72,17 @@ class MarketPolicy final : public Policy {
       next_round_ = yard_.now() + round_;
       is_due_ = false;
     }
-    if (is_round || (!roster_.waiting().empty() && has_news_)) go_to_market(plan, is_round);
+    const JobId longest = longest_waiting();
+    const Time patient_until = longest == kNoJob || patience_ == Duration::max()
+                                   ? Time::never()
+                                   : yard_.state(longest).since + patience_;
+    first_ = patient_until < yard_.now() ? longest : kNoJob;
+    if (is_round || first_ != kNoJob || (longest != kNoJob && has_news_))
+      go_to_market(plan, is_round);
     has_news_ = false;
     if (is_due_) plan.wake_at(next_round_);
+    if (first_ == kNoJob && patient_until != Time::never())
+      plan.wake_at(patient_until + microseconds(1));
   }
 
   [[nodiscard]] bool preempts() const override { return true; }
@@ -87,6 +99,7 @@ class MarketPolicy final : public Policy {
 
  private:
   void hear() { has_news_ = is_due_ = true; }
+  [[nodiscard]] JobId longest_waiting() const;
   void find_customers(bool is_round);
   void go_to_market(Plan& plan, bool is_round);
   [[nodiscard]] Market make_market() const;
@@ -97,13 +110,15 @@ class MarketPolicy final : public Policy {
   void weigh(std::vector<Buyer>& buyers, const std::vector<std::vector<double>>& powers,
              std::span<const std::int32_t> gpus) const;
   [[nodiscard]] bool place_all(std::vector<JobChange>& group, std::vector<bool>& stays) const;
-  [[nodiscard]] Placement place(const Customer& customer, Vacancies& room) const;
+  [[nodiscard]] Placement kept(const Customer& customer) const;
+  [[nodiscard]] Placement place(const Customer& customer, Placement found, Vacancies& room) const;
   void keep_the_fastest(JobId job, Vacancies& room, Placement& place) const;
   [[nodiscard]] std::vector<std::int32_t> by_kind(const Placement& place) const;
 
   const Yard& yard_;
   const Estimator& estimates_;
   std::uint64_t seed_;
+  Duration patience_;
   Roster roster_;
   Duration round_;
   double urgency_, fairness_;
@@ -112,6 +127,7 @@ class MarketPolicy final : public Policy {
   Time next_round_{std::numeric_limits<std::int64_t>::min()};
   bool has_news_ = false;  // since the last decision: who waits may find room
   bool is_due_ = false;    // since the last round something changed, or some could not be moved
+  JobId first_ = kNoJob;  // it is out of patience: until it has its least, no other that waits buys
   std::vector<std::int64_t> gpus_of_kind_;  // of all machines
   std::vector<Customer> customers_;
 };
@@ -123,13 +139,23 @@ std::vector<std::int32_t> MarketPolicy::by_kind(const Placement& place) const {
   return workers;
 }
 
+JobId MarketPolicy::longest_waiting() const {
+  JobId longest = kNoJob;
+  roster_.waiting().each([&](JobId job) {
+    if (longest == kNoJob || yard_.state(job).since < yard_.state(longest).since) longest = job;
+    return true;
+  });
+  return longest;
+}
+
 void MarketPolicy::find_customers(bool is_round) {
   customers_.clear();
   roster_.waiting().each([&](JobId job) {
-    if (yard_.job(job).per_worker.gpus > 0) customers_.push_back({job});
+    const bool may_buy = first_ == kNoJob || job == first_;
+    if (may_buy && yard_.job(job).per_worker.gpus > 0) customers_.push_back({job});
     return true;
   });
-  if (!is_round) return;
+  if (!is_round && first_ == kNoJob) return;
   roster_.holding().each([&](JobId job) {
     if (yard_.job(job).per_worker.gpus == 0) return true;
     if (roster_.may_be_moved(job)) {
@@ -212,8 +238,9 @@ void MarketPolicy::weigh(std::vector<Buyer>& buyers, const std::vector<std::vect
         completion_s(buyer, buyer.min_workers * power, buyer.min_workers) + work / all;
     const double unfair = buyer.fair_s > 0 ? fairness_ * least_s / buyer.fair_s : 0;
     buyer.idle_cost = buyer.weight * least_s * (1 + unfair);
-    if (!customers_[i].runs) continue;
     const JobId job = customers_[i].job;
+    if (job == first_) buyer.idle_cost = kUnpayable;
+    if (!customers_[i].runs) continue;
     const double pause_s = (yard_.expected_pause(job) + yard_.reload_time(job)).seconds();
     buyer.change_cost =
         pause_s * (buyer.weight + waiting * yard_.gpus(job) / yard_.cluster().total_gpus);
@@ -251,8 +278,10 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
     Allocation anew = solve(market, {.draws = draws_, .shares = false, .shaken = 0, .seed = seed_});
     if (market.cost(anew) < market.cost(bought)) bought = std::move(anew);
   }
-  for (std::size_t i = 0; i < customers_.size(); ++i)
+  for (std::size_t i = 0; i < customers_.size(); ++i) {
     customers_[i].workers.assign(bought.of(i).begin(), bought.of(i).end());
+    if (customers_[i].job == first_ && bought.workers(i) == 0) return;
+  }
 
   std::vector<JobChange> group;
   std::vector<bool> stays(customers_.size());
@@ -266,6 +295,7 @@ bool MarketPolicy::place_all(std::vector<JobChange>& group, std::vector<bool>& s
   Vacancies room(yard_);
   group.clear();
   std::vector<std::size_t> moving;
+  std::vector<Placement> keeps(customers_.size());
   for (std::size_t i = 0; i < customers_.size(); ++i) {
     const Customer& customer = customers_[i];
     const bool is_changed =
@@ -273,7 +303,10 @@ bool MarketPolicy::place_all(std::vector<JobChange>& group, std::vector<bool>& s
                       : std::ranges::max(customer.workers) > 0;
     if (!is_changed) continue;
     moving.push_back(i);
-    if (customer.runs) room.give_back(customer.job, yard_.placement(customer.job));
+    if (!customer.runs) continue;
+    keeps[i] = kept(customer);
+    room.give_back(customer.job, yard_.placement(customer.job));
+    room.take(customer.job, keeps[i]);
   }
   // The largest first: they find a place together the hardest.
   const auto size = [&](std::size_t i) {
@@ -283,7 +316,7 @@ bool MarketPolicy::place_all(std::vector<JobChange>& group, std::vector<bool>& s
   std::ranges::stable_sort(moving, std::greater<>{}, size);
   for (const std::size_t i : moving) {
     const Customer& customer = customers_[i];
-    Placement found = place(customer, room);
+    Placement found = place(customer, std::move(keeps[i]), room);
     if (customer.runs && found.empty() && size(i) > 0) {
       stays[i] = true;
       return false;
@@ -295,25 +328,29 @@ bool MarketPolicy::place_all(std::vector<JobChange>& group, std::vector<bool>& s
   return true;
 }
 
-/// What it bought, as far as there is room for it: of each kind first where it is already. Empty:
-/// for less than its least.
-Placement MarketPolicy::place(const Customer& customer, Vacancies& room) const {
-  Placement found;
+/// What a job that runs keeps of its place: of each kind as much as it bought, on the machines
+/// where it has most.
+Placement MarketPolicy::kept(const Customer& customer) const {
+  Placement kept;
+  if (!customer.runs) return kept;
   for (std::uint16_t k = 0; k < customer.workers.size(); ++k) {
-    const KindId kind{k};
-    std::int32_t wanted = customer.workers[k];
-    if (customer.runs) {
-      Placement here;
-      for (const Share& share : yard_.placement(customer.job))
-        if (yard_.cluster().machine(share.machine).kind == kind) here.push_back(share);
-      std::ranges::stable_sort(here, std::greater<>{}, &Share::workers);
-      here = first_of(here, wanted);
-      room.take(customer.job, here);
-      wanted -= workers(here);
-      found.insert(found.end(), here.begin(), here.end());
-    }
-    if (wanted > 0) room.add_close(customer.job, kind, wanted, found);
+    Placement here;
+    for (const Share& share : yard_.placement(customer.job))
+      if (yard_.cluster().machine(share.machine).kind == KindId{k}) here.push_back(share);
+    std::ranges::stable_sort(here, std::greater<>{}, &Share::workers);
+    here = first_of(here, customer.workers[k]);
+    kept.insert(kept.end(), here.begin(), here.end());
   }
+  return kept;
+}
+
+/// Adds to that the rest of what it bought, as far as there is room for it. Empty: for less than
+/// its least.
+Placement MarketPolicy::place(const Customer& customer, Placement found, Vacancies& room) const {
+  const std::vector<std::int32_t> has = by_kind(found);
+  for (std::uint16_t k = 0; k < customer.workers.size(); ++k)
+    if (customer.workers[k] > has[k])
+      room.add_close(customer.job, KindId{k}, customer.workers[k] - has[k], found);
   keep_the_fastest(customer.job, room, found);
   if (workers(found) >= yard_.job(customer.job).min_workers) return found;
   room.give_back(customer.job, found);
