@@ -71,13 +71,14 @@ def counted(scene, job, runs):
     return len(numbers)
 
 
-def test_resized_at_its_restart():
+def resized_at_its_restart(policy):
     """4 workers, 2 when another comes, and 4 again when that has ended."""
-    with Scene(slots=4, settings=ROUNDS, policy="equal-split") as scene:
+    with Scene(slots=4, settings=ROUNDS, policy=policy) as scene:
         scene.script("counting.sh", COUNTING)
-        first = scene.submit("--workers", "2..4", "--gpu-kind", "any", "--", "./counting.sh", "first")
+        first = scene.submit("--workers", "2..4", "--gpu-kind", "any", "--time", "10m", "--",
+                             "./counting.sh", "first")
         runs_with(scene, first, run=1, world=4)
-        second = scene.submit("--workers", "2..4", "--", "./counting.sh", "second")
+        second = scene.submit("--workers", "2..4", "--time", "10m", "--", "./counting.sh", "second")
         runs_with(scene, first, run=2, world=2)
         runs_with(scene, second, run=1, world=2)
         scene.touch("second.end")
@@ -88,6 +89,14 @@ def test_resized_at_its_restart():
         assert (end["runs"], end["restarts"], end["pauses"]) == (3, 2, 2), end
         assert counted(scene, first, runs=3) > 0
         scene.until_nothing_is_left()
+
+
+def test_resized_at_its_restart_in_equal_parts():
+    resized_at_its_restart("equal-split")
+
+
+def test_resized_at_its_restart_by_the_market():
+    resized_at_its_restart("market")
 
 
 def test_the_daemon_is_killed_between_the_pause_and_the_restart():
