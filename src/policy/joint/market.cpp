@@ -14,8 +14,9 @@
 //   urgency   a job's weight in the sum is (mean work left / its work left)^urgency: who will soon
 //   be
 //             done makes room for the others. 0: all weigh the same, as in the paper.
-//   waiting   a job that gets nothing counts as if it began when all work ahead of it is done, by
-//             the whole cluster.
+//   waiting   a job that gets nothing counts as if it began when all work that there is has been
+//             done by the whole cluster, on the slowest GPUs that suit it: any GPU is better than
+//             none, as it may move later.
 //   patience  while a job has waited for longer than queue.patience nobody else that waits buys,
 //   and
 //             those that run sell to it whatever they lose.
@@ -230,12 +231,12 @@ void MarketPolicy::weigh(std::vector<Buyer>& buyers, const std::vector<std::vect
   }
   for (std::size_t i = 0; i < buyers.size(); ++i) {
     Buyer& buyer = buyers[i];
-    double power = 0;  // of a worker on average
-    for (std::size_t kind = 0; kind < gpus.size(); ++kind) power += powers[i][kind] * gpus[kind];
-    power = std::max(power / all, 1e-6);
+    double slowest = kUnpayable;  // of the kinds that suit it
+    for (const double power : powers[i])
+      if (power > 0) slowest = std::min(slowest, power);
     buyer.fair_s = equal_split_s(buyer, powers[i], gpus, buyers.size());
     const double least_s =
-        completion_s(buyer, buyer.min_workers * power, buyer.min_workers) + work / all;
+        completion_s(buyer, buyer.min_workers * slowest, buyer.min_workers) + work / all;
     const double unfair = buyer.fair_s > 0 ? fairness_ * least_s / buyer.fair_s : 0;
     buyer.idle_cost = buyer.weight * least_s * (1 + unfair);
     const JobId job = customers_[i].job;
