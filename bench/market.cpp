@@ -54,7 +54,7 @@ void measure_arrival(Table& table) {
   Market settled(std::vector<std::int32_t>(4, kGpus / 4));
   for (std::size_t i = 0; i < kJobs; ++i) {
     Buyer buyer = made.market.buyer(i);
-    buyer.change_cost = kPause;
+    buyer.pause_s = kPause;
     settled.add(buyer, made.market.power(i), has.of(i));
   }
   std::vector<double> ms;

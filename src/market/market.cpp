@@ -37,8 +37,7 @@ double Market::power(std::size_t buyer, std::span<const std::int32_t> workers) c
 double Market::cost(std::size_t buyer, std::span<const std::int32_t> workers) const {
   const std::int32_t number = std::accumulate(workers.begin(), workers.end(), 0);
   const bool changes = has_some_[buyer] && !std::ranges::equal(workers, has_.of(buyer));
-  return cost_of(buyers_[buyer], fairness_, power(buyer, workers), number) +
-         (changes ? buyers_[buyer].change_cost : 0);
+  return cost_of(buyers_[buyer], fairness_, power(buyer, workers), number, changes);
 }
 
 double Market::cost(const Allocation& allocation) const {

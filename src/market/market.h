@@ -13,10 +13,10 @@
 //
 //   weight x J (1 + fairness x J / fair_s)      fair_s: its J in an equal split
 //
-// and, of a buyer that has workers already and gets others, the cost of its pause; one that gets
-// nothing costs idle_cost. With weights of 1, no fairness and no pauses it is the paper's
-// objective. The term of fairness is ours: it is convex, each buyer's own, and weighs on who would
-// be better off with an equal part.
+// where a buyer that has workers already and gets others is done later by its pause, which costs
+// others something, too; one that gets nothing costs idle_cost. With weights of 1, no fairness and
+// no pauses it is the paper's objective. The term of fairness is ours: it is convex, each buyer's
+// own, and weighs on who would be better off with an equal part.
 //
 // Example: two kinds, one worker each; A has 100 iterations of 1 s, powers 1 and 2, B the same with
 // powers 1 and 4. B on the second: 100 + 25 = 125 s; A on it: 50 + 100 = 150 s.
@@ -50,7 +50,9 @@ struct Buyer {
   double weight = 1;
   double fair_s = 0;  // 0: no term of fairness
   double idle_cost = kUnpayable;
-  double change_cost = 0;  // of getting anything else than it has, if it has something
+  // Of getting anything else than it has, if it has something:
+  double pause_s = 0;      // what it loses before it goes on
+  double change_cost = 0;  // to others
 };
 
 /// J, of workers whose powers add up to more than 0.
@@ -61,12 +63,14 @@ inline double completion_s(const Buyer& buyer, double power, std::int32_t worker
   return buyer.iterations * (compute_s + exposed_time(communication_s, compute_s, buyer.overlap));
 }
 
-/// What it adds to the sum, the cost of a change aside.
-inline double cost_of(const Buyer& buyer, double fairness, double power, std::int32_t workers) {
-  if (workers == 0) return buyer.idle_cost;
-  const double done_s = completion_s(buyer, power, workers);
+/// What it adds to the sum.
+inline double cost_of(const Buyer& buyer, double fairness, double power, std::int32_t workers,
+                      bool changes = false) {
+  const double others = changes ? buyer.change_cost : 0, pause_s = changes ? buyer.pause_s : 0;
+  if (workers == 0) return buyer.idle_cost + buyer.weight * pause_s + others;
+  const double done_s = completion_s(buyer, power, workers) + pause_s;
   const double unfair = buyer.fair_s > 0 ? fairness * done_s / buyer.fair_s : 0;
-  return buyer.weight * done_s * (1 + unfair);
+  return buyer.weight * done_s * (1 + unfair) + others;
 }
 
 /// J of a buyer that has an equal part of so many GPUs of each kind, of which it has so much power

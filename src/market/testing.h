@@ -97,7 +97,8 @@ inline RandomMarket small_market(std::uint64_t seed, const MarketTraits& traits)
     if (traits.fairness > 0) buyer.fair_s = alone_s * random.uniform(0.2, 2);
     std::vector<std::int32_t> has;
     if (happens(traits.changes, 0.7)) has = draw_workers(random, buyer, power, left);
-    buyer.change_cost = traits.changes ? alone_s * random.uniform(0, 0.3) : 0;
+    buyer.change_cost = traits.changes ? alone_s * random.uniform(0, 0.2) : 0;
+    buyer.pause_s = traits.changes ? alone_s * random.uniform(0, 0.1) : 0;
     made.market.add(buyer, power, has);
   }
   return made;

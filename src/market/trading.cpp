@@ -101,9 +101,8 @@ class Trading {
   /// What a buyer costs with so many workers more (or fewer) of a power that differs by so much;
   /// never what it had before.
   [[nodiscard]] double cost_with(std::size_t i, double power, std::int32_t workers) const {
-    const double changed = market_.has_some(i) ? market_.buyer(i).change_cost : 0;
-    return cost_of(market_.buyer(i), market_.fairness(), power_[i] + power, workers_[i] + workers) +
-           changed;
+    return cost_of(market_.buyer(i), market_.fairness(), power_[i] + power, workers_[i] + workers,
+                   market_.has_some(i));
   }
 
   /// A buyer that has nothing and must have something comes first, whatever it gains.
@@ -368,7 +367,7 @@ class Trading {
   bool revert_all() {
     bool traded = false;
     for (std::size_t i = 0; i < market_.size(); ++i) {
-      if (!market_.has_some(i) || market_.buyer(i).change_cost <= 0) continue;
+      if (!market_.has_some(i)) continue;
       const auto had = market_.has().of(i);
       if (std::ranges::equal(had, got_.of(i)) || market_.cost(i, had) >= cost_[i]) continue;
       std::ranges::copy(had, target_.begin());

@@ -38,7 +38,8 @@ Market on_many_scales(Random& random, const Market& market) {
   for (std::size_t i = 0; i < market.size(); ++i) {
     Buyer buyer = market.buyer(i);
     const double scale = std::pow(10, random.uniform(-6, 6));
-    for (double* figure : {&buyer.iterations, &buyer.fair_s, &buyer.idle_cost, &buyer.change_cost})
+    for (double* figure :
+         {&buyer.iterations, &buyer.fair_s, &buyer.idle_cost, &buyer.change_cost, &buyer.pause_s})
       *figure *= scale;
     scaled.add(buyer, market.power(i), market.has_some(i) ? market.has().of(i) : Held{});
   }

@@ -242,9 +242,8 @@ void MarketPolicy::weigh(std::vector<Buyer>& buyers, const std::vector<std::vect
     const JobId job = customers_[i].job;
     if (job == first_) buyer.idle_cost = kUnpayable;
     if (!customers_[i].runs) continue;
-    const double pause_s = (yard_.expected_pause(job) + yard_.reload_time(job)).seconds();
-    buyer.change_cost =
-        pause_s * (buyer.weight + waiting * yard_.gpus(job) / yard_.cluster().total_gpus);
+    buyer.pause_s = (yard_.expected_pause(job) + yard_.reload_time(job)).seconds();
+    buyer.change_cost = buyer.pause_s * waiting * yard_.gpus(job) / yard_.cluster().total_gpus;
   }
 }
 
