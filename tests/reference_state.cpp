@@ -15,8 +15,9 @@ struct Progress {
   Duration writing;  // time that the checkpoint which is being written has taken so far
 };
 
-/// For ever, where nothing is done.
+/// For ever at a pace at which nothing is done; but no work takes no time at any pace.
 Duration rounded_up(Duration work, double pace) {
+  if (work.us == 0) return {};
   const double time = std::ceil(static_cast<double>(work.us) * pace);
   return time < 9e18 ? Duration{static_cast<std::int64_t>(time)} : Duration::max();
 }

@@ -238,6 +238,40 @@ std::string random_sharing_policy(Random& random, const std::string& flow) {
                             one_of({"0", "0", "2"}), one_of({"0", "0", "0.1"}));
 }
 
+/// Job 1 leaves job 0 nothing of the network from 20 s to 32.8 s. The checkpoint that job 0 began
+/// at 16 s is written by 26 s nevertheless; half of its work, 16 s, is left when job 1 has gone.
+TEST(Reference, AJobThatCannotSendGoesOnWritingItsCheckpoint) {
+  ComparedCase compared{
+      {},
+      kinds_and("[[model]]\nname = \"AlwaysSends\"\nsource = \"made up\"\nparameters = 1e9\n"
+                "batch = 1\nstart_up_s = 1\noverlap = 1\n"
+                "[[model.speed]]\nkind = \"V100\"\nsamples_per_s = 10\n"),
+      {.model = NetworkOptions::Model::fluid}};
+  compared.made.cluster =
+      unwrap(parse_cluster_toml("[[rack]]\n[[rack.machine]]\ncount = 2\ngpus = 2\nkind = \"V100\"\n"
+                                "nic_gbps = 10\n[network.rack]\nlatency_us = 0\n",
+                                "test"));
+  Workload& workload = compared.made.workload;
+  Job job;
+  job.workers = job.min_workers = job.max_workers = 2;
+  job.model = ModelId{static_cast<std::uint16_t>(workload.models.add("AlwaysSends"))};
+  const auto add = [&](Time submit, std::int64_t iterations) {  // of 3.2 s, all of it sending
+    job.submit = submit;
+    job.iterations = static_cast<std::uint64_t>(iterations);
+    job.duration = job.estimate = microseconds(100'000) * iterations;
+    workload.jobs.push_back(job);
+  };
+  job.checkpoint_interval = microseconds(500'000);
+  job.checkpoint_cost = seconds(10);
+  add(Time{}, 10);
+  add(Time{} + seconds(20), 4);
+  const PolicySpec spec = parse_policy("place=spread flow=srtf");
+  for (const auto& outcomes : {simulated(compared, spec), expected(compared, spec)}) {
+    EXPECT_NEAR(outcomes[1].finish.seconds(), 20 + 4 * 3.2, 1e-3);
+    EXPECT_NEAR(outcomes[0].finish.seconds(), 20 + 4 * 3.2 + 5 * 3.2, 1e-3);
+  }
+}
+
 class ReferenceOfFlow : public testing::TestWithParam<std::string> {};
 
 TEST_P(ReferenceOfFlow, AgreesWithTheSimulator) {
@@ -252,7 +286,7 @@ TEST_P(ReferenceOfFlow, AgreesWithTheSimulator) {
 INSTANTIATE_TEST_SUITE_P(Flows, ReferenceOfFlow,
                          testing::Values("fair", "fifo", "srtf", "las", "progress",
                                          "progress flow.curves=true", "to-95",
-                                         "adadual flow.at_most=0"),
+                                         "to-95 flow.curves=true", "adadual flow.at_most=0"),
                          [](const auto& flow) { return as_test_name(flow.param); });
 
 }  // namespace

@@ -73,6 +73,8 @@ TEST(RunProgress, ACheckpointThatIsBeingWrittenIsNotSlowed) {
   const RunProgress written = progress_at(half_written, job, Time{} + minutes(14));
   EXPECT_EQ(written.saved, minutes(10));
   EXPECT_EQ(written.writing, Duration{});
+  half_written.rate = Rate::stopped();
+  EXPECT_EQ(progress_at(half_written, job, Time{} + minutes(14)).saved, minutes(10));
 }
 
 /// A job that works a microsecond at a time, each unit of work taking `pace` of them; what was
