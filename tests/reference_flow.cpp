@@ -23,7 +23,7 @@ Time FlowOrder::refresh() {
     std::sort(order.begin(), order.end());
     const std::size_t last = set_.flow_classes - 1;
     for (std::size_t place = 0; place < order.size(); ++place) {
-      const auto& [is_parked, key, tie, j] = order[place];
+      const auto& [is_parked, tier, key, tie, j] = order[place];
       const std::size_t flow_class = is_parked ? last : std::min(place, last);
       state_.trains[j].flow_class = by_age(senders_.at(j), flow_class);
     }
@@ -68,7 +68,7 @@ std::size_t FlowOrder::by_age(Ranked& job, std::size_t flow_class) const {
 bool FlowOrder::drifts() const {
   if (set_.flow == "fifo") return false;
   if (set_.flow != "progress") return true;
-  if (set_.true_curves) return !state_.world.workload.curves.empty();
+  if (set_.curves == "true") return !state_.world.workload.curves.empty();
   return std::any_of(told_.begin(), told_.end(), [&](const auto& told) {
     return state_.trains[told.first].stage != Stage::done;
   });
@@ -77,17 +77,18 @@ bool FlowOrder::drifts() const {
 FlowOrder::Rank FlowOrder::rank(std::size_t j) const {
   if (set_.flow == "progress") return by_gain(j);
   if (set_.flow == "to-95") return by_time_to_95(j);
+  if (set_.flow == "milestones") return by_milestone(j);
   double key = static_cast<double>(j);
   if (set_.flow == "srtf") key = static_cast<double>(state_.expected_remaining(j).us);
   if (set_.flow == "las") key = static_cast<double>(state_.service(j));
   if (set_.flow == "adadual") key = state_.expected_remaining(j).seconds() * state_.job(j).gpus();
-  return {false, key, 0, j};
+  return {false, 0, key, 0, j};
 }
 
 // --- By what jobs learn --------------------------------------------------------------------------
 
 bool FlowOrder::hears_points() const {
-  return !set_.true_curves && (set_.flow == "progress" || set_.flow == "to-95");
+  return set_.curves == "fitted";
 }
 
 void FlowOrder::note_point(std::size_t j, const LearningPoint& point) {
@@ -105,7 +106,7 @@ double FlowOrder::Outlook::after(double seconds) const {
 /// As fast as it would go alone.
 std::optional<FlowOrder::Outlook> FlowOrder::outlook(std::size_t j) const {
   const double work_s = state_.work_done(j).seconds(), pace = state_.trains[j].pace_at_start;
-  if (set_.true_curves) {
+  if (set_.curves == "true") {
     const LearningCurve* truth = state_.world.workload.curve(JobId{static_cast<std::uint32_t>(j)});
     const double whole_s = state_.job(j).duration.seconds();
     if (truth == nullptr) return {};
@@ -120,25 +121,44 @@ std::optional<FlowOrder::Outlook> FlowOrder::outlook(std::size_t j) const {
                  told.steps_per_work / pace};
 }
 
+/// Of the accuracy that it will have when the work is done which it is expected to have left.
+double FlowOrder::seconds_to(double fraction, const Outlook& ahead, std::size_t j) const {
+  const double left = state_.expected_remaining(j).seconds() * state_.trains[j].pace_at_start;
+  const double there =
+      ahead.fit ? ahead.fit->where(fraction * ahead.after(left)) : ahead.truth->share_to(fraction);
+  return std::max(0.0, (there - ahead.at) / ahead.per_s);
+}
+
+double FlowOrder::last_step(std::size_t j) const {
+  const auto told = told_.find(j);
+  return told == told_.end() ? 0 : told->second.points.last_step();
+}
+
 /// JPAS: what it would gain in a period, of what there is to reach.
 FlowOrder::Rank FlowOrder::by_gain(std::size_t j) const {
-  const auto told = told_.find(j);
-  const double steps = told == told_.end() ? 0 : told->second.points.last_step();
+  const double steps = last_step(j);
   const auto ahead = outlook(j);
-  if (!ahead) return {false, -std::numeric_limits<double>::infinity(), steps, j};
+  if (!ahead) return {false, 0, -std::numeric_limits<double>::infinity(), steps, j};
   const double now = ahead->after(0), limit = ahead->limit();
   const double gain = limit > 0 ? (ahead->after(set_.flow_period.seconds()) - now) / limit : 0;
-  return {now >= set_.parked * limit, -gain, steps, j};
+  return {now >= set_.parked * limit, 0, -gain, steps, j};
 }
 
 FlowOrder::Rank FlowOrder::by_time_to_95(std::size_t j) const {
   const auto ahead = outlook(j);
-  if (!ahead) return {false, state_.attained(j).seconds(), 0, j};
-  const double left = state_.expected_remaining(j).seconds() * state_.trains[j].pace_at_start;
-  const double there =
-      ahead->fit ? ahead->fit->where(0.95 * ahead->after(left)) : ahead->truth->share_to(0.95);
-  const double seconds = std::max(0.0, (there - ahead->at) / ahead->per_s);
-  return {seconds == 0, seconds, 0, j};
+  if (!ahead) return {false, 0, state_.attained(j).seconds(), 0, j};
+  const double seconds = seconds_to(0.95, *ahead, j);
+  return {seconds == 0, 0, seconds, 0, j};
+}
+
+FlowOrder::Rank FlowOrder::by_milestone(std::size_t j) const {
+  const double had = state_.work_done(j).seconds() * state_.trains[j].pace_at_start;
+  const auto ahead = outlook(j);
+  if (!ahead) return {false, 0, had, 0, j};
+  const double to_90 = seconds_to(0.90, *ahead, j), to_95 = seconds_to(0.95, *ahead, j);
+  if (to_90 > 0) return {false, 0, to_90, 0, j};
+  if (to_95 > 0) return {false, 1, had + to_95, 0, j};
+  return {false, 2, last_step(j), 0, j};
 }
 
 }  // namespace trainyard::reference

@@ -24,8 +24,8 @@ class FlowOrder {
   void note_point(std::size_t j, const LearningPoint& point);
 
  private:
-  /// Smaller goes first: whether it joins the last class anyway, key, tie, number.
-  using Rank = std::tuple<bool, double, double, std::size_t>;
+  /// Smaller goes first: whether it joins the last class anyway, tier, key, tie, number.
+  using Rank = std::tuple<bool, int, double, double, std::size_t>;
   struct Ranked {
     Time started;  // which of its runs this is
     Rank rank;
@@ -42,6 +42,7 @@ class FlowOrder {
   [[nodiscard]] Rank rank(std::size_t j) const;
   [[nodiscard]] Rank by_gain(std::size_t j) const;
   [[nodiscard]] Rank by_time_to_95(std::size_t j) const;
+  [[nodiscard]] Rank by_milestone(std::size_t j) const;
   /// The job's curve and where it is on it, in seconds from now.
   struct Outlook {
     std::optional<Hyperbola> fit;  // none: the true one
@@ -52,6 +53,8 @@ class FlowOrder {
     [[nodiscard]] double limit() const { return fit ? fit->limit : truth->limit(); }
   };
   [[nodiscard]] std::optional<Outlook> outlook(std::size_t j) const;
+  [[nodiscard]] double seconds_to(double fraction, const Outlook& ahead, std::size_t j) const;
+  [[nodiscard]] double last_step(std::size_t j) const;
   std::size_t by_age(Ranked& job, std::size_t flow_class) const;
 
   State& state_;

@@ -17,8 +17,8 @@ Settings settings_of(const PolicySpec& spec) {
     set.flow_ageing = flow.whole("ageing");
     set.flow_floor = flow.real("floor");
   }
-  if (set.flow == "progress" || set.flow == "to-95")
-    set.true_curves = spec.params("flow").choice("curves") == "true";
+  if (set.flow == "progress" || set.flow == "to-95" || set.flow == "milestones")
+    set.curves = spec.params("flow").choice("curves");
   if (set.flow == "progress") set.parked = spec.params("flow").real("parked");
   if (set.place == "lwf") set.lwf_k = spec.params("place").whole("k");
   if (set.place == "consolidate") set.wait_for = spec.params("place").choice("wait_for");

@@ -62,8 +62,8 @@ struct Settings {
   Duration flow_period;
   std::int64_t flow_ageing = 0;
   double flow_floor = 0;
-  bool true_curves = false;
-  double parked = 0;  // of progress
+  std::string curves;  // of flows that go by what jobs learn: "fitted" or "true"
+  double parked = 0;   // of progress
 };
 Settings settings_of(const PolicySpec& spec);
 

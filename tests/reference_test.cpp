@@ -286,7 +286,8 @@ TEST_P(ReferenceOfFlow, AgreesWithTheSimulator) {
 INSTANTIATE_TEST_SUITE_P(Flows, ReferenceOfFlow,
                          testing::Values("fair", "fifo", "srtf", "las", "progress",
                                          "progress flow.curves=true", "to-95",
-                                         "to-95 flow.curves=true", "adadual flow.at_most=0"),
+                                         "to-95 flow.curves=true", "milestones",
+                                         "milestones flow.curves=true", "adadual flow.at_most=0"),
                          [](const auto& flow) { return as_test_name(flow.param); });
 
 }  // namespace
