@@ -259,7 +259,10 @@ void Yard::book(JobId job, const RunProgress& now) {
   JobState& state = states_[index(job)];
   Run& run = runs_[state.run];
   const Duration elapsed = now_ - run.at, work = now.done - state.done;
-  const Duration slowed = std::min(run.rate.time_for(work), elapsed) - work;
+  // What others of the network leave nothing for is slowed down, not lost.
+  const bool is_stopped = run.rate == Rate::stopped();
+  const Duration slowed =
+      (is_stopped ? elapsed : std::min(run.rate.time_for(work), elapsed)) - work;
   state.slowed += slowed;
   state.lost += elapsed - work - slowed;
   state.done = now.done;

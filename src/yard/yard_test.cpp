@@ -340,6 +340,17 @@ TEST(YardRates, WhatWasDoneStaysDoneAndTheRestTakesLonger) {
   EXPECT_EQ(h.yard.state(job).lost, Duration{});
 }
 
+TEST(YardRates, TimeInWhichNothingIsLeftForAJobSlowsItDownAndIsNotLost) {
+  HandYard h("1x8xV100");
+  const JobId job = h.running(gang(1, 1, minutes(10)), 0);
+  h.at(minutes(4));
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate::stopped())));
+  h.at(minutes(9));
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate())));
+  EXPECT_EQ(h.yard.state(job).slowed, minutes(5));
+  EXPECT_EQ(h.yard.state(job).lost, Duration{});
+}
+
 TEST(YardRates, AJobThatStandsStillEndsWhenItGoesOn) {
   HandYard h("1x8xV100");
   const JobId job = h.running(gang(8, 1, hours(1)), 0);

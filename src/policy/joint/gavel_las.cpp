@@ -69,7 +69,9 @@ class GavelLas final : public Policy {
     const bool may_fill = has_news_ && yard_.free().of(kAnyKind).free_gpus > 0;
     if (is_round || (may_fill && !roster_.waiting().empty())) serve(plan, is_round);
     has_news_ = false;
-    if (!roster_.waiting().empty() || !roster_.holding().empty()) plan.wake_at(next_round_);
+    // Where nobody holds GPUs after a round, those that wait cannot run until something happens.
+    const bool is_due = !is_round && !roster_.waiting().empty();
+    if (is_due || !roster_.holding().empty()) plan.wake_at(next_round_);
   }
 
   [[nodiscard]] bool preempts() const override { return true; }

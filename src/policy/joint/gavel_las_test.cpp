@@ -29,6 +29,15 @@ TEST_F(GavelTurns, TheExampleOfTheHeader) {
   EXPECT_EQ(h.refused, 0U);
 }
 
+TEST_F(GavelTurns, WhereNobodyCanRunItDoesNotAskToBeWoken) {
+  HandPolicy h("1x1xV100", "joint=gavel-las");
+  h.tell(EventKind::machine_down, MachineId{0});
+  h.submit(gang(1));
+  h.decide();
+  EXPECT_EQ(h.phases(), "queued");
+  EXPECT_EQ(h.wake, Time::never());
+}
+
 TEST_F(GavelTurns, AJobThatGetsTheSameKindAgainKeepsItsGpus) {
   HandPolicy h("1x2xV100", "joint=gavel-las");
   h.submit(gang(1)), h.submit(gang(1));

@@ -41,6 +41,8 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kShortestMarket = seconds(1);
+constexpr double kMostUrgency = 8;
+constexpr std::int64_t kMostDraws = 64;
 
 /// A job that buys, and what it bought.
 struct Customer {
@@ -58,9 +60,9 @@ class MarketPolicy final : public Policy {
         patience_(context.patience()),
         roster_(yard_),
         round_(std::max(params.duration("round"), kShortestMarket)),
-        urgency_(params.real("urgency")),
+        urgency_(std::min(params.real("urgency"), kMostUrgency)),
         fairness_(params.real("fairness")),
-        draws_(static_cast<int>(params.whole("draws"))),
+        draws_(static_cast<int>(std::min<std::int64_t>(params.whole("draws"), kMostDraws))),
         sees_kinds_(params.choice("kinds") == "seen"),
         gpus_of_kind_(yard_.cluster().kinds.size()) {
     for (const Machine& machine : yard_.cluster().machines)
@@ -403,11 +405,12 @@ Member<Policy> joint_market() {
            {{"round", ParamType::duration, "5m",
              "how often jobs that run may be moved and resized; at least 1s"},
             {"urgency", ParamType::real, "2",
-             "how much more a job weighs that will soon be done; 0: all weigh the same"},
+             "how much more a job weighs that will soon be done; 0: all weigh the same; at most 8"},
             {"fairness", ParamType::real, "0.5",
              "weight of those that would be done earlier with an equal part"},
             {"draws", ParamType::whole, "2",
-             "categories of sizes drawn in a round, besides what is reached from the last one"},
+             "categories of sizes drawn in a round, besides what is reached from the last one; at "
+             "most 64"},
             {"kinds",
              ParamType::choice,
              "seen",
