@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace trainyard::reference {
 
@@ -11,10 +12,10 @@ FlowOrder::FlowOrder(State& state, const Settings& settings) : state_(state), se
 
 Time FlowOrder::refresh() {
   if (set_.flow == "fair") return Time::never();
-  const bool has_news = note_who_sends();
+  note_who_sends();
   const bool is_due = state_.now >= next_;
   const bool changes_with_time = drifts() || set_.flow_ageing > 0;
-  if (has_news || (is_due && changes_with_time)) {
+  if (std::exchange(has_news_, false) || (is_due && changes_with_time)) {
     if (is_due) next_ = state_.now + set_.flow_period;
     if (is_due && drifts())
       for (auto& [j, sender] : senders_) sender.rank = rank(j);
@@ -31,9 +32,19 @@ Time FlowOrder::refresh() {
   return senders_.size() > 1 && changes_with_time ? next_ : Time::never();
 }
 
-/// Those that start or run on several machines. True when one came or went.
-bool FlowOrder::note_who_sends() {
-  bool has_news = false;
+std::size_t FlowOrder::class_at_start(std::size_t j) {
+  if (set_.flow == "fair" || (state_.job(j).workers == 1 && state_.up.size() > 1)) return 0;
+  note_who_sends();
+  const Rank own = rank(j);
+  const std::size_t last = set_.flow_classes - 1;
+  if (std::get<0>(own)) return last;
+  const auto before = std::count_if(senders_.begin(), senders_.end(),
+                                    [&](const auto& other) { return other.second.rank < own; });
+  return std::min(static_cast<std::size_t>(before), last);
+}
+
+/// Those that start or run on several machines.
+void FlowOrder::note_who_sends() {
   for (std::size_t j = 0; j < state_.trains.size(); ++j) {
     const Train& train = state_.trains[j];
     const auto machines = std::count_if(train.spots.begin(), train.spots.end(),
@@ -43,13 +54,12 @@ bool FlowOrder::note_who_sends() {
     const auto known = senders_.find(j);
     if (known != senders_.end() && (!sends || known->second.started != train.started)) {
       senders_.erase(known);
-      has_news = true;
+      has_news_ = true;
     }
     if (!sends || senders_.contains(j)) continue;
     senders_[j] = {.started = train.started, .rank = rank(j)};
-    has_news = true;
+    has_news_ = true;
   }
-  return has_news;
 }
 
 /// 30 periods in the last class, say, earn one in the first.

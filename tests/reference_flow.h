@@ -19,6 +19,10 @@ class FlowOrder {
   /// asked again.
   Time refresh();
 
+  /// Of a job that waits for a room to be left, as it will start: by its rank among those that send
+  /// now.
+  [[nodiscard]] std::size_t class_at_start(std::size_t j);
+
   /// Whether it goes by what jobs tell of their learning.
   [[nodiscard]] bool hears_points() const;
   void note_point(std::size_t j, const LearningPoint& point);
@@ -37,7 +41,7 @@ class FlowOrder {
     double steps_per_work = 0;  // in a second of work
   };
 
-  bool note_who_sends();
+  void note_who_sends();
   [[nodiscard]] bool drifts() const;
   [[nodiscard]] Rank rank(std::size_t j) const;
   [[nodiscard]] Rank by_gain(std::size_t j) const;
@@ -62,6 +66,7 @@ class FlowOrder {
   std::map<std::size_t, Ranked> senders_;
   std::map<std::size_t, Told> told_;
   Time next_;
+  bool has_news_ = false;  // a job that sends came or went
 };
 
 }  // namespace trainyard::reference

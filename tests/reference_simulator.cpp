@@ -245,9 +245,11 @@ bool Simulator::try_start(std::size_t j) {
     head_.reset();
     return true;
   }
+  const std::size_t flow_class = flows_.class_at_start(j);
   const bool has_made_room = preemption_.make_room(j);
   wake_at(preemption_.take_retry());
   if (has_made_room) {
+    state_.trains[j].flow_class = flow_class;
     head_.reset();
     return true;
   }

@@ -238,9 +238,9 @@ std::string random_sharing_policy(Random& random, const std::string& flow) {
                             one_of({"0", "0", "2"}), one_of({"0", "0", "0.1"}));
 }
 
-/// Job 1 leaves job 0 nothing of the network from 20 s to 32.8 s. The checkpoint that job 0 began
-/// at 16 s is written by 26 s nevertheless; half of its work, 16 s, is left when job 1 has gone.
-TEST(Reference, AJobThatCannotSendGoesOnWritingItsCheckpoint) {
+/// Two machines of two GPUs, for jobs that send all of the time: whichever goes first leaves the
+/// other nothing.
+ComparedCase senders_of_two_machines() {
   ComparedCase compared{
       {},
       kinds_and("[[model]]\nname = \"AlwaysSends\"\nsource = \"made up\"\nparameters = 1e9\n"
@@ -251,24 +251,52 @@ TEST(Reference, AJobThatCannotSendGoesOnWritingItsCheckpoint) {
       unwrap(parse_cluster_toml("[[rack]]\n[[rack.machine]]\ncount = 2\ngpus = 2\nkind = \"V100\"\n"
                                 "nic_gbps = 10\n[network.rack]\nlatency_us = 0\n",
                                 "test"));
-  Workload& workload = compared.made.workload;
+  compared.made.workload.models.add("AlwaysSends");
+  return compared;
+}
+
+constexpr double kExchange = 3.2;  // s, of an iteration whose work is 0.1 s
+
+Job& add_sender(ComparedCase& compared, Time submit, std::int64_t iterations) {
   Job job;
   job.workers = job.min_workers = job.max_workers = 2;
-  job.model = ModelId{static_cast<std::uint16_t>(workload.models.add("AlwaysSends"))};
-  const auto add = [&](Time submit, std::int64_t iterations) {  // of 3.2 s, all of it sending
-    job.submit = submit;
-    job.iterations = static_cast<std::uint64_t>(iterations);
-    job.duration = job.estimate = microseconds(100'000) * iterations;
-    workload.jobs.push_back(job);
-  };
-  job.checkpoint_interval = microseconds(500'000);
-  job.checkpoint_cost = seconds(10);
-  add(Time{}, 10);
-  add(Time{} + seconds(20), 4);
+  job.model = ModelId{0};
+  job.submit = submit;
+  job.iterations = static_cast<std::uint64_t>(iterations);
+  job.duration = job.estimate = microseconds(100'000) * iterations;
+  return compared.made.workload.jobs.emplace_back(job);
+}
+
+/// Job 1 leaves job 0 nothing of the network from 20 s to 32.8 s. The checkpoint that job 0 began
+/// at 16 s is written by 26 s nevertheless; half of its work, 16 s, is left when job 1 has gone.
+TEST(Reference, AJobThatCannotSendGoesOnWritingItsCheckpoint) {
+  ComparedCase compared = senders_of_two_machines();
+  Job& writer = add_sender(compared, Time{}, 10);
+  writer.checkpoint_interval = microseconds(500'000);
+  writer.checkpoint_cost = seconds(10);
+  add_sender(compared, Time{} + seconds(20), 4);
   const PolicySpec spec = parse_policy("place=spread flow=srtf");
   for (const auto& outcomes : {simulated(compared, spec), expected(compared, spec)}) {
-    EXPECT_NEAR(outcomes[1].finish.seconds(), 20 + 4 * 3.2, 1e-3);
-    EXPECT_NEAR(outcomes[0].finish.seconds(), 20 + 4 * 3.2 + 5 * 3.2, 1e-3);
+    EXPECT_NEAR(outcomes[1].finish.seconds(), 20 + 4 * kExchange, 1e-3);
+    EXPECT_NEAR(outcomes[0].finish.seconds(), 20 + 9 * kExchange, 1e-3);
+  }
+}
+
+/// Job 2 has the place of job 0 from 33 s on, and goes behind job 1 from that instant: job 1 is
+/// still expected to end at 65 s, before job 0 could, which therefore does not pause it.
+TEST(Reference, AJobThatOthersMadeRoomForStartsInItsClass) {
+  ComparedCase compared = senders_of_two_machines();
+  add_sender(compared, Time{}, 450).grace = seconds(5);
+  add_sender(compared, Time{} + seconds(1), 20);
+  add_sender(compared, Time{} + seconds(28), 20);
+  const PolicySpec spec =
+      parse_policy("place=spread preempt=srtf-blind flow=srtf yard.min_run=0 yard.turn=1h");
+  for (const auto& outcomes : {simulated(compared, spec), expected(compared, spec)}) {
+    EXPECT_EQ(outcomes[0].pauses, 1);
+    EXPECT_EQ(outcomes[1].pauses, 0);
+    EXPECT_NEAR(outcomes[1].finish.seconds(), 1 + 20 * kExchange, 1e-3);
+    EXPECT_NEAR(outcomes[2].start.seconds(), 33, 1e-3);
+    EXPECT_NEAR(outcomes[2].finish.seconds(), 1 + 40 * kExchange, 1e-3);
   }
 }
 
