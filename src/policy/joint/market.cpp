@@ -14,9 +14,12 @@
 //   urgency   a job's weight in the sum is (mean work left / its work left)^urgency: who will soon
 //   be
 //             done makes room for the others. 0: all weigh the same, as in the paper.
-//   waiting   a job that gets nothing counts as if it began when all work that there is has been
-//             done by the whole cluster, on the slowest GPUs that suit it: any GPU is better than
-//             none, as it may move later.
+//   waiting   in a round, a job that gets nothing counts as if it began when half of all work that
+//             there is has been done by the whole cluster, and then had as many as it can use of
+//             the slowest GPUs that suit it. So few large ones may go before many small ones: 20
+//             jobs of an hour on 4 workers, 2 to 8 each, have 20 GPUs 4 and 8 at a time, not 2.
+//             Between rounds it counts as if it began with its least when all work is done: what
+//             is free is better than nothing.
 //   patience  while a job has waited for longer than queue.patience nobody else that waits buys,
 //   and
 //             those that run sell to it whatever they lose.
@@ -105,13 +108,13 @@ class MarketPolicy final : public Policy {
   [[nodiscard]] JobId longest_waiting() const;
   void find_customers(bool is_round);
   void go_to_market(Plan& plan, bool is_round);
-  [[nodiscard]] Market make_market() const;
+  [[nodiscard]] Market make_market(bool is_round) const;
   [[nodiscard]] std::vector<double> powers(JobId job) const;
   [[nodiscard]] bool mixes_kinds(JobId job) const;
   [[nodiscard]] bool fits_one_kind(JobId job) const;
   [[nodiscard]] Buyer make_buyer(JobId job) const;
   void weigh(std::vector<Buyer>& buyers, const std::vector<std::vector<double>>& powers,
-             std::span<const std::int32_t> gpus) const;
+             std::span<const std::int32_t> gpus, bool is_round) const;
   [[nodiscard]] bool place_all(std::vector<JobChange>& group, std::vector<bool>& stays) const;
   [[nodiscard]] Placement kept(const Customer& customer) const;
   [[nodiscard]] Placement place(const Customer& customer, Placement found, Vacancies& room) const;
@@ -220,7 +223,7 @@ Buyer MarketPolicy::make_buyer(JobId id) const {
 /// What the buyers are to each other: weights, what it costs to wait and to be changed, and what an
 /// equal split would give.
 void MarketPolicy::weigh(std::vector<Buyer>& buyers, const std::vector<std::vector<double>>& powers,
-                         std::span<const std::int32_t> gpus) const {
+                         std::span<const std::int32_t> gpus, bool is_round) const {
   const double all = std::max(std::accumulate(gpus.begin(), gpus.end(), 0.0), 1.0);
   double work = 0;  // of all, in seconds of a GPU of power 1
   for (const Buyer& buyer : buyers) work += buyer.iterations * buyer.unit_s * buyer.gpus;
@@ -237,8 +240,9 @@ void MarketPolicy::weigh(std::vector<Buyer>& buyers, const std::vector<std::vect
     for (const double power : powers[i])
       if (power > 0) slowest = std::min(slowest, power);
     buyer.fair_s = equal_split_s(buyer, powers[i], gpus, buyers.size());
+    const std::int32_t later = is_round ? buyer.max_workers : buyer.min_workers;
     const double least_s =
-        completion_s(buyer, buyer.min_workers * slowest, buyer.min_workers) + work / all;
+        completion_s(buyer, later * slowest, later) + work / all * (is_round ? 0.5 : 1);
     const double unfair = buyer.fair_s > 0 ? fairness_ * least_s / buyer.fair_s : 0;
     buyer.idle_cost = buyer.weight * least_s * (1 + unfair);
     const JobId job = customers_[i].job;
@@ -249,7 +253,7 @@ void MarketPolicy::weigh(std::vector<Buyer>& buyers, const std::vector<std::vect
   }
 }
 
-Market MarketPolicy::make_market() const {
+Market MarketPolicy::make_market(bool is_round) const {
   std::vector<std::int32_t> gpus;
   for (std::uint16_t kind = 0; kind < yard_.cluster().kinds.size(); ++kind)
     gpus.push_back(static_cast<std::int32_t>(yard_.free().of(KindId{kind}).free_gpus));
@@ -264,7 +268,7 @@ Market MarketPolicy::make_market() const {
     for (std::size_t kind = 0; kind < has.back().size(); ++kind)
       gpus[kind] += has.back()[kind] * buyers.back().gpus;
   }
-  weigh(buyers, powers, gpus);
+  weigh(buyers, powers, gpus, is_round);
   Market market(gpus, fairness_);
   for (std::size_t i = 0; i < buyers.size(); ++i) market.add(buyers[i], powers[i], has[i]);
   return market;
@@ -274,7 +278,7 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
   start_without_gpus(yard_, roster_.waiting(), plan);
   find_customers(is_round);
   if (customers_.empty()) return;
-  const Market market = make_market();
+  const Market market = make_market(is_round);
   Allocation bought = go_on(market, false);
   if (is_round && draws_ > 0) {
     Allocation anew = solve(market, {.draws = draws_, .shares = false, .shaken = 0, .seed = seed_});
