@@ -259,10 +259,11 @@ void Yard::book(JobId job, const RunProgress& now) {
   JobState& state = states_[index(job)];
   Run& run = runs_[state.run];
   const Duration elapsed = now_ - run.at, work = now.done - state.done;
-  // What others of the network leave nothing for is slowed down, not lost.
-  const bool is_stopped = run.rate == Rate::stopped();
+  const bool is_stopped = run.rate == Rate::stopped();  // then it goes on with a checkpoint at most
+  const Duration wrote = now.saved > run.saved ? this->job(job).checkpoint_cost - run.writing
+                                               : now.writing - run.writing;
   const Duration slowed =
-      (is_stopped ? elapsed : std::min(run.rate.time_for(work), elapsed)) - work;
+      is_stopped ? elapsed - work - wrote : std::min(run.rate.time_for(work), elapsed) - work;
   state.slowed += slowed;
   state.lost += elapsed - work - slowed;
   state.done = now.done;

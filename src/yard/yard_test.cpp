@@ -351,6 +351,19 @@ TEST(YardRates, TimeInWhichNothingIsLeftForAJobSlowsItDownAndIsNotLost) {
   EXPECT_EQ(h.yard.state(job).lost, Duration{});
 }
 
+TEST(YardRates, ACheckpointOfAJobThatNothingIsLeftForIsLostAllTheSame) {
+  HandYard h("1x8xV100");
+  Job saving = gang(1, 1, minutes(30));
+  saving.checkpoint_interval = minutes(10), saving.checkpoint_cost = minutes(3);
+  const JobId job = h.running(saving, 0);
+  h.at(minutes(11));  // it has written for a minute
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate::stopped())));
+  h.at(minutes(20));
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate())));
+  EXPECT_EQ(h.yard.state(job).lost, minutes(3));
+  EXPECT_EQ(h.yard.state(job).slowed, minutes(7));
+}
+
 TEST(YardRates, AJobThatStandsStillEndsWhenItGoesOn) {
   HandYard h("1x8xV100");
   const JobId job = h.running(gang(8, 1, hours(1)), 0);
