@@ -1,6 +1,7 @@
 #include "perf/catalogue_speed.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "perf/speed.h"
@@ -161,9 +162,10 @@ GangSpeed CatalogueSpeed::gang(const Job& job) const {
   if (model == nullptr || job.gpus() == 0) return {.unit_s = static_cast<double>(job.workers)};
   const Iteration said = iteration(job, speeds, {{kFirst, job.workers}},
                                    measured_speed(job, speeds, slowest_for(speeds, job)));
-  std::vector<double>& by_size = communication_s_[{model, job.per_worker.gpus}];
+  const std::uint32_t most = std::bit_ceil(static_cast<std::uint32_t>(job.max_workers));
+  std::vector<double>& by_size = communication_s_[{model, job.per_worker.gpus, most}];
   if (by_size.empty()) by_size.push_back(0);
-  while (std::ssize(by_size) <= job.max_workers) {
+  while (by_size.size() <= most) {
     const auto workers = static_cast<std::int32_t>(by_size.size());
     const Spread spread =
         spread_of(cluster_, closest_placement(workers, job.per_worker.gpus), job.per_worker.gpus);

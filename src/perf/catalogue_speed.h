@@ -30,7 +30,7 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
@@ -106,8 +106,10 @@ class CatalogueSpeed final : public PlacementSpeed {
   std::array<MachineId, kMaxTiers> away_{};  // the first machine that is so far from the first
   std::vector<GpuSpeeds> speeds_;            // of unknown models, then of those that are named
   std::vector<std::uint32_t> row_;           // in speeds_, by the workload's numbers of models
-  /// Of a model and so many GPUs for each worker, by the number of workers.
-  mutable std::map<std::pair<const ModelProfile*, std::int32_t>, std::vector<double>>
+  /// Of a model, so many GPUs for each worker and so many workers at most: by their number. A table
+  /// never grows, as callers keep what they were given.
+  mutable std::map<std::tuple<const ModelProfile*, std::int32_t, std::uint32_t>,
+                   std::vector<double>>
       communication_s_;
 };
 

@@ -170,6 +170,36 @@ TEST_F(CatalogueSpeedTest, WhereTheModelIsNotKnownTheRateIsLinearInTheSize) {
 
 // --- What is known -------------------------------------------------------------------------------
 
+TEST_F(CatalogueSpeedTest, PowersOfAnElasticJobAddUp) {
+  Job job = measured(1, 2, "V100");
+  job.max_workers = 8;
+  const double v100 = speed_.power(job, KindId{0}), p100 = speed_.power(job, KindId{1});
+  EXPECT_EQ(v100, 1);
+  EXPECT_LT(p100, 1);
+  const Placement mixed{{MachineId{0}, 2}, {MachineId{4}, 3}};
+  EXPECT_DOUBLE_EQ(speed_.rate(job, mixed).time_per_work(), 1 / (2 * v100 + 3 * p100));
+  job.min_workers = job.max_workers = job.workers = 5;
+  EXPECT_DOUBLE_EQ(speed_.rate(job, mixed).time_per_work(), 1 / p100) << "as its slowest";
+}
+
+TEST_F(CatalogueSpeedTest, WhatAGangIsMadeOfGivesItsRateWhereItIsClosest) {
+  Job elastic = measured(4, 0, "V100");
+  elastic.max_workers = 12;
+  const GangSpeed gang = speed_.gang(elastic);
+  Job large = elastic;
+  large.max_workers = 64;
+  (void)speed_.gang(large);  // leaves what was given before as it is
+  for (std::int32_t workers = 4; workers <= 12; ++workers) {
+    Placement closest{{MachineId{0}, std::min(workers, 8)}};
+    if (workers > 8) closest.push_back({MachineId{1}, workers - 8});
+    const double compute_s = gang.unit_s / workers;
+    const double exposed_s = exposed_time(gang.communication_s[static_cast<std::size_t>(workers)],
+                                          compute_s, gang.overlap);
+    EXPECT_NEAR(speed_.rate(elastic, closest).time_per_work(),
+                (compute_s + exposed_s) / gang.work_s, 1e-12);
+  }
+}
+
 TEST_F(CatalogueSpeedTest, MattersOnlyWhereSomeJobMayRunAtAnotherRate) {
   Workload workload;
   workload.models.add("something of our own");

@@ -16,7 +16,7 @@ struct GangSpeed {
   double unit_s = 1;   // computing of one, by a single worker of power 1
   double overlap = 0;  // the share of computing that can hide communication
   /// Of an iteration, by the number of workers, when these stand as close together as they can;
-  /// empty: none. It holds until the next call.
+  /// empty: none. It holds for as long as the speed itself.
   std::span<const double> communication_s = {};
 };
 

@@ -11,17 +11,15 @@
 // The paper's problem is one set of jobs that all start now. Here jobs come and go, and there may
 // be more than there are GPUs. Ours:
 //
-//   urgency   a job's weight in the sum is (mean work left / its work left)^urgency: who will soon
-//   be
-//             done makes room for the others. 0: all weigh the same, as in the paper.
+//   urgency   a job's weight in the sum is (mean work left / its work left)^urgency: a job that is
+//             soon done makes room for the others. 0: all weigh the same, as in the paper.
 //   waiting   in a round, a job that gets nothing counts as if it began when half of all work that
 //             there is has been done by the whole cluster, and then had as many as it can use of
 //             the slowest GPUs that suit it. So few large ones may go before many small ones: 20
 //             jobs of an hour on 4 workers, 2 to 8 each, have 20 GPUs 4 and 8 at a time, not 2.
 //             Between rounds it counts as if it began with its least when all work is done: what
 //             is free is better than nothing.
-//   patience  while a job has waited for longer than queue.patience nobody else that waits buys,
-//   and
+//   patience  while a job has waited for longer than queue.patience no other that waits buys, and
 //             those that run sell to it whatever they lose.
 //   closeness a job that would be spread out gets only as many of its workers as make it fastest
 //             where they stand; the market itself reckons with the closest placement of each size.
