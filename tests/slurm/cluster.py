@@ -127,6 +127,8 @@ class Cluster:
             os.mknod(self.root / f"dev/nvidia{gpu}", 0o20666, os.makedev(1, 3))
         (self.root / "gres.conf").write_text(
             f"AutoDetect=off\nName=gpu File={self.root}/dev/nvidia[0-{self.gpus - 1}]\n")
+        # By itself slurmd looks which cgroups there are, and ends where there are none; none are used.
+        (self.root / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         racks = [",".join(name for name in self.names if self.rack_of(name) == rack)
                  for rack in range(self.racks)]
         (self.root / "topology.conf").write_text(
@@ -261,6 +263,8 @@ class Cluster:
 
     def until_nodes(self, state, *names, limit=PATIENCE):
         def arrived():
+            ended = [name for name, daemon in self.daemons.items() if daemon.poll() is not None]
+            assert not ended, f"{ended} ended: {(self.root / 'daemons.log').read_text()[-2000:]}"
             found = self.node_states()
             return all(found.get(name, "").rstrip("*") == state for name in names)
 
