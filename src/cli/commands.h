@@ -44,6 +44,7 @@ void add_policy_command(Command& program);
 void add_whatif_command(Command& program);
 void add_demo_command(Command& program);
 void add_token_command(Command& program);
+void add_slurm_command(Command& program);
 
 /// In single quotes, for a POSIX shell.
 std::string shell_quoted(std::string_view text);

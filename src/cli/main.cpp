@@ -41,6 +41,7 @@ void add_live_commands(Command& program) {
   add_whatif_command(program);
   add_demo_command(program);
   add_token_command(program);
+  add_slurm_command(program);
 }
 
 int run(int argc, char** argv) {
