@@ -8,14 +8,14 @@
 namespace trainyard {
 namespace {
 
-using Kind = SlurmFinding::Kind;
+using FindingKind = SlurmFinding::Kind;
 
 constexpr std::string_view kGood =
     "JobSubmitPlugins=lua\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
     "GresTypes=gpu\nDefMemPerGPU=8000\nTopologyPlugin=topology/tree\n"
     "AccountingStorageTRES=gres/gpu\nPartitionName=train Nodes=n[1-8]\n";
 
-std::vector<std::string> found(Kind kind, std::string_view conf) {
+std::vector<std::string> found(FindingKind kind, std::string_view conf) {
   const auto parsed = SlurmConf::parse(conf, "slurm.conf");
   EXPECT_TRUE(parsed);
   std::vector<std::string> texts;
@@ -25,24 +25,24 @@ std::vector<std::string> found(Kind kind, std::string_view conf) {
 }
 
 std::vector<std::string> harmful(std::string_view more) {
-  return found(Kind::harmful, std::string(kGood) + std::string(more));
+  return found(FindingKind::harmful, std::string(kGood) + std::string(more));
 }
 
 TEST(SlurmSetup, HasNothingAgainstWhatItAsksFor) {
-  EXPECT_TRUE(found(Kind::missing, kGood).empty());
-  EXPECT_TRUE(found(Kind::harmful, kGood).empty());
-  EXPECT_TRUE(found(Kind::advice, kGood).empty());
+  EXPECT_TRUE(found(FindingKind::missing, kGood).empty());
+  EXPECT_TRUE(found(FindingKind::harmful, kGood).empty());
+  EXPECT_TRUE(found(FindingKind::advice, kGood).empty());
 }
 
 TEST(SlurmSetup, WithoutAFileNamesEveryLine) {
   const auto findings = check_slurm_conf(nullptr, "train");
-  const auto is_missing = [](const SlurmFinding& one) { return one.kind == Kind::missing; };
+  const auto is_missing = [](const SlurmFinding& one) { return one.kind == FindingKind::missing; };
   EXPECT_EQ(std::ranges::count_if(findings, is_missing), 5);
   for (const SlurmFinding& finding : findings) EXPECT_FALSE(finding.why.empty());
 }
 
 TEST(SlurmSetup, KeepsWhatOtherListsHave) {
-  EXPECT_THAT(found(Kind::missing,
+  EXPECT_THAT(found(FindingKind::missing,
                     "JobSubmitPlugins=throttle\nSelectType=select/linear\n"
                     "GresTypes=gpu,nic\nPartitionName=train Nodes=ALL\n"),
               testing::ElementsAre("JobSubmitPlugins=throttle,lua", "SelectType=select/cons_tres"));
