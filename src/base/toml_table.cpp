@@ -1,6 +1,7 @@
 #define TOML_IMPLEMENTATION
 #include "base/toml_table.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace trainyard {
@@ -13,6 +14,50 @@ std::string plain(double number) {
     if (const std::size_t at = text.find(sign); at != std::string::npos)
       text.replace(at, std::string_view(sign).size(), "e");
   return text;
+}
+
+/// The parser bounds how deep values are within each other, but not the parts of a key: each part
+/// of a.b.c is a table within the one before, and to take such a tree down is to recurse through
+/// it.
+constexpr int kMostKeyParts = 16;
+
+/// Past the text in quotation marks that begins here, also one of several lines. One that does not
+/// end is the parser's to refuse.
+std::size_t end_of_quoted(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string three(3, quote);
+  const bool has_lines = text.substr(at, 3) == three;
+  at += has_lines ? 3 : 1;
+  for (; at < text.size(); ++at) {
+    if (text[at] == '\\' && quote == '"')
+      ++at;
+    else if (has_lines && text.substr(at, 3) == three)
+      return at + 3;
+    else if (!has_lines && (text[at] == quote || text[at] == '\n'))
+      return at + 1;
+  }
+  return text.size();
+}
+
+/// The line (from 1) of a key with too many parts; 0 if there is none.
+std::size_t line_of_deep_key(std::string_view text) {
+  int parts = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_quoted(text, at);
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (std::string_view("=,[]{}\n").find(c) != std::string_view::npos) parts = 1;
+    if (c == '.' && ++parts > kMostKeyParts)
+      return 1 + static_cast<std::size_t>(std::count(text.begin(), text.begin() + at, '\n'));
+    ++at;
+  }
+  return 0;
 }
 
 bool is_text(const toml::node& node, std::size_t longest) {
@@ -107,6 +152,9 @@ std::string TableReader::written(const toml::node& node) {
 }
 
 Expected<toml::table> parse_toml(std::string_view text, std::string_view origin) {
+  if (const std::size_t line = line_of_deep_key(text); line != 0)
+    return fail("{}:{}: a key of more than {} parts with dots between", origin, line,
+                kMostKeyParts);
   toml::parse_result parsed = toml::parse(text);
   if (!parsed)
     return fail("{}:{}: {}", origin, parsed.error().source().begin.line,

@@ -16,6 +16,37 @@ std::string error_of(std::string_view text, Read read) {
   return ok ? "no error" : ok.error().message;
 }
 
+std::string key_of(int parts) {
+  std::string key = "a";
+  for (int i = 1; i < parts; ++i) key += ".a";
+  return key;
+}
+
+/// No depth of a file is a depth of our stack, whatever it is that is nested.
+TEST(ParseToml, DepthIsRefusedBeforeAnythingIsMadeOfIt) {
+  const std::string deep = key_of(300'000);
+  for (const std::string& text : std::vector<std::string>{
+           deep + " = 1", "[" + deep + "]", "[[" + deep + "]]", "x = {" + deep + " = 1}",
+           "x = \"\"\"\n\"\"\"\n" + deep + " = 1", "x = 'y' # z\n" + deep + " = 1"}) {
+    const auto table = parse_toml(text, "f.toml");
+    ASSERT_FALSE(table);
+    EXPECT_NE(table.error().message.find("a key of more than 16 parts"), std::string::npos);
+  }
+  EXPECT_FALSE(parse_toml("x = " + std::string(300'000, '['), "f.toml"));
+  EXPECT_EQ(parse_toml("\n" + key_of(17) + " = 1", "f.toml").error().message,
+            "f.toml:2: a key of more than 16 parts with dots between");
+}
+
+TEST(ParseToml, DotsThatAreNoKeysAreTaken) {
+  const std::string dots = "." + key_of(99);
+  for (const std::string& text : std::vector<std::string>{
+           key_of(16) + " = 1", "x = \"" + dots + "\"", "x = '" + dots + "'", "# " + dots,
+           "x = \"\"\"\n" + dots + "\n\"\"\"", "x = '''" + dots + "'''", "x = \"\\\"" + dots + "\"",
+           ("x = [1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 1.5, 2.5, 3.5, 4.5, 5.5,"
+            " 6.5, 7.5, 8.5, 9.5]")})
+    EXPECT_TRUE(parse_toml(text, "f.toml")) << text;
+}
+
 TEST(TableReader, FieldsThatAreNotThereAreTheirDefaults) {
   EXPECT_EQ(error_of("",
                      [](TableReader& in) {

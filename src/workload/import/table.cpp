@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 namespace trainyard {
 
@@ -44,11 +45,8 @@ TraceTable::Column TraceTable::need(std::string_view name) {
 
 bool TraceTable::next() {
   if (!next_line() || !split()) return false;
-  if (header_may_follow_) {
-    header_may_follow_ = false;
-    if (cells_[0] == header_[0]) return next();
-  }
-  return true;
+  const bool is_header = std::exchange(header_may_follow_, false) && cells_[0] == header_[0];
+  return !is_header || (next_line() && split());
 }
 
 bool TraceTable::next_line() {
