@@ -1,4 +1,5 @@
 // trainyard serve: the scheduler on this machine.
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,6 +22,7 @@
 namespace trainyard::cli {
 namespace {
 
+constexpr std::int32_t kLeastMemoryMib = 64;
 /// The system's daemon, root's, begins with it where it is.
 constexpr const char* kSystemConfig = "/etc/trainyard/config.toml";
 
@@ -31,6 +33,7 @@ struct ServeOptions {
   std::vector<std::string> settings;
   std::uint64_t slots = 0;
   std::string keep = "30d";
+  std::string memory = "1GiB";
   std::string log, log_level = "info";
   bool is_private = false;
   ServerOptions server;
@@ -74,6 +77,14 @@ void raise_file_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &files);
 }
 
+/// What was needed once and is not now goes back to the system: without this every thread of the
+/// server would keep what its largest request took.
+void keep_memory_small() {
+  ::mallopt(M_ARENA_MAX, 4);
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);  // as it is; but set, it does not grow with use
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
 /// Has the file's values where the command line says nothing.
 Expected<void> take_config(ServeOptions& options, Command& command) {
   if (options.config.empty() && ::geteuid() == 0 && std::filesystem::exists(kSystemConfig))
@@ -102,6 +113,11 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   if (!state) return tl::make_unexpected(state.error());
   const auto keep = parse_duration(options.keep);
   if (!keep) return fail_at("--keep", keep.error());
+  const auto memory = parse_memory(options.memory);
+  if (!memory) return fail_at("--memory", memory.error());
+  if (*memory < kLeastMemoryMib)
+    return fail("--memory {}: {} MiB are the least", options.memory, kLeastMemoryMib);
+  const std::size_t bytes = static_cast<std::size_t>(*memory) << 20U;
   if (auto ok = PolicySpec::parse(options.policy, options.settings); !ok)
     return tl::make_unexpected(ok.error());
 
@@ -111,6 +127,8 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   daemon_options.scheduling.policy = {options.policy, options.settings};
   daemon_options.scheduling.keep_ended = *keep;
   daemon_options.scheduling.private_jobs = options.is_private;
+  daemon_options.scheduling.memory = bytes / 2;
+  options.server.memory = bytes / 4;
   auto daemon = Daemon::start(system, std::move(daemon_options), engine_for(options));
   if (!daemon) return tl::make_unexpected(daemon.error());
   options.server.state_directory = (*daemon)->state().path();
@@ -128,6 +146,7 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
 
 Expected<void> serve(ServeOptions& options, Command& command) {
   raise_file_limit();
+  keep_memory_small();
   sigset_t ends;
   ::sigemptyset(&ends);
   ::sigaddset(&ends, SIGINT), ::sigaddset(&ends, SIGTERM);
@@ -175,6 +194,11 @@ void add_serve_command(Command& program) {
                  {.range = Range{1, kMaxGpusPerMachine}});
   command.option("--keep", &options->keep, "how long output and events of ended jobs are kept",
                  {.initial = options->keep});
+  command.option(
+      "--memory", &options->memory,
+      "what users may take of it: their jobs half, of which one user has half, and their "
+      "requests a quarter",
+      {.type = "SIZE", .initial = options->memory});
   command.flag("--private", &options->is_private,
                "users see nothing of other users' jobs, as with Slurm's PrivateData=jobs");
   command.option("--tcp", &options->server.tcp,

@@ -12,7 +12,7 @@ const JobRecord& JobBook::at(JobNumber number) const {
 
 void JobBook::enter(JobRecord record) {
   if (find(record.number) == nullptr) {
-    ++count_of_[record.owner.uid];
+    count(record, 1);
     arrays_.add(record);
     if (holds_gpus(record.phase())) holding_.insert(record.number);
   }
@@ -37,17 +37,26 @@ void JobBook::written() {
   for (const JobNumber number : changed_) {
     const JobRecord& job = at(number);
     if (!job.has_ended()) continue;
-    const auto count = count_of_.find(job.owner.uid);
-    if (--count->second == 0) count_of_.erase(count);
+    count(job, -1);
     table_.erase(number);
   }
   changed_.clear();
   on_disk_ = table_.share();
 }
 
-std::size_t JobBook::count_of(uid_t user) const {
-  const auto found = count_of_.find(user);
-  return found == count_of_.end() ? 0 : found->second;
+JobBook::Held JobBook::held_by(uid_t user) const {
+  const auto found = held_by_.find(user);
+  return found == held_by_.end() ? Held{} : found->second;
+}
+
+void JobBook::count(const JobRecord& job, int change) {
+  const auto own = held_by_.try_emplace(job.owner.uid).first;
+  const auto n = static_cast<std::size_t>(change);  // -1 wraps, and so do the sums
+  for (Held* held : {&own->second, &all_}) {
+    held->jobs += n;
+    held->bytes += n * memory_of(job.spec);
+  }
+  if (own->second.jobs == 0) held_by_.erase(own);
 }
 
 }  // namespace trainyard

@@ -45,8 +45,12 @@ class JobBook {
 
   /// Those that hold GPUs.
   [[nodiscard]] const std::set<JobNumber>& holding() const { return holding_; }
-  /// How many jobs of this user there are.
-  [[nodiscard]] std::size_t count_of(uid_t user) const;
+  /// How many jobs there are, and what they take of memory (memory_of).
+  struct Held {
+    std::size_t jobs = 0, bytes = 0;
+  };
+  [[nodiscard]] Held held_by(uid_t user) const;
+  [[nodiscard]] const Held& held_by_all() const { return all_; }
   [[nodiscard]] Dependencies& dependencies() { return dependencies_; }
   [[nodiscard]] const Dependencies& dependencies() const { return dependencies_; }
   /// Of the tasks in the book.
@@ -54,9 +58,13 @@ class JobBook {
   [[nodiscard]] const ArraySlots& arrays() const { return arrays_; }
 
  private:
+  /// A job comes (1), or goes (-1).
+  void count(const JobRecord& job, int change);
+
   JobTable table_, on_disk_;
   std::set<JobNumber> changed_, holding_;
-  std::map<uid_t, std::size_t> count_of_;
+  std::map<uid_t, Held> held_by_;
+  Held all_;
   Dependencies dependencies_;
   ArraySlots arrays_;
 };

@@ -37,17 +37,17 @@ TEST(JobBook, WhatHasEndedLeavesWhenThatIsOnDisk) {
   for (const JobNumber n : {1, 2}) book.enter(owned(n)), book.set_life(n, life_in(Phase::running));
   book.written();
   EXPECT_EQ(book.holding(), (std::set<JobNumber>{1, 2}));
-  EXPECT_EQ(book.count_of(1001), 2U);
+  EXPECT_EQ(book.held_by(1001).jobs, 2U);
   book.set_life(1, life_in(Phase::done));
   EXPECT_NE(book.find(1), nullptr);
   book.written();
   EXPECT_EQ(book.find(1), nullptr);
   EXPECT_EQ(book.on_disk().find(1), nullptr);
   EXPECT_EQ(book.holding(), std::set<JobNumber>{2});
-  EXPECT_EQ(book.count_of(1001), 1U);
+  EXPECT_EQ(book.held_by(1001).jobs, 1U);
   book.set_life(2, life_in(Phase::failed));
   book.written();
-  EXPECT_EQ(book.count_of(1001), 0U);
+  EXPECT_EQ(book.held_by(1001).jobs, 0U);
   EXPECT_EQ(book.size(), 0U);
 }
 
@@ -58,7 +58,7 @@ TEST(JobBook, AnEntryTakesThePlaceOfAnOlderOne) {
   told.reason = "cancelled by ada";
   book.enter(told);
   EXPECT_EQ(book.size(), 1U);
-  EXPECT_EQ(book.count_of(1001), 1U);
+  EXPECT_EQ(book.held_by(1001).jobs, 1U);
   EXPECT_EQ(book.at(1).reason, "cancelled by ada");
   EXPECT_TRUE(book.changed().empty()) << "it is on disk as it is";
 }

@@ -91,11 +91,16 @@ JobRecord public_part(const JobRecord& job);
 struct JobPayload {
   std::string script;
   std::map<std::string, std::string> environment;
+  std::vector<std::string> command;  // empty: the record has it
 };
 
-/// Moves them out of a specification; in the script's place remains that there is one.
+/// Moves them out of a specification; in the script's place remains that there is one, and of a
+/// long command its beginning.
 JobPayload take_payload(JobSpec& spec);
 void put_payload(JobSpec& spec, JobPayload payload);
+
+/// What such a job takes in memory while it waits, about, with its payload on disk.
+std::size_t memory_of(const JobSpec& spec);
 
 /// All that changes in a job's life, as the journal keeps it; the rest of the record has columns of
 /// its own.

@@ -28,6 +28,7 @@ class HandEngine : public Engine {
     log_.push_back(fmt::format("start {}.{}", launch.id.job, launch.id.run));
     launches_[launch.id] = launch;
     launches_[launch.id].spec = nullptr;
+    commands_[launch.id] = launch.spec->command;
     return {};
   }
   Expected<void> stop(const Stop& stop) override {
@@ -85,6 +86,10 @@ class HandEngine : public Engine {
     const std::lock_guard lock(mutex_);
     return launches_.at(id);
   }
+  [[nodiscard]] std::vector<std::string> command(RunId id) const {
+    const std::lock_guard lock(mutex_);
+    return commands_.at(id);
+  }
   /// The last order to stop it.
   [[nodiscard]] Stop last_stop(RunId id) const {
     const std::lock_guard lock(mutex_);
@@ -107,6 +112,7 @@ class HandEngine : public Engine {
   mutable std::mutex mutex_;
   std::vector<std::string> log_;
   std::map<RunId, Launch> launches_;
+  std::map<RunId, std::vector<std::string>> commands_;
   std::map<RunId, Stop> stops_;
   std::vector<EngineReport> reports_;
   std::string refusal_;

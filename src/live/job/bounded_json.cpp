@@ -7,10 +7,11 @@ namespace {
 
 using nlohmann::json;
 
-/// The byte (from 1) that opens one level too many; 0 if none does. Up to the first byte that is
-/// wrong, texts begin and end here where they do for the parser, and there the parser stops.
-std::size_t too_deep_at(std::string_view text) {
+/// Refuses one level, or one value, too many. Up to the first byte that is wrong, texts begin and
+/// end here where they do for the parser, and there the parser stops.
+Expected<void> check_size(std::string_view text) {
   int depth = 0;
+  std::size_t values = 1;
   bool in_text = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -18,20 +19,25 @@ std::size_t too_deep_at(std::string_view text) {
       in_text = !in_text;
     else if (in_text)
       i += c == '\\' ? 1 : 0;
-    else if (c == '[' || c == '{') {
-      if (++depth > kDeepestJson) return i + 1;
-    } else if (c == ']' || c == '}')
+    else if (c == '[' || c == '{')
+      ++depth;
+    else if (c == ']' || c == '}')
       --depth;
+    if (depth > kDeepestJson)
+      return fail("byte {} of {} opens a list or object within {} others, which is one too many",
+                  i + 1, text.size(), kDeepestJson);
+    // Each value but the outermost is the first in a list or object, or follows a comma.
+    if (!in_text && (c == '[' || c == '{' || c == ',') && ++values > kMostJsonValues)
+      return fail("byte {} of {} begins value {}; {} are the most that is taken", i + 1,
+                  text.size(), values, kMostJsonValues);
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
 
 Expected<json> parse_bounded_json(std::string_view text) {
-  if (const std::size_t byte = too_deep_at(text); byte != 0)
-    return fail("byte {} of {} opens a list or object within {} others, which is one too many",
-                byte, text.size(), kDeepestJson);
+  if (auto ok = check_size(text); !ok) return tl::make_unexpected(ok.error());
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {

@@ -45,6 +45,20 @@ TEST(BoundedJson, OnlyWhatIsNestedCounts) {
   EXPECT_THAT(json_problem(R"(["\\",)" + brackets), HasSubstr("byte 22 of")) << "the text ended";
 }
 
+std::string list_of(std::size_t values, std::string_view value) {
+  std::string text = "[";
+  for (std::size_t i = 1; i < values; ++i) (text += value) += ',';
+  return (text += value) + "]";
+}
+
+/// Three bytes of text each become 80 of memory.
+TEST(BoundedJson, TheNumberOfValuesIsBounded) {
+  EXPECT_EQ(json_problem(list_of(65'535, "0")), "");
+  EXPECT_THAT(json_problem(list_of(65'536, "0")), HasSubstr("begins value 65537; 65536 are"));
+  EXPECT_THAT(json_problem(list_of(1'300'000, "{}")), HasSubstr("begins value 65537"));
+  EXPECT_EQ(json_problem("[\"" + std::string(200'000, ',') + "\"]"), "") << "one text";
+}
+
 TEST(BoundedJson, WhatIsWrongIsNamed) {
   EXPECT_EQ(json_problem("{"), "not JSON: byte 2 of 1 is not as it should be");
   EXPECT_THAT(json_problem(""), HasSubstr("not JSON: byte 1 of 0"));

@@ -133,7 +133,8 @@ Expected<JobPayload> Journal::payload(JobNumber submission) const {
     row.reset();
     if (j.is_discarded())
       return fail("job {}: its script and environment cannot be read", submission);
-    return JobPayload{j.at("script"), j.at("environment")};
+    return JobPayload{j.at("script"), j.at("environment"),
+                      j.value("command", std::vector<std::string>())};
   });
 }
 

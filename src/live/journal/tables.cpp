@@ -79,8 +79,9 @@ void Journal::Tables::insert(const JobRecord& job) {
   // Of an array the first task brings it for all.
   SQLite::Statement& large = statement("INSERT OR IGNORE INTO payload VALUES (?, ?)");
   large.bind(1, job.submission());
-  large.bind(
-      2, nlohmann::json{{"script", payload.script}, {"environment", payload.environment}}.dump());
+  nlohmann::json parts{{"script", payload.script}, {"environment", payload.environment}};
+  if (!payload.command.empty()) parts["command"] = payload.command;
+  large.bind(2, parts.dump());
   large.exec();
   if (job.born_as.empty()) return;
   SQLite::Statement& born = statement("INSERT INTO born VALUES (?, ?)");

@@ -3,7 +3,8 @@
 //   job      a row for each job; `ended` is null until it has, `life` changes with every phase;
 //            `array` and `task` are null unless it is a task of an array
 //   spec     what was submitted, but for
-//   payload  script and environment, which only a start needs: one for all tasks of an array
+//   payload  script, environment and a long command, which only a start needs: one for all tasks
+//            of an array
 //   event    what happened, in order
 //   setting  the policy, and what operators said of machines
 #pragma once

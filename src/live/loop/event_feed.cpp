@@ -51,7 +51,7 @@ std::int64_t EventFeed::last() const {
 }
 
 Service::EventPage EventFeed::page(const Identity& who, std::int64_t after, Duration patience) {
-  constexpr std::size_t kAtOnce = 256;
+  constexpr std::size_t kAtOnce = 64;
   const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(patience.us);
   std::vector<LiveEvent> found;
   const auto take = [&](const LiveEvent& event) {

@@ -29,6 +29,8 @@ struct SchedulingOptions {
   Duration keep_ended = days(30);    // output and events of jobs that ended, for so long
   Duration kill_wait = seconds(30);  // from SIGTERM to SIGKILL
   bool private_jobs = false;         // a user sees nothing of other users' jobs
+  /// What jobs that have not ended may take of memory; those of one user, half of it.
+  std::size_t memory = std::size_t{512} << 20;
   /// May run jobs of these users; all where the daemon is root.
   std::optional<uid_t> only_uid;
 };

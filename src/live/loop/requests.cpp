@@ -49,15 +49,32 @@ Answer<void> Requests::check(const Identity& who, const JobSpec& spec, std::size
   if (state_.options.only_uid && who.uid != *state_.options.only_uid)
     return refuse(Refusal::Kind::forbidden,
                   "this daemon does not run as root, so it runs only its own user's jobs");
-  const std::size_t unfinished = state_.book.count_of(who.uid);
-  if (unfinished + count > kMostUnfinished)
-    return refuse(Refusal::Kind::conflict,
-                  "you have {} jobs that have not ended; a user may have {}", unfinished,
-                  kMostUnfinished);
+  if (auto ok = check_room(who, spec, count); !ok) return ok;
   if (const std::string why = state_.yard.misfit(spec); !why.empty())
     return refuse(Refusal::Kind::invalid, "this job could never run here: it {}", why);
   for (const JobNumber other : spec.after)
     if (auto ok = check_dependency(who, other); !ok) return ok;
+  return {};
+}
+
+Answer<void> Requests::check_room(const Identity& who, const JobSpec& spec,
+                                  std::size_t count) const {
+  const JobBook::Held own = state_.book.held_by(who.uid), &all = state_.book.held_by_all();
+  if (own.jobs + count > kMostUnfinished)
+    return refuse(Refusal::Kind::conflict,
+                  "you have {} jobs that have not ended; a user may have {}", own.jobs,
+                  kMostUnfinished);
+  const std::size_t more = count * memory_of(spec), most = state_.options.memory;
+  if (own.bytes + more > most / 2)
+    return refuse(Refusal::Kind::conflict,
+                  "your jobs that have not ended take {} MiB of the daemon's memory, and these "
+                  "would take {} MiB; a user may have {} MiB",
+                  own.bytes >> 20U, more >> 20U, most >> 21U);
+  if (all.bytes + more > most)
+    return refuse(Refusal::Kind::unavailable,
+                  "jobs that have not ended take {} MiB of the daemon's memory, and {} MiB are the "
+                  "most; try again when some have ended",
+                  all.bytes >> 20U, most >> 20U);
   return {};
 }
 

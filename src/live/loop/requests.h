@@ -29,6 +29,8 @@ class Requests {
   // By the scheduler's thread.
   [[nodiscard]] Answer<void> check(const Identity& who, const JobSpec& spec,
                                    std::size_t count) const;
+  [[nodiscard]] Answer<void> check_room(const Identity& who, const JobSpec& spec,
+                                        std::size_t count) const;
   [[nodiscard]] Answer<void> check_dependency(const Identity& who, JobNumber other) const;
   [[nodiscard]] Answer<void> refuse_to_cancel(const Identity& who, JobNumber job) const;
 

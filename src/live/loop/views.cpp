@@ -114,6 +114,7 @@ Answer<JobRecord> Views::job(const Identity& who, JobNumber number) const {
   auto payload = state_.journal.payload(job->submission());
   if (!payload) return unavailable(payload.error());
   job->spec.script = std::move(payload->script);
+  if (!payload->command.empty()) job->spec.command = std::move(payload->command);
   return job;
 }
 
@@ -144,7 +145,7 @@ std::string Views::output_file(const JobRecord& job, const std::string& pattern,
 
 Answer<Service::LogPage> Views::logs(const Identity& who, JobNumber number, std::int32_t worker,
                                      std::uint32_t run, std::uint64_t offset) const {
-  constexpr std::size_t kAtOnce = 256 * 1024;
+  constexpr std::size_t kAtOnce = 64 * 1024;
   const auto job = visible(who, number);
   if (!job) return tl::make_unexpected(job.error());
   if (job->in_part)

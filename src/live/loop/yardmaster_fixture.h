@@ -39,6 +39,7 @@ class MasterTest : public testing::Test {
     SchedulingOptions options;
     options.policy = given;
     options.private_jobs = private_jobs;
+    options.memory = memory;
     auto started = Yardmaster::start(system, *journal, on, options);
     ASSERT_TRUE(started) << started.error().message;
     master = std::move(*started);
@@ -62,6 +63,7 @@ class MasterTest : public testing::Test {
   void nudge() { (void)master->cancel(kOperator, {1'000'000}); }
 
   PolicyView given{"fitgpp", {"yard.min_run=0"}};
+  std::size_t memory = SchedulingOptions{}.memory;
   TemporaryDirectory directory;
   HandSystem system;
   std::unique_ptr<Journal> journal;

@@ -91,14 +91,16 @@ Reply answer_jobs(const Call& call) {
   const auto page = call.service.jobs(call.who, *filter);
   if (!page) return refusal_reply(page.error());
   const auto names = machine_names(call);
-  json jobs = json::array();
+  // A job at a time: as JSON in memory the whole page would take several times its text.
+  std::string text;
   for (const JobRecord& job : page->jobs) {
-    jobs.push_back(to_json(job, names));
-    for (const char* large : {"script", "curve"}) jobs.back().erase(large);
+    json value = to_json(job, names);
+    for (const char* large : {"script", "curve"}) value.erase(large);
     if (const auto tasks = page->folded.find(job.number); tasks != page->folded.end())
-      add_folded(job.task, tasks->second, jobs.back());
+      add_folded(job.task, tasks->second, value);
+    text += (text.empty() ? "" : ",") + dump(value);
   }
-  return as_json({{"jobs", std::move(jobs)}, {"more", page->more}});
+  return {.body = fmt::format("{{\"jobs\":[{}],\"more\":{}}}\n", text, page->more)};
 }
 
 Reply answer_job(const Call& call) {

@@ -57,6 +57,27 @@ TEST_F(ServerTest, ABodyThatTricklesInIsCutOff) {
   EXPECT_EQ(service.size(), 0U);
 }
 
+/// What is announced is counted before it comes, and is free again when it is not kept.
+TEST_F(ServerTest, RequestsTakeNoMoreMemoryThanThereIs) {
+  ServerOptions options;
+  options.memory = 3 * kSmallAnswer;
+  options.memory_patience = std::chrono::milliseconds(50);
+  start(options);
+  {
+    RawClient listener = connect();
+    listener.send("GET /v1/events HTTP/1.1\r\nHost: x\r\n\r\n");
+    ASSERT_TRUE(listener.read_until("events follow"));
+    RawClient large = connect();
+    large.send("POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n");
+    const RawAnswer refused = large.answer();
+    EXPECT_EQ(refused.status, 503);
+    EXPECT_THAT(refused.body, HasSubstr("too much memory"));
+    EXPECT_EQ(ask("GET", "/healthz").status, 200) << "what is small has room";
+  }
+  const std::string padded = std::string(35'000, ' ') + kJob;
+  EXPECT_TRUE(eventually([&] { return ask("POST", "/v1/jobs", padded).status == 201; }));
+}
+
 TEST_F(ServerTest, ManyWhoAreSlowKeepNobodyElseWaiting) {
   ServerOptions options;
   start(options);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "live/server/memory_budget.h"
 #include "live/server/query.h"
 #include "live/server/rate_limit.h"
 #include "live/server/routes.h"
@@ -26,6 +27,7 @@ class RunningServer : public HttpServer {
         options_(std::move(options)),
         tokens_(TokenFile(options_.state_directory)),
         rate_(options_.burst, options_.per_second),
+        memory_(options_.memory, options_.memory / 4),
         refusals_(*options_.log) {}
 
   Expected<void> begin();
@@ -37,13 +39,17 @@ class RunningServer : public HttpServer {
   [[nodiscard]] Caller caller_of(const Connection& connection, const httplib::Request& request);
   Reply answer(Connection& connection, const httplib::Request& request);
   std::optional<Reply> let_in(const Route& route, const Caller& caller);
-  std::optional<Reply> read_body(Connection& connection, const httplib::Request& request,
-                                 const Route& route, std::string& body);
+  static std::optional<Reply> refuse_body(const httplib::Request& request, const Route& route,
+                                          std::size_t most);
+  static std::optional<Reply> read_body(Connection& connection, std::size_t length,
+                                        std::string& body);
+  Reply answer_call(const Route& route, const Call& call, std::shared_ptr<MemoryBudget::Part> held);
 
   Service& service_;
   ServerOptions options_;
   TokenCheck tokens_;
   RateLimit rate_;
+  MemoryBudget memory_;
   SeldomLog refusals_;
   int tcp_port_ = 0;
   std::unique_ptr<Listener> listener_;  // last: ends first
@@ -61,6 +67,21 @@ void raise_file_limit(std::size_t connections) {
 Time steady_now() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   return {std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
+}
+
+/// Of the body that is announced; 0 where none is, none where that is no number.
+std::optional<std::size_t> length_of(const httplib::Request& request) {
+  if (!request.has_header("Content-Length")) return 0;
+  const auto length = parse_digits(request.get_header_value("Content-Length"), 0,
+                                   std::numeric_limits<std::int64_t>::max());
+  if (!length) return {};
+  return static_cast<std::size_t>(*length);
+}
+
+Reply no_memory(const char* message) {
+  Reply reply = error_reply(503, "unavailable", message);
+  reply.headers.emplace_back("Retry-After", "1");
+  return reply;
 }
 
 Expected<void> RunningServer::begin() {
@@ -149,9 +170,8 @@ std::optional<Reply> RunningServer::let_in(const Route& route, const Caller& cal
 }
 
 /// Only of a stated length: where a request ends must never be in doubt.
-std::optional<Reply> RunningServer::read_body(Connection& connection,
-                                              const httplib::Request& request, const Route& route,
-                                              std::string& body) {
+std::optional<Reply> RunningServer::refuse_body(const httplib::Request& request, const Route& route,
+                                                std::size_t most) {
   const std::size_t lengths = request.get_header_value_count("Content-Length");
   if (request.has_header("Transfer-Encoding"))
     return error_reply(411, "invalid", "send the body with its Content-Length");
@@ -161,15 +181,18 @@ std::optional<Reply> RunningServer::read_body(Connection& connection,
     if (route.body_schema.empty()) return {};
     return error_reply(411, "invalid", "this needs a body, in JSON");
   }
-  const auto length = parse_digits(request.get_header_value("Content-Length"), 0,
-                                   std::numeric_limits<std::int64_t>::max());
-  if (lengths > 1 || !length)
+  if (lengths > 1 || !length_of(request))
     return error_reply(400, "invalid", "Content-Length: is not one whole number");
-  if (static_cast<std::size_t>(*length) > options_.body_bytes)
+  if (*length_of(request) > most)
     return error_reply(413, "too_large",
-                       fmt::format("a body of {} bytes; {} are the most that is taken", *length,
-                                   options_.body_bytes));
-  if (connection.read_body(static_cast<std::size_t>(*length), body)) return {};
+                       fmt::format("a body of {} bytes; {} are the most that is taken",
+                                   *length_of(request), most));
+  return {};
+}
+
+std::optional<Reply> RunningServer::read_body(Connection& connection, std::size_t length,
+                                              std::string& body) {
+  if (connection.read_body(length, body)) return {};
   if (connection.failure() == Connection::Failure::timed_out)
     return error_reply(408, "timeout", "the body of the request took too long to come");
   return error_reply(400, "invalid", "the body of the request ended early");
@@ -206,10 +229,26 @@ Reply RunningServer::answer(Connection& connection, const httplib::Request& requ
             request.params,
             {},
             request.get_header_value("Last-Event-ID")};
-  if (auto refused = read_body(connection, request, route, call.body)) return *std::move(refused);
+  if (auto refused = refuse_body(request, route, options_.body_bytes)) return *std::move(refused);
+  const std::size_t length = *length_of(request);
+  // The body itself, the JSON that it is read into, and what is made of that.
+  auto held = memory_.take({caller.who ? caller.bucket : "nobody",
+                            caller.who.has_value() && caller.who->role == Role::operator_},
+                           route.memory + 3 * length, options_.memory_patience);
+  if (!held)
+    return no_memory("your other requests and their answers take too much memory; read them");
+  if (auto refused = read_body(connection, length, call.body)) return *std::move(refused);
   connection.must_close = false;
+  return answer_call(route, call, std::move(held));
+}
+
+Reply RunningServer::answer_call(const Route& route, const Call& call,
+                                 std::shared_ptr<MemoryBudget::Part> held) {
   Reply reply = route.answer(call);
   if (reply.status < 300) reply.type = route.answer_type;
+  if (!held->resize(std::max(kSmallAnswer, reply.body.size())))
+    return no_memory("there is no memory for so long an answer now");
+  reply.held = std::move(held);
   return reply;
 }
 

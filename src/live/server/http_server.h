@@ -25,8 +25,11 @@ struct ServerOptions {
   std::string certificate, key;  // in PEM; must be given unless `tcp` is of the loopback
   ListenerLimits limits;
   std::size_t body_bytes = 4 << 20;
-  double burst = 10'000, per_second = 5'000;  // requests of one caller
-  Log* log = &silent_log();                   // must outlive the server
+  /// What requests and answers may take of memory at once; those of one caller, a quarter of it.
+  std::size_t memory = std::size_t{256} << 20;
+  std::chrono::milliseconds memory_patience{10'000};  // so long a request waits for it
+  double burst = 10'000, per_second = 5'000;          // requests of one caller
+  Log* log = &silent_log();                           // must outlive the server
 };
 
 class HttpServer {

@@ -233,10 +233,20 @@ void Listener::send(Reply reply, httplib::Response& response) {
   for (const auto& [name, value] : reply.headers) response.set_header(name, value);
   response.set_header("X-Content-Type-Options", "nosniff");
   if (t_connection->must_close) response.set_header("Connection", "close");
-  if (!reply.next_part) return response.set_content(reply.body, reply.type);
+  if (!reply.next_part && reply.body.size() <= kSmallAnswer)
+    return response.set_content(reply.body, reply.type);
+  if (!reply.next_part) {  // not copied, and counted until it is sent
+    const auto body = std::make_shared<const std::string>(std::move(reply.body));
+    return response.set_content_provider(
+        body->size(), reply.type,
+        [body, held = std::move(reply.held)](std::size_t offset, std::size_t length,
+                                             httplib::DataSink& sink) {
+          return sink.write(body->data() + offset, length);
+        });
+  }
   response.set_chunked_content_provider(
-      reply.type, [this, connection = t_connection, next = std::move(reply.next_part)](
-                      std::size_t, httplib::DataSink& sink) {
+      reply.type, [this, connection = t_connection, next = std::move(reply.next_part),
+                   held = std::move(reply.held)](std::size_t, httplib::DataSink& sink) {
         std::string part;
         const bool more = !stopping_ && !connection->hung_up() && next(part);
         if (!part.empty() && !sink.write(part.data(), part.size())) return false;

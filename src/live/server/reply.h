@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,9 @@
 namespace trainyard {
 
 struct ServerStatus;
+
+/// What an answer is counted to take of memory until it has been sent, at least.
+inline constexpr std::size_t kSmallAnswer = std::size_t{64} << 10;
 
 struct Call {
   Service& service;
@@ -34,6 +38,8 @@ struct Reply {
   /// An answer that comes in parts: appends the next one, waits a second at most (there may be none
   /// yet), and says whether more may follow. Takes the place of `body`.
   std::function<bool(std::string& part)> next_part{};
+  /// Kept until it has been sent: its part of a MemoryBudget.
+  std::shared_ptr<void> held{};
 };
 
 /// {"error": {"kind": ..., "message": ...}}.

@@ -15,6 +15,7 @@ const RouteParameter kJob{"job", In::path, "string",
 const RouteParameter kMachine{"machine", In::path, "string", "the machine's name"};
 
 constexpr std::string_view kJson = "application/json";
+constexpr std::size_t kLongList = std::size_t{2} << 20;
 
 std::vector<Route> job_routes() {
   const std::string_view text = "text/plain; charset=utf-8";
@@ -35,7 +36,8 @@ std::vector<Route> job_routes() {
         {"limit", In::query, "integer", "so many at most, 1 to 1000; 100 if not given"}},
        "",
        kJson,
-       answer_jobs},
+       answer_jobs,
+       kLongList},
       {"GET", "/v1/jobs/{job}", Role::viewer, "One job", {kJob}, "", kJson, answer_job},
       {"DELETE",
        "/v1/jobs/{job}",
@@ -110,7 +112,8 @@ std::vector<Route> cluster_routes() {
        {},
        "",
        "text/csv; charset=utf-8",
-       answer_history},
+       answer_history,
+       kLongList},
   };
 }
 

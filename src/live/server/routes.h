@@ -29,6 +29,7 @@ struct Route {
   std::string_view body_schema;  // name in the components of the OpenAPI document; empty: no body
   std::string_view answer_type;
   Reply (*answer)(const Call& call);
+  std::size_t memory = kSmallAnswer;  // that making the answer takes, about, beside the body
 };
 
 std::span<const Route> routes();
