@@ -89,7 +89,7 @@ double bytes_asked_for(const NetworkMix& mix, const std::vector<Placement>& plac
     const Job& job = mix.workload.jobs[j];
     const Placement& placement = placements[j];
     if (placement.size() < 2) continue;
-    const auto iteration = speed.iteration(job, placement);
+    const auto iteration = speed.on_shared_links(job, placement);
     const Flow flow = flow_of(links, mix.cluster, placement, job.per_worker.gpus, *iteration.model);
     for (const LinkUse& use : flow.links)
       bytes += use.weight * flow.bytes * job.duration.seconds() / iteration.work_s;
@@ -196,6 +196,50 @@ TEST(SharedNetwork, WithAgeingNobodyStarves) {
     EXPECT_LE(longest_without_bytes(random, policy + std::to_string(ageing)), bound);
     EXPECT_GT(longest_without_bytes(random, policy + "0"), bound * 2) << "nothing to age for";
   });
+}
+
+// --- What the market makes of busy links ---------------------------------------------------------
+
+/// A trains on two GPUs of each of two machines, and leaves one of each to B, which can use both.
+struct BusyLinks {
+  explicit BusyLinks(double nic_gbps)
+      : cluster(*parse_cluster_toml(
+            fmt::format("[[rack]]\n[[rack.machine]]\ncount = 2\ngpus = 3\nkind = \"V100\"\n"
+                        "nic_gbps = {}\n[network.rack]\nlatency_us = 0\n",
+                        nic_gbps),
+            "test")) {
+    workload.models.add("VGG-16");
+    Job a;
+    a.workers = a.min_workers = a.max_workers = 2;
+    a.per_worker.gpus = 2;
+    a.model = ModelId{0};
+    a.duration = a.estimate = hours(10);
+    Job b = a;
+    b.workers = b.min_workers = 1, b.max_workers = 2;
+    b.per_worker.gpus = 1;
+    b.submit = Time{} + minutes(1);
+    workload.jobs = {a, b};
+  }
+
+  /// With how many workers B begins.
+  [[nodiscard]] std::int32_t size_of_b(const NetworkOptions& network) const {
+    Simulation simulation(cluster, workload, parse_policy("market"), {.network = network});
+    while (simulation.step() && simulation.yard().now() <= workload.jobs[1].submit) {
+    }
+    return simulation.yard().workers(job_id(1));
+  }
+
+  Cluster cluster;
+  Workload workload;
+};
+
+TEST(Market, GivesNoWorkersThatWouldWaitForBusyLinks) {
+  // Alone on 40 Gbit/s, two workers take 0.125 s to compute and 0.085 s more to communicate, one
+  // takes 0.249 s. A uses the same links for two fifths of its time.
+  EXPECT_EQ(BusyLinks(40).size_of_b({}), 2);
+  EXPECT_EQ(BusyLinks(40).size_of_b(kFluid), 1);
+  EXPECT_EQ(BusyLinks(400).size_of_b(kFluid), 2) << "there is enough for both";
+  EXPECT_EQ(BusyLinks(10).size_of_b({}), 1) << "too slow for one alone";
 }
 
 }  // namespace

@@ -54,6 +54,12 @@ Expected<void> set(std::string_view part, NetworkOptions& options) {
 
 }  // namespace
 
+IterationWork work_of(const Links& links, const Cluster& cluster, const Placement& placement,
+                      std::int32_t gpus_per_worker, const Iteration& iteration) {
+  return {flow_of(links, cluster, placement, gpus_per_worker, *iteration.model),
+          iteration.compute_s, iteration.model->overlap.value};
+}
+
 double IterationWork::total_s(double rate) const {
   if (flow.links.empty()) rate = flow.most;
   if (rate <= 0) return std::numeric_limits<double>::infinity();

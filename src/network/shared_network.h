@@ -24,6 +24,7 @@
 #include "model/cluster.h"
 #include "model/flow_class.h"
 #include "network/flow.h"
+#include "perf/placement_speed.h"
 
 namespace trainyard {
 
@@ -37,6 +38,10 @@ struct IterationWork {
   [[nodiscard]] double total_s(double rate) const;
   [[nodiscard]] double alone_s() const { return total_s(flow.most); }
 };
+
+/// The model of the iteration is known.
+IterationWork work_of(const Links& links, const Cluster& cluster, const Placement& placement,
+                      std::int32_t gpus_per_worker, const Iteration& iteration);
 
 struct NetworkOptions {
   enum class Model : std::uint8_t { none, fluid, iteration };

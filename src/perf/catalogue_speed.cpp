@@ -102,7 +102,7 @@ double CatalogueSpeed::measured_speed(const Job& job, const GpuSpeeds& speeds, d
 }
 
 /// `speed` of the job's GPUs.
-CatalogueSpeed::Iteration CatalogueSpeed::iteration(const Job& job, const GpuSpeeds& speeds,
+Iteration CatalogueSpeed::iteration(const Job& job, const GpuSpeeds& speeds,
                                                     const Placement& placement,
                                                     double speed) const {
   if (speeds.model == nullptr) return {};

@@ -62,13 +62,8 @@ class CatalogueSpeed final : public PlacementSpeed {
   [[nodiscard]] GangSpeed gang(const Job& job) const override;
   [[nodiscard]] double power(const Job& job, KindId kind) const override;
 
-  /// An iteration of the job on that placement.
-  struct Iteration {
-    const ModelProfile* model = nullptr;  // null: not known, and nothing else is
-    double compute_s = 0;
-    double work_s = 0;  // what of the job's duration is done by it
-  };
-  [[nodiscard]] Iteration iteration(const Job& job, const Placement& placement) const {
+  [[nodiscard]] Iteration on_shared_links(const Job& job,
+                                          const Placement& placement) const override {
     const GpuSpeeds& speeds = speeds_of(job);
     return iteration(job, speeds, placement, speed_on(job, speeds, placement));
   }

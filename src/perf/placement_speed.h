@@ -6,6 +6,7 @@
 
 #include "model/job.h"
 #include "model/placement.h"
+#include "perf/model_profile.h"
 #include "perf/rate.h"
 
 namespace trainyard {
@@ -20,6 +21,13 @@ struct GangSpeed {
   std::span<const double> communication_s = {};
 };
 
+/// An iteration of a job on a placement.
+struct Iteration {
+  const ModelProfile* model = nullptr;  // null: not known, and nothing else is
+  double compute_s = 0;
+  double work_s = 0;  // what of the job's duration is done by it
+};
+
 class PlacementSpeed {
  public:
   virtual ~PlacementSpeed() = default;
@@ -31,6 +39,12 @@ class PlacementSpeed {
 
   [[nodiscard]] virtual GangSpeed gang(const Job& job) const {
     return {.unit_s = static_cast<double>(job.workers)};
+  }
+  /// Of a job whose traffic meets that of others on its way. Without a model where jobs do not
+  /// disturb each other, or nobody knows what this one sends.
+  [[nodiscard]] virtual Iteration on_shared_links(const Job& /*job*/,
+                                                  const Placement& /*placement*/) const {
+    return {};
   }
   /// How fast one worker of the job computes on this kind of GPU; 1 where its duration holds. The
   /// powers of an elastic job's workers add up; a rigid one goes as its slowest.

@@ -64,6 +64,11 @@ inline double exposed_time(double communication_s, double compute_s, double over
   return std::max(communication_s - overlap * compute_s, communication_s * kNeverHidden);
 }
 
+/// The communication of which so much is left over.
+inline double communication_exposing(double exposed_s, double compute_s, double overlap) {
+  return std::min(exposed_s / kNeverHidden, exposed_s + overlap * compute_s);
+}
+
 /// One iteration's communication, when nobody else uses the network.
 struct Communication {
   double bytes = 0;     // that a stream between machines carries; others may use its links

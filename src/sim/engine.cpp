@@ -27,7 +27,7 @@ class SimulatedEngine::Speed final : public PlacementSpeed {
   }
 
   [[nodiscard]] bool matters() const { return usual_ != nullptr; }
-  [[nodiscard]] const CatalogueSpeed* usual() const { return usual_.get(); }
+  void share_links() { shares_links_ = true; }
 
   [[nodiscard]] Rate rate(const Job& job, const Placement& placement) const override {
     const Rate usual = usual_ ? usual_->rate(job, placement) : Rate{};
@@ -49,6 +49,11 @@ class SimulatedEngine::Speed final : public PlacementSpeed {
     return usual_ ? usual_->power(job, kind) : 1;
   }
 
+  [[nodiscard]] Iteration on_shared_links(const Job& job,
+                                          const Placement& placement) const override {
+    return shares_links_ ? usual_->on_shared_links(job, placement) : Iteration{};
+  }
+
   void set(MachineId machine, double speed) {
     double& now = machines_[index(machine)];
     slow_ += static_cast<std::size_t>(speed != 1) - static_cast<std::size_t>(now != 1);
@@ -59,6 +64,7 @@ class SimulatedEngine::Speed final : public PlacementSpeed {
   std::unique_ptr<CatalogueSpeed> usual_;
   std::vector<double> machines_;  // times the usual
   std::size_t slow_ = 0;          // machines that are not as usual
+  bool shares_links_ = false;
 };
 
 SimulatedEngine::SimulatedEngine(const Cluster& cluster, const Workload& workload,
@@ -77,6 +83,7 @@ const PlacementSpeed* SimulatedEngine::speed() const {
 void SimulatedEngine::share_network(const NetworkOptions& network, const FlowRules& rules) {
   if (network.model == NetworkOptions::Model::none || !speed_->matters()) return;
   sharing_model_ = network.model;
+  speed_->share_links();
   links_ = std::make_unique<Links>(cluster_);
   network_ = network.model == NetworkOptions::Model::fluid
                  ? make_fluid_network(*links_, network, rules)
@@ -172,13 +179,12 @@ void SimulatedEngine::join(const Yard& yard, JobId id) {
   const Job& job = yard.job(id);
   const Placement& placement = yard.placement(id);
   if (placement.size() < 2) return;
-  const CatalogueSpeed::Iteration iteration = speed_->usual()->iteration(job, placement);
+  const Iteration iteration = speed_->on_shared_links(job, placement);
   if (iteration.model == nullptr) return;
   SharedNetwork::Arrival arrival;
   arrival.job = id;
   arrival.flow = yard.flow(id);
-  arrival.work = {flow_of(*links_, cluster_, placement, job.per_worker.gpus, *iteration.model),
-                  iteration.compute_s, iteration.model->overlap.value};
+  arrival.work = work_of(*links_, cluster_, placement, job.per_worker.gpus, iteration);
   if (arrival.work.flow.links.empty() || arrival.work.flow.bytes <= 0) return;
 
   const double all = job.duration.seconds() / iteration.work_s;

@@ -42,9 +42,9 @@ class LeastAttained final : public FlowStage {
 };
 
 /// One machine of 8 GPUs, where short jobs pause long ones.
-class Flow : public testing::Test {
+class FlowClasses : public testing::Test {
  protected:
-  explicit Flow(bool is_fair = false) : h("1x8xV100"), context_(h.yard) {
+  explicit FlowClasses(bool is_fair = false) : h("1x8xV100"), context_(h.yard) {
     Stages stages;
     stages.order = order_srtf().make({}, context_);
     stages.backfill = backfill_greedy().make({}, context_);
@@ -77,7 +77,7 @@ class Flow : public testing::Test {
   std::unique_ptr<StagedPolicy> policy_;
 };
 
-TEST_F(Flow, ArrivalsAndDeparturesReorderAtOnce) {
+TEST_F(FlowClasses, ArrivalsAndDeparturesReorderAtOnce) {
   h.submit(gang(2, 1, hours(5)));
   EXPECT_EQ(decide(), "start 0");
   EXPECT_EQ(wake, Time::never());
@@ -89,7 +89,7 @@ TEST_F(Flow, ArrivalsAndDeparturesReorderAtOnce) {
   EXPECT_EQ(decide(), "flow 0 in class 0");
 }
 
-TEST_F(Flow, ClassesMayChangeAtATimeThatTheStageNames) {
+TEST_F(FlowClasses, ClassesMayChangeAtATimeThatTheStageNames) {
   h.submit(gang(2, 1, hours(5)));
   h.submit(costly(gang(2, 1, hours(5)), {}, {}, hours(1)));
   EXPECT_EQ(decide(), "start 0, start 1 in class 1");
@@ -98,7 +98,7 @@ TEST_F(Flow, ClassesMayChangeAtATimeThatTheStageNames) {
   EXPECT_EQ(decide(), "flow 1 in class 0, flow 0 in class 1") << "the second still loads";
 }
 
-TEST_F(Flow, AJobThatComesBackStartsInTheClassThatItHasThen) {
+TEST_F(FlowClasses, AJobThatComesBackStartsInTheClassThatItHasThen) {
   h.submit(gang(4, 1, hours(5)));
   decide();
   h.at(minutes(30));
@@ -115,7 +115,7 @@ TEST_F(Flow, AJobThatComesBackStartsInTheClassThatItHasThen) {
   EXPECT_EQ(decide(), "start 0, start 1, flow 0 in class 1") << "40 minutes against 10";
 }
 
-TEST_F(Flow, ARoomThatIsBeingMadeIsTakenInTheClassOfThen) {
+TEST_F(FlowClasses, ARoomThatIsBeingMadeIsTakenInTheClassOfThen) {
   h.submit(gang(8, 1, hours(5)));
   decide();
   h.at(minutes(10));
@@ -126,8 +126,8 @@ TEST_F(Flow, ARoomThatIsBeingMadeIsTakenInTheClassOfThen) {
   EXPECT_EQ(decide(), "start 1");
 }
 
-struct Fair : Flow {
-  Fair() : Flow(true) {}
+struct Fair : FlowClasses {
+  Fair() : FlowClasses(true) {}
 };
 TEST_F(Fair, OrdersNothing) {
   h.submit(gang(2, 1, hours(5)));

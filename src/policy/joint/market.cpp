@@ -21,8 +21,13 @@
 //             is free is better than nothing.
 //   patience  while a job has waited for longer than queue.patience no other that waits buys, and
 //             those that run sell to it whatever they lose.
-//   closeness a job that would be spread out gets only as many of its workers as make it fastest
-//             where they stand; the market itself reckons with the closest placement of each size.
+//   closeness the market reckons with the closest placement of each size, and with nobody else on
+//             its links. Then all are placed; what an iteration takes there, by the distance
+//             between its workers and by the traffic of all the others in the plan, is what it
+//             costs from then on; and they go to market again, until it comes out as it was
+//             reckoned, a few times at most. The cheapest of these plans as it would really be is
+//             carried out. In a round a job that is spread out may also move closer together, as it
+//             is.
 //
 // Example: 4 V100 and 4 K80; A and B can use 1 to 4 workers and have an hour left on a V100, but on
 // a K80 A takes 10 hours and B 2. A gets the V100s and B the K80s: 15 + 30 min; the other way round
@@ -33,8 +38,9 @@
 #include <numeric>
 
 #include "market/solve.h"
+#include "policy/joint/crowding.h"
+#include "policy/joint/market_places.h"
 #include "policy/joint/roster.h"
-#include "policy/joint/vacancies.h"
 #include "policy/members.h"
 #include "policy/wait_reasons.h"
 
@@ -45,11 +51,15 @@ constexpr Duration kShortestMarket = seconds(1);
 constexpr double kMostUrgency = 8;
 constexpr std::int64_t kMostDraws = 64;
 
-/// A job that buys, and what it bought.
-struct Customer {
-  JobId job = kNoJob;
-  bool runs = false;
-  std::vector<std::int32_t> workers = {};  // by kind
+constexpr int kMostAttempts = 3;  // to find places that are as the market reckoned
+constexpr double kAsReckoned = 0.02;
+constexpr int kMostMovedCloser = 4;  // in a round
+
+/// Where all customers are, and what that costs them together as it is there.
+struct Deal {
+  std::vector<Placement> at = {};
+  std::vector<bool> anew = {};  // it has what it had, elsewhere
+  double cost = kUnpayable;
 };
 
 class MarketPolicy final : public Policy {
@@ -65,7 +75,8 @@ class MarketPolicy final : public Policy {
         fairness_(params.real("fairness")),
         draws_(static_cast<int>(std::min<std::int64_t>(params.whole("draws"), kMostDraws))),
         sees_kinds_(params.choice("kinds") == "seen"),
-        gpus_of_kind_(yard_.cluster().kinds.size()) {
+        gpus_of_kind_(yard_.cluster().kinds.size()),
+        crowding_(yard_) {
     for (const Machine& machine : yard_.cluster().machines)
       gpus_of_kind_[index(machine.kind)] += machine.capacity.gpus;
   }
@@ -106,18 +117,18 @@ class MarketPolicy final : public Policy {
   [[nodiscard]] JobId longest_waiting() const;
   void find_customers(bool is_round);
   void go_to_market(Plan& plan, bool is_round);
-  [[nodiscard]] Market make_market(bool is_round) const;
-  [[nodiscard]] std::vector<double> powers(JobId job) const;
+  void find_buyers(bool is_round);
+  [[nodiscard]] Market make_market() const;
+  [[nodiscard]] bool buy(bool is_round);
+  [[nodiscard]] std::vector<double> powers(JobId job, bool kinds_are_seen) const;
   [[nodiscard]] bool mixes_kinds(JobId job) const;
   [[nodiscard]] bool fits_one_kind(JobId job) const;
   [[nodiscard]] Buyer make_buyer(JobId job) const;
-  void weigh(std::vector<Buyer>& buyers, const std::vector<std::vector<double>>& powers,
-             std::span<const std::int32_t> gpus, bool is_round) const;
-  [[nodiscard]] bool place_all(std::vector<JobChange>& group, std::vector<bool>& stays) const;
-  [[nodiscard]] Placement kept(const Customer& customer) const;
-  [[nodiscard]] Placement place(const Customer& customer, Placement found, Vacancies& room) const;
-  void keep_the_fastest(JobId job, Vacancies& room, Placement& place) const;
-  [[nodiscard]] std::vector<std::int32_t> by_kind(const Placement& place) const;
+  void weigh(std::span<const std::int32_t> gpus, bool is_round);
+  [[nodiscard]] bool look_at(Deal& deal);
+  [[nodiscard]] bool learn(std::size_t i, const Placement& at, double slowed);
+  [[nodiscard]] double cost(const Deal& deal) const;
+  void move_closer(Deal& best);
 
   const Yard& yard_;
   const Estimator& estimates_;
@@ -133,15 +144,14 @@ class MarketPolicy final : public Policy {
   bool is_due_ = false;    // since the last round something changed, or some could not be moved
   JobId first_ = kNoJob;  // it is out of patience: until it has its least, no other that waits buys
   std::vector<std::int64_t> gpus_of_kind_;  // of all machines
+  Crowding crowding_;
   std::vector<Customer> customers_;
+  std::vector<JobId> others_;  // they run, and neither buy nor sell
+  // Of each customer:
+  std::vector<Buyer> buyers_;
+  std::vector<std::vector<double>> powers_;         // by kind
+  std::vector<std::vector<double>> communication_;  // by size, where it was placed; empty: not yet
 };
-
-std::vector<std::int32_t> MarketPolicy::by_kind(const Placement& place) const {
-  std::vector<std::int32_t> workers(yard_.cluster().kinds.size());
-  for (const Share& share : place)
-    workers[index(yard_.cluster().machine(share.machine).kind)] += share.workers;
-  return workers;
-}
 
 JobId MarketPolicy::longest_waiting() const {
   JobId longest = kNoJob;
@@ -154,30 +164,32 @@ JobId MarketPolicy::longest_waiting() const {
 
 void MarketPolicy::find_customers(bool is_round) {
   customers_.clear();
+  others_.clear();
   roster_.waiting().each([&](JobId job) {
     const bool may_buy = first_ == kNoJob || job == first_;
     if (may_buy && yard_.job(job).per_worker.gpus > 0) customers_.push_back({job});
     return true;
   });
-  if (!is_round && first_ == kNoJob) return;
+  const bool some_sell = is_round || first_ != kNoJob;
   roster_.holding().each([&](JobId job) {
     if (yard_.job(job).per_worker.gpus == 0) return true;
-    if (roster_.may_be_moved(job)) {
+    if (some_sell && roster_.may_be_moved(job)) {
       customers_.push_back({job, true});
     } else {
-      is_due_ = true;
+      others_.push_back(job);
+      is_due_ |= some_sell;
     }
     return true;
   });
 }
 
-std::vector<double> MarketPolicy::powers(JobId job) const {
+std::vector<double> MarketPolicy::powers(JobId job, bool kinds_are_seen) const {
   const Cluster& cluster = yard_.cluster();
   std::vector<double> powers;
   for (std::uint16_t k = 0; k < cluster.kinds.size(); ++k) {
     const KindId kind{k};
     const bool suits = yard_.shape(job).kind == kAnyKind || yard_.shape(job).kind == kind;
-    const bool is_seen = yard_.speed() != nullptr && sees_kinds_;
+    const bool is_seen = yard_.speed() != nullptr && kinds_are_seen;
     powers.push_back(!suits ? 0 : is_seen ? yard_.speed()->power(yard_.job(job), kind) : 1);
   }
   if (mixes_kinds(job) || fits_one_kind(job)) return powers;
@@ -218,26 +230,36 @@ Buyer MarketPolicy::make_buyer(JobId id) const {
           .communication_s = gang.communication_s};
 }
 
+void MarketPolicy::find_buyers(bool is_round) {
+  buyers_.clear();
+  powers_.clear();
+  communication_.assign(customers_.size(), {});
+  for (const Customer& customer : customers_) {
+    buyers_.push_back(make_buyer(customer.job));
+    powers_.push_back(powers(customer.job, sees_kinds_));
+  }
+  weigh(make_market().gpus(), is_round);
+}
+
 /// What the buyers are to each other: weights, what it costs to wait and to be changed, and what an
 /// equal split would give.
-void MarketPolicy::weigh(std::vector<Buyer>& buyers, const std::vector<std::vector<double>>& powers,
-                         std::span<const std::int32_t> gpus, bool is_round) const {
+void MarketPolicy::weigh(std::span<const std::int32_t> gpus, bool is_round) {
   const double all = std::max(std::accumulate(gpus.begin(), gpus.end(), 0.0), 1.0);
   double work = 0;  // of all, in seconds of a GPU of power 1
-  for (const Buyer& buyer : buyers) work += buyer.iterations * buyer.unit_s * buyer.gpus;
-  const double mean = work / static_cast<double>(buyers.size());
+  for (const Buyer& buyer : buyers_) work += buyer.iterations * buyer.unit_s * buyer.gpus;
+  const double mean = work / static_cast<double>(buyers_.size());
   double waiting = 0;  // weight
-  for (std::size_t i = 0; i < buyers.size(); ++i) {
-    Buyer& buyer = buyers[i];
+  for (std::size_t i = 0; i < buyers_.size(); ++i) {
+    Buyer& buyer = buyers_[i];
     buyer.weight = std::pow(mean / (buyer.iterations * buyer.unit_s * buyer.gpus), urgency_);
     if (!customers_[i].runs) waiting += buyer.weight;
   }
-  for (std::size_t i = 0; i < buyers.size(); ++i) {
-    Buyer& buyer = buyers[i];
+  for (std::size_t i = 0; i < buyers_.size(); ++i) {
+    Buyer& buyer = buyers_[i];
     double slowest = kUnpayable;  // of the kinds that suit it
-    for (const double power : powers[i])
+    for (const double power : powers_[i])
       if (power > 0) slowest = std::min(slowest, power);
-    buyer.fair_s = equal_split_s(buyer, powers[i], gpus, buyers.size());
+    buyer.fair_s = equal_split_s(buyer, powers_[i], gpus, buyers_.size());
     const std::int32_t later = is_round ? buyer.max_workers : buyer.min_workers;
     const double least_s =
         completion_s(buyer, later * slowest, later) + work / all * (is_round ? 0.5 : 1);
@@ -251,32 +273,25 @@ void MarketPolicy::weigh(std::vector<Buyer>& buyers, const std::vector<std::vect
   }
 }
 
-Market MarketPolicy::make_market(bool is_round) const {
+Market MarketPolicy::make_market() const {
   std::vector<std::int32_t> gpus;
   for (std::uint16_t kind = 0; kind < yard_.cluster().kinds.size(); ++kind)
     gpus.push_back(static_cast<std::int32_t>(yard_.free().of(KindId{kind}).free_gpus));
-  std::vector<Buyer> buyers;
-  std::vector<std::vector<double>> powers;
   std::vector<std::vector<std::int32_t>> has;
   for (const Customer& customer : customers_) {
-    buyers.push_back(make_buyer(customer.job));
-    powers.push_back(this->powers(customer.job));
-    has.push_back(customer.runs ? by_kind(yard_.placement(customer.job))
+    has.push_back(customer.runs ? by_kind(yard_.cluster(), yard_.placement(customer.job))
                                 : std::vector<std::int32_t>());
     for (std::size_t kind = 0; kind < has.back().size(); ++kind)
-      gpus[kind] += has.back()[kind] * buyers.back().gpus;
+      gpus[kind] += has.back()[kind] * yard_.job(customer.job).per_worker.gpus;
   }
-  weigh(buyers, powers, gpus, is_round);
   Market market(gpus, fairness_);
-  for (std::size_t i = 0; i < buyers.size(); ++i) market.add(buyers[i], powers[i], has[i]);
+  for (std::size_t i = 0; i < buyers_.size(); ++i) market.add(buyers_[i], powers_[i], has[i]);
   return market;
 }
 
-void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
-  start_without_gpus(yard_, roster_.waiting(), plan);
-  find_customers(is_round);
-  if (customers_.empty()) return;
-  const Market market = make_market(is_round);
+/// False: who is out of patience gets nothing.
+bool MarketPolicy::buy(bool is_round) {
+  const Market market = make_market();
   Allocation bought = go_on(market, false);
   if (is_round && draws_ > 0) {
     Allocation anew = solve(market, {.draws = draws_, .shares = false, .shaken = 0, .seed = seed_});
@@ -284,103 +299,123 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
   }
   for (std::size_t i = 0; i < customers_.size(); ++i) {
     customers_[i].workers.assign(bought.of(i).begin(), bought.of(i).end());
-    if (customers_[i].job == first_ && bought.workers(i) == 0) return;
-  }
-
-  std::vector<JobChange> group;
-  std::vector<bool> stays(customers_.size());
-  while (!place_all(group, stays)) {
-  }
-  if (!group.empty()) (void)plan.change(group);
-}
-
-/// False: some that run found no room, and stay where they are; it has to be tried again.
-bool MarketPolicy::place_all(std::vector<JobChange>& group, std::vector<bool>& stays) const {
-  Vacancies room(yard_);
-  group.clear();
-  std::vector<std::size_t> moving;
-  std::vector<Placement> keeps(customers_.size());
-  for (std::size_t i = 0; i < customers_.size(); ++i) {
-    const Customer& customer = customers_[i];
-    const bool is_changed =
-        customer.runs ? !stays[i] && by_kind(yard_.placement(customer.job)) != customer.workers
-                      : std::ranges::max(customer.workers) > 0;
-    if (!is_changed) continue;
-    moving.push_back(i);
-    if (!customer.runs) continue;
-    keeps[i] = kept(customer);
-    room.give_back(customer.job, yard_.placement(customer.job));
-    room.take(customer.job, keeps[i]);
-  }
-  // The largest first: they find a place together the hardest.
-  const auto size = [&](std::size_t i) {
-    return std::accumulate(customers_[i].workers.begin(), customers_[i].workers.end(), 0) *
-           yard_.job(customers_[i].job).per_worker.gpus;
-  };
-  std::ranges::stable_sort(moving, std::greater<>{}, size);
-  for (const std::size_t i : moving) {
-    const Customer& customer = customers_[i];
-    Placement found = place(customer, std::move(keeps[i]), room);
-    if (customer.runs && found.empty() && size(i) > 0) {
-      stays[i] = true;
-      return false;
-    }
-    if (!customer.runs && found.empty()) continue;
-    if (customer.runs && found == yard_.placement(customer.job)) continue;
-    group.push_back({.job = customer.job, .to = std::move(found)});
+    if (customers_[i].job == first_ && bought.workers(i) == 0) return false;
   }
   return true;
 }
 
-/// What a job that runs keeps of its place: of each kind as much as it bought, on the machines
-/// where it has most.
-Placement MarketPolicy::kept(const Customer& customer) const {
-  Placement kept;
-  if (!customer.runs) return kept;
-  for (std::uint16_t k = 0; k < customer.workers.size(); ++k) {
-    Placement here;
-    for (const Share& share : yard_.placement(customer.job))
-      if (yard_.cluster().machine(share.machine).kind == KindId{k}) here.push_back(share);
-    std::ranges::stable_sort(here, std::greater<>{}, &Share::workers);
-    here = first_of(here, customer.workers[k]);
-    kept.insert(kept.end(), here.begin(), here.end());
+void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
+  start_without_gpus(yard_, roster_.waiting(), plan);
+  find_customers(is_round);
+  if (customers_.empty()) return;
+  find_buyers(is_round);
+  Deal best;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    if (!buy(is_round)) break;
+    Deal deal{.anew = std::vector<bool>(customers_.size())};
+    const bool is_as_reckoned = look_at(deal);
+    if (deal.cost < best.cost || best.at.empty()) best = std::move(deal);
+    if (is_as_reckoned) break;
   }
-  return kept;
+  if (best.at.empty()) return;
+  if (is_round) move_closer(best);
+
+  std::vector<JobChange> group;
+  for (std::size_t i = 0; i < customers_.size(); ++i) {
+    const JobId job = customers_[i].job;
+    const bool is_changed =
+        customers_[i].runs ? best.at[i] != yard_.placement(job) : !best.at[i].empty();
+    if (is_changed) group.push_back({.job = job, .to = std::move(best.at[i])});
+  }
+  if (!group.empty()) (void)plan.change(group);
 }
 
-/// Adds to that the rest of what it bought, as far as there is room for it. Empty: for less than
-/// its least.
-Placement MarketPolicy::place(const Customer& customer, Placement found, Vacancies& room) const {
-  const std::vector<std::int32_t> has = by_kind(found);
-  for (std::uint16_t k = 0; k < customer.workers.size(); ++k)
-    if (customer.workers[k] > has[k])
-      room.add_close(customer.job, KindId{k}, customer.workers[k] - has[k], found);
-  keep_the_fastest(customer.job, room, found);
-  if (workers(found) >= yard_.job(customer.job).min_workers) return found;
-  room.give_back(customer.job, found);
-  return {};
+/// Places all that was bought, and sees what comes of it: the market reckons with that from then
+/// on. True: it is what the market reckoned with.
+bool MarketPolicy::look_at(Deal& deal) {
+  deal.at = find_places(yard_, customers_, deal.anew);
+  std::vector<Crowding::Running> running;
+  for (std::size_t i = 0; i < customers_.size(); ++i)
+    if (!deal.at[i].empty()) running.push_back({customers_[i].job, &deal.at[i]});
+  const std::size_t ours = running.size();
+  for (const JobId job : others_) running.push_back({job, &yard_.placement(job)});
+  const std::vector<double> slowed = crowding_.slowed(running);
+  bool is_as_reckoned = true;
+  for (std::size_t i = 0, r = 0; i < customers_.size() && r < ours; ++i)
+    if (!deal.at[i].empty()) is_as_reckoned &= learn(i, deal.at[i], slowed[r++]);
+  deal.cost = cost(deal);
+  return is_as_reckoned;
 }
 
-/// Of a job that would be spread out: fewer machines, if it is faster there.
-void MarketPolicy::keep_the_fastest(JobId id, Vacancies& room, Placement& place) const {
+/// What its communication takes there. As it is of this size it will be of larger ones, and of all
+/// that are in several machines.
+bool MarketPolicy::learn(std::size_t i, const Placement& at, double slowed) {
+  Buyer& buyer = buyers_[i];
+  if (buyer.communication_s.empty()) return true;
+  const JobId id = customers_[i].job;
   const Job& job = yard_.job(id);
-  if (yard_.speed() == nullptr || place.size() < 2 || workers(place) <= job.min_workers) return;
-  Placement shares = place;
-  std::ranges::stable_sort(shares, std::greater<>{}, &Share::workers);
-  Placement best = place, some;
-  double least = std::numeric_limits<double>::infinity();
-  for (const Share& share : shares) {
-    some.push_back(share);
-    if (workers(some) < job.min_workers) continue;
-    const double takes = yard_.speed()->rate(job, some).time_per_work();
-    if (takes > least) continue;
-    least = takes;
-    best = some;
+  const std::vector<double> power_of = powers(id, true);
+  const std::vector<std::int32_t> kinds = by_kind(yard_.cluster(), at);
+  const double power = std::inner_product(kinds.begin(), kinds.end(), power_of.begin(), 0.0);
+  const GangSpeed gang = yard_.speed()->gang(job);
+  const double compute_s = gang.unit_s / power;
+  const double takes_s = yard_.speed()->rate(job, at).time_per_work() * gang.work_s * slowed;
+  const auto size = static_cast<std::size_t>(workers(at));
+  const double before_s = exposed_time(buyer.communication_s[size], compute_s, buyer.overlap);
+  const double exposed_s = std::max(takes_s - compute_s, 0.0);
+  if (std::abs(exposed_s - before_s) <= kAsReckoned * takes_s) return true;
+
+  const double now_s = communication_exposing(exposed_s, compute_s, buyer.overlap);
+  const double alone_s = gang.communication_s[size];
+  std::vector<double>& all = communication_[i];
+  all.assign(gang.communication_s.begin(), gang.communication_s.end());
+  for (std::size_t n = 1; n < all.size() && alone_s > 0; ++n) {
+    const bool is_spread =
+        static_cast<std::int64_t>(n) * job.per_worker.gpus > yard_.cluster().largest_machine_gpus;
+    if (n >= size || is_spread) all[n] *= now_s / alone_s;
   }
-  if (best.size() == place.size()) return;
-  room.give_back(id, place);
-  room.take(id, best);
-  place = std::move(best);
+  all[size] = now_s;
+  buyer.communication_s = all;
+  return false;
+}
+
+double MarketPolicy::cost(const Deal& deal) const {
+  double sum = 0;
+  for (std::size_t i = 0; i < customers_.size(); ++i) {
+    const Placement& at = deal.at[i];
+    const std::vector<std::int32_t> kinds = by_kind(yard_.cluster(), at);
+    const double power = std::inner_product(kinds.begin(), kinds.end(), powers_[i].begin(), 0.0);
+    const bool is_changed = customers_[i].runs && at != yard_.placement(customers_[i].job);
+    sum += cost_of(buyers_[i], fairness_, power, workers(at), is_changed);
+  }
+  return sum;
+}
+
+/// Jobs that run and are spread out, in places of the same size: those first that would gain most.
+void MarketPolicy::move_closer(Deal& best) {
+  std::vector<std::pair<double, std::size_t>> gains;
+  for (std::size_t i = 0; i < customers_.size(); ++i) {
+    const Customer& customer = customers_[i];
+    if (!customer.runs || best.at[i].size() < 2 || communication_[i].empty() ||
+        best.at[i] != yard_.placement(customer.job))
+      continue;
+    Buyer alone = buyers_[i];
+    alone.communication_s = yard_.speed()->gang(yard_.job(customer.job)).communication_s;
+    const std::vector<std::int32_t> kinds = by_kind(yard_.cluster(), best.at[i]);
+    const double power = std::inner_product(kinds.begin(), kinds.end(), powers_[i].begin(), 0.0);
+    const std::int32_t size = workers(best.at[i]);
+    const double gain =
+        cost_of(buyers_[i], fairness_, power, size) - cost_of(alone, fairness_, power, size, true);
+    if (gain > 0) gains.emplace_back(gain, i);
+  }
+  std::ranges::stable_sort(gains, std::greater<>{}, [](const auto& gain) { return gain.first; });
+  if (gains.size() > kMostMovedCloser) gains.resize(kMostMovedCloser);
+  for (const auto& [gain, i] : gains) {
+    Deal closer{.anew = best.anew};
+    closer.anew[i] = true;
+    (void)look_at(closer);
+    if (closer.cost < best.cost) best = std::move(closer);
+  }
 }
 
 WaitReason MarketPolicy::explain(JobId job) const {

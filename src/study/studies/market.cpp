@@ -8,13 +8,15 @@ namespace {
 constexpr const char* kSmall = "small markets";
 constexpr const char* kLarge = "a large market";
 
+constexpr const char* kThreeKinds = "V100/P100/K80";
+
 /// As many machines of 4 GPUs of each kind.
-std::string cluster(const std::string& kinds) {
+std::string cluster(const std::string& kinds, int nic_gbps = 100) {
   std::string toml = "[[rack]]\n";
   for (std::size_t at = 0; at <= kinds.size();) {
     const std::size_t end = std::min(kinds.find('/', at), kinds.size());
-    toml += fmt::format("[[rack.machine]]\ncount = 5\ngpus = 4\nkind = \"{}\"\nnic_gbps = 100\n",
-                        kinds.substr(at, end - at));
+    toml += fmt::format("[[rack.machine]]\ncount = 5\ngpus = 4\nkind = \"{}\"\nnic_gbps = {}\n",
+                        kinds.substr(at, end - at), nic_gbps);
     at = end + 1;
   }
   return toml;
@@ -88,7 +90,7 @@ std::vector<Sweep> sweeps() {
          condition.cluster = cluster(kinds);
          workload_key("measured_on")(condition, kinds.substr(kinds.starts_with("A100") ? 5 : 0, 4));
        },
-       {"V100/P100/K80", "A100/V100/T4", "V100"},
+       {kThreeKinds, "A100/V100/T4", "V100"},
        on_traces},
       {"Offered load", "load", workload_key("load"), {"0.5", "0.7", "0.9", "1.1"}, on_traces},
       {"Share of elastic jobs", "elastic", workload_key("elastic"), {"0", "0.5", "1"}, on_traces},
@@ -96,6 +98,14 @@ std::vector<Sweep> sweeps() {
        "pause",
        workload_key("pause"),
        {"free", "model", "tiresias"},
+       on_traces},
+      {"Network",
+       "network",
+       [](Condition& condition, const std::string& network) {
+         condition.cluster = cluster(kThreeKinds, network.starts_with("10 Gbit/s") ? 10 : 100);
+         condition.network = network.ends_with("shared") ? "shared" : "alone";
+       },
+       {"100 Gbit/s", "100 Gbit/s, shared", "10 Gbit/s", "10 Gbit/s, shared"},
        on_traces}};
 }
 
@@ -147,7 +157,7 @@ Study market_study() {
       "base",
       "philly-like:jobs={jobs},load=0.8,elastic=1,max_gpus=16,measured_on=V100,pause=model,"
       "models=ResNet-18/ResNet-50/Transformer/LSTM LM/InceptionV3",
-      cluster("V100/P100/K80"), policies()};
+      cluster(kThreeKinds), policies()};
   study.measures = measures();
   study.claims = claims();
   study.tables = {{"Completion",

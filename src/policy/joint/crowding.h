@@ -1,0 +1,29 @@
+// What jobs cost each other that would send over the same links, in a plan that is not carried out
+// yet: the fluid model of network/shared_network.h, with all flows alike.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "network/shared_network.h"
+#include "yard/yard.h"
+
+namespace trainyard {
+
+class Crowding {
+ public:
+  explicit Crowding(const Yard& yard) : yard_(yard), links_(yard.cluster()) {}
+
+  struct Running {
+    JobId job = kNoJob;
+    const Placement* at = nullptr;
+  };
+  /// How many times as long as alone an iteration of each takes when all of them run.
+  [[nodiscard]] std::vector<double> slowed(std::span<const Running> all) const;
+
+ private:
+  const Yard& yard_;
+  Links links_;
+};
+
+}  // namespace trainyard
