@@ -103,8 +103,7 @@ double CatalogueSpeed::measured_speed(const Job& job, const GpuSpeeds& speeds, d
 
 /// `speed` of the job's GPUs.
 Iteration CatalogueSpeed::iteration(const Job& job, const GpuSpeeds& speeds,
-                                                    const Placement& placement,
-                                                    double speed) const {
+                                    const Placement& placement, double speed) const {
   if (speeds.model == nullptr) return {};
   const double measured = measured_speed(job, speeds, speed);
   const double said_s = job.iterations > 0
