@@ -49,6 +49,22 @@ Expected<Workload> read_or_generate(const WorkloadOptions& options, const Cluste
 
 }  // namespace
 
+void add_trial_rule_options(Command& command, TrialRule& rule) {
+  command.option("--trial-below", &rule.below,
+                 "small jobs shorter than this are trial, the others batch", {.type = "DURATION"});
+  command.option("--trial-max-gpus", &rule.max_gpus, "the most GPUs of a small job (default 1)",
+                 {.type = "NUMBER", .range = Range{1, 1'000'000'000}, .needs = "--trial-below"});
+}
+
+Expected<void> mark_by_rule(const TrialRule& rule, Workload& workload) {
+  if (rule.below.empty()) return {};
+  const auto limit = parse_duration(rule.below);
+  if (!limit) return fail_at("--trial-below", limit.error());
+  const std::size_t trials = mark_trials(*limit, rule.max_gpus, workload);
+  note(fmt::format("{} of {} jobs are trial jobs", trials, workload.jobs.size()));
+  return {};
+}
+
 void add_workload_options(Command& command, const std::string& workload_name,
                           WorkloadOptions& options) {
   command.option(workload_name, &options.workload,

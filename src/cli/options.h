@@ -43,6 +43,16 @@ void add_cluster_option(Command& command, WorkloadOptions& options);
 void add_seed_option(Command& command, WorkloadOptions& options);
 void add_drop_larger_option(Command& command, WorkloadOptions& options);
 
+/// Which jobs of a trace that knows no classes are trial jobs: the short and small ones.
+struct TrialRule {
+  std::string below;  // empty: the classes stay as they are
+  std::int32_t max_gpus = 1;
+};
+/// --trial-below DURATION and --trial-max-gpus N.
+void add_trial_rule_options(Command& command, TrialRule& rule);
+/// By that rule; how many they are is said on stderr.
+Expected<void> mark_by_rule(const TrialRule& rule, Workload& workload);
+
 /// --set stage.param=value, as often as needed.
 void add_set_option(Command& command, std::vector<std::string>& settings);
 /// --faults FILE|mtbf=...,repair=...

@@ -1,5 +1,5 @@
-// trainyard whatif: the jobs that the daemon has run, replayed in the simulator under other
-// policies, or on another cluster.
+// trainyard whatif: the jobs that the daemon has run, or those of a Slurm site's accounting,
+// replayed in the simulator under other policies, or on another cluster.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -8,7 +8,9 @@
 #include "cli/options.h"
 #include "perf/catalogue_speed.h"
 #include "sim/simulation.h"
+#include "workload/pauses.h"
 #include "workload/read.h"
+#include "workload/select.h"
 
 namespace trainyard::cli {
 namespace {
@@ -20,7 +22,16 @@ struct WhatifOptions : AskOptions {
   std::vector<std::string> settings;
   std::string cluster;
   std::string network = "alone";
+  std::string sacct;  // a file; empty: the daemon's history
+  TrialRule trials;
+  bool drop_larger = false;
 };
+
+/// What Slurm's own scheduler comes nearest to, and what `serve` does by itself.
+const std::vector<std::string> kForAccounting{"fifo-easy", "live"};
+
+/// What is no simulation.
+constexpr std::string_view kRecorded = "recorded";
 
 /// One line of the comparison.
 struct Outcome {
@@ -32,12 +43,32 @@ struct Outcome {
   std::uint64_t pauses = 0;
 };
 
+/// Adds up jobs that have ended.
+class Recorded {
+ public:
+  void add(double submitted, double waited, double ended, bool is_trial) {
+    first_ = jct_.empty() ? submitted : std::min(first_, submitted);
+    last_ = std::max(last_, ended);
+    jct_.push_back(ended - submitted);
+    wait_.push_back(waited);
+    (is_trial ? trial_ : batch_).push_back(jct_.back());
+  }
+  [[nodiscard]] Outcome outcome(std::uint64_t pauses) {
+    return {std::string(kRecorded), jct_.size(),
+            last_ - first_,         summarize(jct_),
+            summarize(wait_),       summarize(trial_).mean,
+            summarize(batch_).mean, pauses};
+  }
+
+ private:
+  std::vector<double> jct_, wait_, trial_, batch_;
+  double first_ = 0, last_ = 0;
+};
+
 /// What really happened, from the daemon's own records.
 Expected<Outcome> recorded(Client& client) {
-  Outcome outcome;
-  outcome.name = "recorded";
-  std::vector<double> jct, wait, trial, batch;
-  double first = 0, last = 0;
+  Recorded jobs;
+  std::uint64_t pauses = 0;
   std::int64_t before = 0;
   for (bool more = true; more;) {
     const auto page = client.get(fmt::format("/v1/jobs?state=done&limit=1000&before={}", before));
@@ -45,21 +76,25 @@ Expected<Outcome> recorded(Client& client) {
     for (const json& job : page->at("jobs")) {
       before = job.at("job");
       if (job.at("done_s").get<double>() <= 0) continue;
-      const double submitted = job.at("submitted"), ended = job.at("ended");
-      first = jct.empty() ? submitted : std::min(first, submitted);
-      last = std::max(last, ended);
-      jct.push_back(ended - submitted);
-      wait.push_back(job.at("waited_s"));
-      (job.at("class") == "trial" ? trial : batch).push_back(jct.back());
-      outcome.pauses += job.at("pauses").get<std::uint64_t>();
+      jobs.add(job.at("submitted"), job.at("waited_s"), job.at("ended"),
+               job.at("class") == "trial");
+      pauses += job.at("pauses").get<std::uint64_t>();
     }
     more = page->at("more");
   }
-  outcome.jobs = jct.size();
-  outcome.makespan_s = last - first;
-  outcome.jct_s = summarize(jct), outcome.wait_s = summarize(wait);
-  outcome.trial_jct_s = summarize(trial).mean, outcome.batch_jct_s = summarize(batch).mean;
-  return outcome;
+  return jobs.outcome(pauses);
+}
+
+/// The same from a site's accounting.
+Outcome recorded(const Workload& workload, const std::vector<Duration>& waits) {
+  Recorded jobs;
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const Job& job = workload.jobs[i];
+    const double submitted = (job.submit - Time{}).seconds(), waited = waits[i].seconds();
+    jobs.add(submitted, waited, submitted + waited + job.duration.seconds(),
+             job.job_class == JobClass::trial);
+  }
+  return jobs.outcome(0);
 }
 
 Expected<Outcome> simulated(const std::string& name, const Cluster& cluster,
@@ -140,51 +175,117 @@ std::vector<std::string> shared_settings(const std::vector<std::string>& present
   return settings;
 }
 
-Expected<void> whatif(const WhatifOptions& options) {
-  const auto network = parse_network(options.network);
-  if (!network) return tl::make_unexpected(network.error());
-  auto client = Client::open(options.client);
-  if (!client) return tl::make_unexpected(client.error());
-  const auto workload = history(*client);
-  if (!workload) return tl::make_unexpected(workload.error());
-  const auto cluster =
-      options.cluster.empty() ? present_cluster(*client) : read_cluster(options.cluster);
-  if (!cluster) return tl::make_unexpected(cluster.error());
-  if (auto ok = check_fits(*workload, *cluster); !ok) return ok;
-  if (auto ok = check_measures(*workload, *cluster, Catalogue::builtin()); !ok) return ok;
-  const auto present = client->get("/v1/policy");
-  if (!present) return tl::make_unexpected(present.error());
-
+/// What is replayed, where, and the outcomes so far.
+struct Replay {
+  Cluster cluster;
+  Workload workload;
+  NetworkOptions network;
   std::vector<Outcome> outcomes;
-  auto real = recorded(*client);
-  if (!real) return tl::make_unexpected(real.error());
-  outcomes.push_back(std::move(*real));
-  const std::string now = present->at("policy");
-  const auto simulate = [&](const std::string& policy, const std::string& name,
-                            const std::vector<std::string>& settings) -> Expected<void> {
+
+  [[nodiscard]] Expected<void> check() const {
+    if (auto ok = check_fits(workload, cluster); !ok) return ok;
+    return check_measures(workload, cluster, Catalogue::builtin());
+  }
+
+  Expected<void> simulate(const std::string& policy, const std::string& name,
+                          const std::vector<std::string>& settings) {
     const auto spec = PolicySpec::parse(policy, settings);
     if (!spec) return tl::make_unexpected(spec.error());
-    auto outcome = simulated(name, *cluster, *workload, *spec, *network);
+    auto outcome = simulated(name, cluster, workload, *spec, network);
     if (!outcome) return tl::make_unexpected(outcome.error());
     outcomes.push_back(std::move(*outcome));
     return {};
-  };
-  if (auto ok = simulate(now, now + " (now), simulated", present->at("settings")); !ok) return ok;
-  const std::vector<std::string> settings = shared_settings(present->at("settings"), options);
-  for (const std::string& policy : options.policies)
-    if (auto ok = simulate(policy, policy + ", simulated", settings); !ok) return ok;
-  if (auto ok = options.json ? print_json(to_json(outcomes)) : print(to_text(outcomes)); !ok)
+  }
+
+  Expected<void> simulate_all(const std::vector<std::string>& policies,
+                              const std::vector<std::string>& settings) {
+    for (const std::string& policy : policies)
+      if (auto ok = simulate(policy, policy + ", simulated", settings); !ok) return ok;
+    return {};
+  }
+
+  /// Prints them; throws kJobsUnfinished.
+  [[nodiscard]] Expected<void> show(bool as_json) const {
+    if (auto ok = as_json ? print_json(to_json(outcomes)) : print(to_text(outcomes)); !ok)
+      return ok;
+    bool unfinished = false;
+    for (const Outcome& outcome : outcomes)
+      if (outcome.name != kRecorded)
+        unfinished =
+            warn_of_unfinished(outcome.name, outcome.jobs, workload.jobs.size(), "") || unfinished;
+    if (unfinished) throw ExitWith{kJobsUnfinished};
+    return {};
+  }
+};
+
+/// A Slurm site's own jobs; asks no daemon.
+Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOptions& network) {
+  if (options.cluster.empty())
+    return fail("--sacct needs --cluster, the machines that the jobs ran on: 16x8xA100, or a file");
+  std::vector<std::string> notes;
+  std::vector<Duration> waits;
+  auto workload =
+      read_workload(options.sacct, {.format = "sacct", .notes = &notes, .waits = &waits});
+  if (!workload) return tl::make_unexpected(workload.error());
+  for (const std::string& text : notes) note(fmt::format("{}: {}", options.sacct, text));
+  auto cluster = read_cluster(options.cluster);
+  if (!cluster) return tl::make_unexpected(cluster.error());
+  if (const std::size_t all = workload->jobs.size(); options.drop_larger)
+    note(fmt::format("{}: {} of {} jobs left out: too large for the cluster ({})", options.sacct,
+                     drop_larger(*cluster, *workload, &waits), all, describe(*cluster)));
+  if (auto ok = mark_by_rule(options.trials, *workload); !ok) return ok;
+  model_pauses(Catalogue::builtin(), *workload);
+
+  Replay replay{std::move(*cluster), std::move(*workload), network, {}};
+  if (auto ok = replay.check(); !ok) return ok;
+  if (waits.empty())
+    note(fmt::format("{}: has no column Start, so what was recorded cannot be shown",
+                     options.sacct));
+  else
+    replay.outcomes.push_back(recorded(replay.workload, waits));
+  const auto& policies = options.policies.empty() ? kForAccounting : options.policies;
+  if (auto ok = replay.simulate_all(policies, options.settings); !ok) return ok;
+  if (auto ok = replay.show(options.json); !ok || options.json) return ok;
+  hint(options, "trainyard serve --engine slurm --dry-run --policy " + policies.back());
+  return {};
+}
+
+/// The daemon's jobs, on its machines unless others are named.
+Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions& network) {
+  auto client = Client::open(options.client);
+  if (!client) return tl::make_unexpected(client.error());
+  auto workload = history(*client);
+  if (!workload) return tl::make_unexpected(workload.error());
+  auto cluster = options.cluster.empty() ? present_cluster(*client) : read_cluster(options.cluster);
+  if (!cluster) return tl::make_unexpected(cluster.error());
+  Replay replay{std::move(*cluster), std::move(*workload), network, {}};
+  if (auto ok = replay.check(); !ok) return ok;
+  const auto present = client->get("/v1/policy");
+  if (!present) return tl::make_unexpected(present.error());
+
+  auto real = recorded(*client);
+  if (!real) return tl::make_unexpected(real.error());
+  replay.outcomes.push_back(std::move(*real));
+  const std::string now = present->at("policy");
+  const std::vector<std::string> set = present->at("settings");
+  if (auto ok = replay.simulate(now, now + " (now), simulated", set); !ok) return ok;
+  if (auto ok = replay.simulate_all(options.policies, shared_settings(set, options)); !ok)
     return ok;
-  bool unfinished = false;
-  for (std::size_t i = 1; i < outcomes.size(); ++i)
-    unfinished =
-        warn_of_unfinished(outcomes[i].name, outcomes[i].jobs, workload->jobs.size(), "") ||
-        unfinished;
-  if (unfinished) throw ExitWith{kJobsUnfinished};
-  if (options.json) return {};
+  if (auto ok = replay.show(options.json); !ok || options.json) return ok;
   hint(options,
        "trainyard policy set " + (options.policies.empty() ? "fitgpp" : options.policies[0]));
   return {};
+}
+
+Expected<void> whatif(const WhatifOptions& options) {
+  const auto network = parse_network(options.network);
+  if (!network) return tl::make_unexpected(network.error());
+  if (options.sacct.empty() && (options.drop_larger || !options.trials.below.empty()))
+    return fail(
+        "--trial-below and --drop-larger are for --sacct: the daemon's own jobs have classes, "
+        "and fit");
+  return options.sacct.empty() ? replay_history(options, *network)
+                               : replay_accounting(options, *network);
 }
 
 }  // namespace
@@ -193,9 +294,10 @@ void add_whatif_command(Command& program) {
   const auto options = std::make_shared<WhatifOptions>();
   Command& command =
       add_daemon_command(program, "whatif",
-                         "Replays the jobs that were done in the simulator, under other policies "
-                         "or on another cluster.",
+                         "Replays the jobs that were done, here or at a Slurm site, in the "
+                         "simulator, under other policies or on another cluster.",
                          "trainyard whatif --policy srtf,fifo\n"
+                         "trainyard whatif --sacct jobs.txt --cluster 16x8xA100 --trial-below 1h\n"
                          "trainyard whatif --policy fitgpp --cluster 4x8xV100 --json",
                          *options);
   command.option("--policy", &options->policies, "presets or lines, with commas between",
@@ -203,6 +305,13 @@ void add_whatif_command(Command& program) {
   add_set_option(command, options->settings);
   command.option("--cluster", &options->cluster,
                  "a file or a short description [the daemon's machines]");
+  command.option("--sacct", &options->sacct,
+                 "replay what `sacct --parsable2` printed instead of the daemon's jobs; - is "
+                 "standard input. Without --policy: under fifo-easy and live",
+                 {.type = "FILE"});
+  add_trial_rule_options(command, options->trials);
+  command.flag("--drop-larger", &options->drop_larger,
+               "leave out jobs of --sacct that the cluster could never run");
   add_network_option(command, options->network);
   command.action = [options] { return whatif(*options); };
 }

@@ -27,8 +27,7 @@ struct InfoOptions : WorkloadOptions {
 struct ConvertOptions : WorkloadOptions {
   std::string output;  // empty: standard output
   std::optional<std::size_t> limit;
-  std::string trial_below;
-  std::int32_t trial_max_gpus = 1;
+  TrialRule trials;
 };
 
 /// Whether the terminal shows UTF-8, by the environment's first word on it.
@@ -88,15 +87,6 @@ Expected<void> write(const Workload& workload, const std::string& output) {
   return {};
 }
 
-Expected<void> mark_by_rule(const ConvertOptions& options, Workload& workload) {
-  if (options.trial_below.empty()) return {};
-  const auto limit = parse_duration(options.trial_below);
-  if (!limit) return fail_at("--trial-below", limit.error());
-  const std::size_t trials = mark_trials(*limit, options.trial_max_gpus, workload);
-  note(fmt::format("{} of {} jobs are trial jobs", trials, workload.jobs.size()));
-  return {};
-}
-
 Expected<void> convert(const ConvertOptions& options) {
   if (auto ok = check_drop_larger(options); !ok) return ok;
   const auto cluster = load_cluster(options);
@@ -104,7 +94,7 @@ Expected<void> convert(const ConvertOptions& options) {
   auto workload = load_workload(options, *cluster);
   if (!workload) return tl::make_unexpected(workload.error());
   if (options.limit) keep_first(*options.limit, *workload);
-  if (auto ok = mark_by_rule(options, *workload); !ok) return ok;
+  if (auto ok = mark_by_rule(options.trials, *workload); !ok) return ok;
   return write(*workload, options.output);
 }
 
@@ -161,11 +151,7 @@ void add_convert(Command& parent) {
   add_output_option(command, *options);
   command.option("--limit", &options->limit, "only the first so many jobs",
                  {.type = "NUMBER", .range = Range{1, kMostJobs}});
-  command.option("--trial-below", &options->trial_below,
-                 "small jobs shorter than this are trial, the others batch", {.type = "DURATION"});
-  command.option("--trial-max-gpus", &options->trial_max_gpus,
-                 "the most GPUs of a small job (default 1)",
-                 {.type = "NUMBER", .range = Range{1, 1'000'000'000}, .needs = "--trial-below"});
+  add_trial_rule_options(command, options->trials);
   command.action = [options] { return convert(*options); };
 }
 

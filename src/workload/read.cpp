@@ -110,6 +110,7 @@ Expected<Workload> parse_workload(std::string_view text, std::string_view origin
     return tl::make_unexpected(ok.error());
   if (options.notes != nullptr)
     std::move(import->notes.begin(), import->notes.end(), std::back_inserter(*options.notes));
+  if (options.waits != nullptr) *options.waits = std::move(import->waits);
   return std::move(import->workload);
 }
 

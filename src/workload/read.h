@@ -31,6 +31,8 @@ struct ReadOptions {
   std::optional<Duration> unit = {};  // of plain numbers that are times; not given: the format's
   /// What was left out, and why ("17 jobs left out: never started"), and what looks odd.
   std::vector<std::string>* notes = nullptr;
+  /// How long each job waited until it started, where the file tells; else it becomes empty.
+  std::vector<Duration>* waits = nullptr;
 };
 
 /// The file at `path`, or standard input for "-"; also compressed by gzip or zstd.

@@ -208,6 +208,22 @@ TEST(ReadWorkload, SacctColumnsStandInAnyOrder) {
   EXPECT_FALSE(parse_workload("JobID|Submit\n", "x"));
 }
 
+TEST(ReadWorkload, SacctTellsWaitsAndWhatCommentsSayToTrainyard) {
+  std::vector<Duration> waits;
+  const auto workload = parse_workload(
+      "JobID|Submit|Start|Elapsed|AllocTRES|Comment\n"
+      "2|2024-03-04T08:01:00|2024-03-04T08:00:00|00:10:00|gres/gpu=1|class=trial\n"
+      "1|2024-03-04T08:00:00|2024-03-04T08:00:30|00:10:00|gres/gpu=1|"
+      "trainyard: class=trial grace=5 model=resnet50\n",
+      "sacct.txt", {.format = "sacct", .waits = &waits});
+  ASSERT_TRUE(workload) << workload.error().message;
+  EXPECT_EQ(workload->names, (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(waits, (std::vector<Duration>{seconds(30), {}}));  // a clock that was set back
+  EXPECT_EQ(workload->jobs[0].job_class, JobClass::trial);
+  EXPECT_EQ(workload->models[index(workload->jobs[0].model)], "resnet50");
+  EXPECT_EQ(workload->jobs[1].job_class, JobClass::batch);  // that comment is somebody else's
+}
+
 TEST(ReadWorkload, UnknownFilesAreToldWhatIsLookedFor) {
   const auto nothing = parse_workload("a,b\n1,2\n", "x");
   ASSERT_FALSE(nothing);

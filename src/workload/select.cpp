@@ -43,7 +43,8 @@ std::size_t count_larger(const Workload& workload, const Cluster& cluster) {
       std::ranges::count_if(workload.jobs, [&](const Job& job) { return !fits(job); }));
 }
 
-std::size_t drop_larger(const Cluster& cluster, Workload& workload) {
+std::size_t drop_larger(const Cluster& cluster, Workload& workload, std::vector<Duration>* waits) {
+  const bool has_waits = waits != nullptr && waits->size() == workload.jobs.size();
   Fit fits(workload, cluster);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
@@ -52,11 +53,13 @@ std::size_t drop_larger(const Cluster& cluster, Workload& workload) {
       workload.jobs[kept] = workload.jobs[i];
       if (!workload.names.empty()) workload.names[kept] = std::move(workload.names[i]);
       if (!workload.curves.empty()) workload.curves[kept] = std::move(workload.curves[i]);
+      if (has_waits) (*waits)[kept] = (*waits)[i];
     }
     ++kept;
   }
   const std::size_t dropped = workload.jobs.size() - kept;
   keep_first(kept, workload);
+  if (has_waits) waits->resize(kept);
   return dropped;
 }
 

@@ -7,6 +7,14 @@
 namespace trainyard {
 namespace {
 
+TEST(Select, DropsTheWaitsOfLargerJobsWithThem) {
+  Workload workload;
+  workload.jobs = {job_of(0, 10, 1), job_of(1, 10, 64), job_of(2, 10, 2)};
+  std::vector<Duration> waits{seconds(5), seconds(6), seconds(7)};
+  EXPECT_EQ(drop_larger(parse_cluster_shorthand("1x8xV100").value(), workload, &waits), 1U);
+  EXPECT_EQ(waits, (std::vector<Duration>{seconds(5), seconds(7)}));
+}
+
 TEST(Select, DropsWhatDoesNotFitWithItsNameAndCurve) {
   Workload workload = three_jobs();
   for (const double limit : {0.7, 0.8, 0.9}) workload.curves.push_back({.formula = {limit, 9, 2}});

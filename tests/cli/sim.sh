@@ -32,6 +32,25 @@ b,10,50,1,8,batch,bob
 c,20,10,1,4,trial,ada
 END
 
+# --- whatif --sacct ---
+cat >"$work/sacct.txt" <<'END'
+JobID|User|Submit|Start|Elapsed|State|Timelimit|AllocTRES|Comment
+1|ada|2024-03-04T08:00:00|2024-03-04T08:00:00|10:00:00|COMPLETED|12:00:00|gres/gpu=8|
+2|bob|2024-03-04T08:10:00|2024-03-04T18:00:00|00:10:00|COMPLETED|00:20:00|gres/gpu=1|trainyard: class=trial
+3|bob|2024-03-04T08:10:00|2024-03-04T18:00:00|00:10:00|COMPLETED|00:20:00|gres/gpu=64|
+END
+"$TRAINYARD" whatif --sacct "$work/sacct.txt" --cluster 1x8xV100 --drop-larger >"$work/text" 2>"$work/err"
+expect "what was recorded" "^recorded +2 +10h 10m .* 0$" "$work/text"
+expect "as Slurm would" "^fifo-easy, simulated +2 +10h 10m .* 0$" "$work/text"
+expect "the trial job goes first" "^live, simulated +2 .* 1$" "$work/text"
+expect "what does not fit" "1 of 3 jobs left out" "$work/err"
+"$TRAINYARD" whatif --sacct "$work/sacct.txt" --cluster 8x8xV100 --trial-below 1h --policy fifo --json >"$work/json" 2>"$work/err"
+expect "a rule for trial jobs" "1 of 3 jobs are trial jobs" "$work/err"
+expect "json" '"policy":"fifo, simulated"' "$work/json"
+refuses "--sacct needs --cluster" whatif --sacct "$work/sacct.txt"
+refuses "take a larger cluster" whatif --sacct "$work/sacct.txt" --cluster 1x8xV100
+refuses "are for --sacct" whatif --trial-below 1h
+
 # --- sim ---
 "$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --policy fifo >"$work/text"
 expect "text" "3 of 3 jobs finished, makespan 2m 40s" "$work/text"

@@ -72,7 +72,7 @@ void sort_by_submission(Workload& workload) {
   workload.names = std::move(names);
 }
 
-Expected<void> ImportBuilder::add(Job job, std::string_view name) {
+Expected<void> ImportBuilder::add(Job job, std::string_view name, std::optional<Duration> wait) {
   if (job.gpus() == 0) {
     leave_out(kAskedNoGpu);
     return {};
@@ -87,6 +87,7 @@ Expected<void> ImportBuilder::add(Job job, std::string_view name) {
   if (auto ok = check_demand(job); !ok) return ok;
   workload.jobs.push_back(job);
   workload.names.emplace_back(name);
+  if (wait) waits_.push_back(*wait);
   return {};
 }
 
@@ -96,7 +97,19 @@ void ImportBuilder::leave_out(std::string_view reason) {
   left_out_.emplace_back(reason, 1);
 }
 
+std::vector<Duration> ImportBuilder::sorted_waits() const {
+  if (waits_.size() != workload.jobs.size()) return {};
+  std::vector<std::pair<Time, Duration>> order;
+  for (std::size_t i = 0; i < waits_.size(); ++i)
+    order.emplace_back(workload.jobs[i].submit, waits_[i]);
+  std::ranges::stable_sort(order, {}, &std::pair<Time, Duration>::first);
+  std::vector<Duration> sorted;
+  for (const auto& [submit, wait] : order) sorted.push_back(wait);
+  return sorted;
+}
+
 Import ImportBuilder::finish() && {
+  std::vector<Duration> waits = sorted_waits();
   sort_by_submission(workload);
   if (!workload.jobs.empty()) {
     const Duration first = workload.jobs.front().submit - Time{};
@@ -107,7 +120,7 @@ Import ImportBuilder::finish() && {
     workload.names.clear();
   for (const auto& [reason, count] : left_out_)
     notes_.push_back(fmt::format("{} job{} left out: {}", count, count == 1 ? "" : "s", reason));
-  return {std::move(workload), std::move(notes_)};
+  return {std::move(workload), std::move(notes_), std::move(waits)};
 }
 
 }  // namespace trainyard

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +16,8 @@ namespace trainyard {
 
 struct Import {
   Workload workload;
-  std::vector<std::string> notes;  // "17 jobs left out: never started"
+  std::vector<std::string> notes;    // "17 jobs left out: never started"
+  std::vector<Duration> waits = {};  // each job's, from submission to start; empty: not told
 };
 
 // Why a job of a trace is not in the workload.
@@ -44,8 +46,8 @@ class ImportBuilder {
 
   /// Takes the job over, or leaves it out and counts it when it asked for no GPU or ran no time.
   /// Its submit time may count from anywhere. Sets its estimate to the duration where it has none,
-  /// and makes it rigid.
-  Expected<void> add(Job job, std::string_view name);
+  /// and makes it rigid. `wait`: how long it waited, where the trace tells of every job.
+  Expected<void> add(Job job, std::string_view name, std::optional<Duration> wait = {});
   void leave_out(std::string_view reason);
   void note(std::string text) { notes_.push_back(std::move(text)); }
 
@@ -55,7 +57,11 @@ class ImportBuilder {
   Workload workload;  // for its users, models and kinds
 
  private:
+  /// In the order of the workload's jobs, once they are sorted.
+  [[nodiscard]] std::vector<Duration> sorted_waits() const;
+
   std::vector<std::pair<std::string_view, std::size_t>> left_out_;
+  std::vector<Duration> waits_;
   std::vector<std::string> notes_;
 };
 

@@ -1,14 +1,18 @@
 // What Slurm's accounting prints with `sacct --parsable2 --allusers --format=...`: columns by name,
-// in any order. Needed: JobID, Submit, AllocTRES or ReqTRES, and Elapsed or Start and End.
+// in any order. Needed: JobID, Submit, AllocTRES or ReqTRES, and Elapsed or Start and End. A
+// Comment that is for Trainyard ("trainyard: class=trial model=resnet50") gives the class and the
+// model.
 #include <algorithm>
 #include <array>
 
+#include "base/split.h"
 #include "workload/import/importers.h"
 #include "workload/import/table.h"
 
 namespace trainyard {
 namespace {
 
+constexpr std::string_view kCommentMark = "trainyard:";
 constexpr LineStyle kSacctLine{.separator = '|', .quotes = false};
 
 /// "billing=8,cpu=16,gres/gpu:v100=8,gres/gpu=8,mem=64G,node=1".
@@ -66,6 +70,7 @@ class SacctJobs {
         time_limit_(table_.column("Timelimit")),
         allocated_(table_.column("AllocTRES")),
         requested_(table_.column("ReqTRES")),
+        comment_(table_.column("Comment")),
         out_(source.origin) {
     if (!has(allocated_) && !has(requested_)) table_.need("AllocTRES");
     if (!has(elapsed_) && !(has(start_) && has(end_))) table_.need("Elapsed");
@@ -106,7 +111,25 @@ class SacctJobs {
     if (!requested.kind.empty())
       job.kind = table_.fields().take("ReqTRES", add_kind(out_.workload, requested.kind));
     job.user = UserId{out_.workload.users.add(table_.text(user_))};
-    table_.check(out_.add(job, table_.text(job_id_)));
+    read_comment(job);
+    table_.check(out_.add(job, table_.text(job_id_), wait(job)));
+  }
+
+  /// Whatever else stands there is the user's own business.
+  void read_comment(Job& job) {
+    std::string_view text = table_.text(comment_);
+    if (!text.starts_with(kCommentMark)) return;
+    for (const std::string_view word : split(text.substr(kCommentMark.size()), " ")) {
+      if (word == "class=trial") job.job_class = JobClass::trial;
+      if (word.starts_with("model="))
+        job.model = table_.fields().take("Comment", add_model(out_.workload, word.substr(6)));
+    }
+  }
+
+  std::optional<Duration> wait(const Job& job) {
+    if (!has(start_)) return {};
+    const Time start = table_.date_time(start_);
+    return start > job.submit ? start - job.submit : Duration{};
   }
 
   Tres tres(const TraceTable::Column& column) {
@@ -128,7 +151,7 @@ class SacctJobs {
 
   TraceTable table_;
   TraceTable::Column job_id_, submit_, user_, start_, end_, elapsed_, state_, time_limit_,
-      allocated_, requested_;
+      allocated_, requested_, comment_;
   ImportBuilder out_;
 };
 
