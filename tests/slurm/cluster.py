@@ -266,7 +266,7 @@ class Cluster:
             ended = [name for name, daemon in self.daemons.items() if daemon.poll() is not None]
             assert not ended, f"{ended} ended: {(self.root / 'daemons.log').read_text()[-2000:]}"
             found = self.node_states()
-            return all(found.get(name, "").rstrip("*") == state for name in names)
+            return all(found.get(name) == state for name in names)
 
         wait_until(arrived, lambda: f"{names} to be {state}: {self.node_states()}", limit)
 

@@ -1,0 +1,140 @@
+"""Jobs for a cluster: drawn from a seed, real processes that write down where and when they ran, and the
+audit of what they wrote."""
+import random
+import time
+import typing
+
+from cluster import USER
+
+# Works for so long in all: what is done is saved when the job is asked to leave, and a later run goes on from
+# there. Every run writes down its begin and end, and the GPUs that it has on each of its nodes.
+SCRIPT = """\
+#!/bin/bash
+work={work_us} save={save_s}
+log=$SLURM_SUBMIT_DIR/log.{name} saved=$SLURM_SUBMIT_DIR/saved.{name}
+run="$SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}}"
+note() {{ echo "$1 $run $EPOCHREALTIME $2" >>"$log"; }}
+done_us=0
+[ -e "$saved" ] && done_us=$(<"$saved")
+begin=${{EPOCHREALTIME/./}}
+leave() {{
+  local done_now=$((done_us + ${{EPOCHREALTIME/./}} - begin))
+  [ "$save" = 0 ] || sleep "$save"
+  echo "$done_now" >"$saved"
+  note stop
+  exit 0
+}}
+trap leave TERM
+if [ "$SLURM_JOB_NUM_NODES" -gt 1 ]; then
+  for gpus in $(srun --ntasks-per-node=1 sh -c 'echo $SLURMD_NODENAME:$CUDA_VISIBLE_DEVICES'); do note gpus "$gpus"; done
+else
+  note gpus "$SLURMD_NODENAME:$CUDA_VISIBLE_DEVICES"
+fi
+note start
+while left=$((work - done_us - ${{EPOCHREALTIME/./}} + begin)); [ "$left" -gt 0 ]; do
+  sleep "$((left / 1000000)).$(printf %06d $((left % 1000000)))" & wait $!
+done
+note end
+"""
+
+
+class Job(typing.NamedTuple):
+    name: str
+    submit: float   # seconds from the first
+    work: float     # seconds
+    gpus: int       # on each node
+    nodes: int
+    is_trial: bool
+    save: float     # seconds
+
+
+class Run(typing.NamedTuple):
+    job: str
+    slurm_id: int
+    restart: int
+    begin: float
+    end: float | None   # None: it was killed
+    finished: bool      # all work is done
+    gpus: frozenset     # (node, index)
+
+
+def draw(count, seed, span, trial_share=0.5, gangs=0.1, longest=8.0, save=0.3):
+    """Trial jobs are short and small; a tenth of the others are gangs on two nodes."""
+    lots = random.Random(seed)
+    jobs = []
+    for number, submit in enumerate(sorted(lots.uniform(0, span) for _ in range(count))):
+        is_trial = lots.random() < trial_share
+        is_gang = not is_trial and lots.random() < gangs
+        jobs.append(Job(
+            name=f"j{number}", submit=submit,
+            work=lots.uniform(0.5, 2.0) if is_trial else lots.uniform(2.0, longest),
+            gpus=lots.choice((1, 1, 2)) if is_trial else lots.choice((1, 2, 4)),
+            nodes=2 if is_gang else 1, is_trial=is_trial, save=0 if is_trial else save))
+    return jobs
+
+
+def comment(job, grace):
+    return f"trainyard: class={'trial' if job.is_trial else 'batch'} grace={grace} time={job.work:.1f}s"
+
+
+def submit_all(cluster, jobs, options=lambda job: (), grace=2):
+    """Each at its time; {name: (Slurm's number, when it was submitted)}."""
+    begin, numbers = time.time(), {}
+    for job in jobs:
+        time.sleep(max(0.0, begin + job.submit - time.time()))
+        script = SCRIPT.format(name=job.name, work_us=round(job.work * 1e6), save_s=job.save)
+        at = time.time()
+        number = cluster.sbatch(script, f"--job-name={job.name}", *options(job), gpus=job.gpus, nodes=job.nodes,
+                                comment=comment(job, grace), user=USER)
+        numbers[job.name] = (number, at)
+    return numbers
+
+
+def read_runs(cluster):
+    """What the jobs wrote down, by job."""
+    runs = {}
+    for log in sorted(cluster.work.glob("log.*")):
+        name, found = log.name[4:], {}
+        for line in log.read_text().splitlines():
+            what, number, restart, at, *gpus = line.split()
+            run = found.setdefault((int(number), int(restart)), {"gpus": set(), "begins": [], "end": None})
+            if what == "gpus":
+                node, _, indexes = gpus[0].partition(":")
+                run["gpus"] |= {(node, int(index)) for index in indexes.split(",")}
+                run["first"] = min(float(at), run.get("first", float(at)))
+            elif what == "start":
+                run["begins"].append(float(at))
+            else:
+                run["end"], run["finished"] = float(at), what == "end"
+        runs[name] = [Run(name, number, restart, run["first"], run["end"], run.get("finished", False),
+                          frozenset(run["gpus"]))
+                      for (number, restart), run in sorted(found.items(), key=lambda item: item[1]["first"])]
+        repeated = [key for key, run in found.items() if len(run["begins"]) > 1]
+        assert not repeated, f"{name}: runs {repeated} began more than once"
+    return runs
+
+
+def check_gpus(runs):
+    """No GPU was two runs' at a time. What a killed run held counts until its job ran again."""
+    held = {}
+    for of_job in runs.values():
+        for run, after in zip(of_job, [*of_job[1:], None]):
+            end = run.end if run.end is not None else after.begin if after else run.begin
+            for gpu in run.gpus:
+                held.setdefault(gpu, []).append((run.begin, end, run))
+    for gpu, uses in held.items():
+        uses.sort(key=lambda use: use[:2])
+        for (_, end, earlier), (begin, _, later) in zip(uses, uses[1:]):
+            assert begin >= end, f"GPU {gpu} was given twice, to {earlier} and {later}"
+
+
+def check_all_done(jobs, runs):
+    """None lost, and each to its end once, with the GPUs that it asked for in every run."""
+    for job in jobs:
+        of_job = runs.get(job.name, [])
+        ends = [run for run in of_job if run.finished]
+        assert len(ends) == 1, f"{job} came to its end {len(ends)} times: {of_job}"
+        assert ends[0] is of_job[-1], f"{job} ran again after its end: {of_job}"
+        for run in of_job:
+            nodes = {node for node, _ in run.gpus}
+            assert len(nodes) == job.nodes and len(run.gpus) == job.nodes * job.gpus, f"{job}: {run}"
