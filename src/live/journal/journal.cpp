@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "live/journal/tables.h"
@@ -34,7 +35,25 @@ auto attempt(const char* what, Work work) -> decltype(work()) {
   }
 }
 
+// So long each waits for a lock that others have: a foreign program's too.
+constexpr int kWriterPatienceMs = 1000, kReaderPatienceMs = 1000, kCheckpointPatienceMs = 250;
+
+/// The write-ahead log is emptied when it has grown so large, and not only copied in passing.
+constexpr std::uintmax_t kLargeLog = std::uintmax_t{32} << 20;
+constexpr std::int64_t kRowsAtOnce = 1000;
+
 }  // namespace
+
+/// With statements that end where the work does, however it ends: one that is left in the middle
+/// holds the state that it saw, which keeps the log from being emptied and, for the writer, a
+/// second transaction from being begun.
+template <class Work>
+auto Journal::read(Work work) const {
+  const std::lock_guard lock(reading_mutex_);
+  auto found = attempt("read", [&] { return work(*reading_); });
+  reading_->settle();
+  return found;
+}
 
 Journal::Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
                  std::unique_ptr<Tables> reading)
@@ -42,12 +61,15 @@ Journal::Journal(System& system, std::string path, std::unique_ptr<Tables> writi
       path_(std::move(path)),
       writing_(std::move(writing)),
       reading_(std::move(reading)),
+      next_bound_(kLargeLog),
+      seldom_(system.log()),
       checkpointer_([this](const std::stop_token& stop) { checkpoint_until(stop); }) {}
 
 Journal::~Journal() = default;
 
 /// Moves the write-ahead log into the database now and then, on a connection of its own: within a
-/// commit it would take tens of milliseconds of somebody's wait.
+/// commit it would take tens of milliseconds of somebody's wait. Who reads or writes meanwhile is
+/// not disturbed, but then the log only grows: see bound_log().
 void Journal::checkpoint_until(const std::stop_token& stop) {
   constexpr auto kBetween = std::chrono::seconds(1);
   std::mutex mutex;
@@ -60,10 +82,33 @@ void Journal::checkpoint_until(const std::stop_token& stop) {
     });
 }
 
+/// Readers that follow each other without a gap, and a writer that is faster than the checkpoints,
+/// would have the log grow without end. Here nobody writes, all of ours read briefly, and who comes
+/// new reads past the log: so it is empty within the time that the longest of them takes. A foreign
+/// reader that stays may keep it; then it is tried again when it has grown as much once more.
+void Journal::bound_log() {
+  std::error_code none;
+  const std::uintmax_t size = std::filesystem::file_size(path_ + "-wal", none);
+  if (none || size < next_bound_) return;
+  (void)attempt("checkpointed", [&]() -> Expected<void> {
+    writing_->db.setBusyTimeout(kCheckpointPatienceMs);
+    const bool is_busy = writing_->db.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() != 0;
+    next_bound_ = is_busy ? size + kLargeLog : kLargeLog;
+    if (is_busy && size > 8 * kLargeLog)
+      seldom_.write(
+          LogLevel::warning,
+          fmt::format("{}-wal: has {} MiB, as somebody reads the journal and does not end", path_,
+                      size >> 20U));
+    return {};
+  });
+  writing_->db.setBusyTimeout(kWriterPatienceMs);
+}
+
 Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::string& path) {
   if (auto ok = make_private(path); !ok) return tl::make_unexpected(ok.error());
   return attempt("opened", [&]() -> Expected<std::unique_ptr<Journal>> {
     auto writing = std::make_unique<Tables>(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    writing->db.setBusyTimeout(kWriterPatienceMs);
     const int version = writing->db.execAndGet("PRAGMA user_version").getInt();
     if (version > Tables::kVersion)
       return fail("{}: written by a newer version (format {}, this one reads up to {})", path,
@@ -73,7 +118,7 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
     if (version == 0) writing->create();
     if (version > 0 && version < Tables::kVersion) writing->migrate(version);
     auto reading = std::make_unique<Tables>(path, SQLite::OPEN_READONLY);
-    reading->db.setBusyTimeout(1000);
+    reading->db.setBusyTimeout(kReaderPatienceMs);
     return std::unique_ptr<Journal>(
         new Journal(system, path, std::move(writing), std::move(reading)));
   });
@@ -83,7 +128,8 @@ Expected<void> Journal::commit(const JournalChange& change) {
   if (change.empty()) return {};
   if (auto ok = system_.before("journal.commit"); !ok) return ok;
   auto done = attempt("written", [&]() -> Expected<void> {
-    SQLite::Transaction transaction(writing_->db);
+    // At once for writing: what others hold is waited for here, and nowhere within.
+    SQLite::Transaction transaction(writing_->db, SQLite::TransactionBehavior::IMMEDIATE);
     for (const JobRecord* job : change.submitted) writing_->insert(*job);
     for (const JobRecord* job : change.changed) writing_->update(*job);
     for (const LiveEvent& event : change.events) writing_->insert(event);
@@ -91,46 +137,40 @@ Expected<void> Journal::commit(const JournalChange& change) {
     transaction.commit();
     return {};
   });
-  if (done) system_.after("journal.commit");
+  writing_->settle();
+  if (!done) return done;
+  system_.after("journal.commit");
+  bound_log();
   return done;
 }
 
 Expected<std::vector<JobRecord>> Journal::unfinished() const {
-  const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<std::vector<JobRecord>> {
+  return read([&](Tables& tables) -> Expected<std::vector<JobRecord>> {
     std::vector<JobRecord> jobs;
-    SQLite::Statement rows(reading_->db,
+    SQLite::Statement rows(tables.db,
                            Tables::select_jobs() + "WHERE ended IS NULL ORDER BY job.number");
     while (rows.executeStep()) {
-      auto job = Tables::read_job(rows);
-      if (!job) return tl::make_unexpected(job.error());
-      jobs.push_back(std::move(*job));
+      jobs.push_back(Tables::read_job(rows));
     }
     return jobs;
   });
 }
 
 Expected<std::optional<JobRecord>> Journal::find(JobNumber number) const {
-  const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<std::optional<JobRecord>> {
-    SQLite::Statement& row = reading_->statement(Tables::select_jobs() + "WHERE job.number = ?");
+  return read([&](Tables& tables) -> Expected<std::optional<JobRecord>> {
+    SQLite::Statement& row = tables.statement(Tables::select_jobs() + "WHERE job.number = ?");
     row.bind(1, number);
     if (!row.executeStep()) return std::optional<JobRecord>();
-    auto job = Tables::read_job(row);
-    row.reset();
-    if (!job) return tl::make_unexpected(job.error());
-    return std::optional<JobRecord>(std::move(*job));
+    return std::optional(Tables::read_job(row));
   });
 }
 
 Expected<JobPayload> Journal::payload(JobNumber submission) const {
-  const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<JobPayload> {
-    SQLite::Statement& row = reading_->statement("SELECT payload FROM payload WHERE number = ?");
+  return read([&](Tables& tables) -> Expected<JobPayload> {
+    SQLite::Statement& row = tables.statement("SELECT payload FROM payload WHERE number = ?");
     row.bind(1, submission);
     if (!row.executeStep()) return JobPayload{};
     const nlohmann::json j = nlohmann::json::parse(row.getColumn(0).getString(), nullptr, false);
-    row.reset();
     if (j.is_discarded())
       return fail("job {}: its script and environment cannot be read", submission);
     return JobPayload{j.at("script"), j.at("environment"),
@@ -139,9 +179,8 @@ Expected<JobPayload> Journal::payload(JobNumber submission) const {
 }
 
 Expected<std::optional<Journal::ArrayTally>> Journal::tally(JobNumber array) const {
-  const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<std::optional<ArrayTally>> {
-    SQLite::Statement& row = reading_->statement(
+  return read([&](Tables& tables) -> Expected<std::optional<ArrayTally>> {
+    SQLite::Statement& row = tables.statement(
         "SELECT user, uid, gid, sum(ended IS NULL), sum(ended IS NOT NULL AND state != 'done') "
         "FROM job WHERE array = ? GROUP BY array");
     row.bind(1, array);
@@ -152,27 +191,23 @@ Expected<std::optional<Journal::ArrayTally>> Journal::tally(JobNumber array) con
     found.owner.gid = static_cast<gid_t>(row.getColumn(2).getInt64());
     found.unfinished = static_cast<std::size_t>(row.getColumn(3).getInt64());
     found.not_done = static_cast<std::size_t>(row.getColumn(4).getInt64());
-    row.reset();
     return std::optional(found);
   });
 }
 
 Expected<std::optional<JobNumber>> Journal::born(const std::string& name) const {
-  const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<std::optional<JobNumber>> {
-    SQLite::Statement& row = reading_->statement("SELECT number FROM born WHERE name = ?");
+  return read([&](Tables& tables) -> Expected<std::optional<JobNumber>> {
+    SQLite::Statement& row = tables.statement("SELECT number FROM born WHERE name = ?");
     row.bind(1, name);
     if (!row.executeStep()) return std::optional<JobNumber>();
     const JobNumber number = row.getColumn(0).getInt64();
-    row.reset();
     return std::optional(number);
   });
 }
 
 Expected<std::vector<JobNumber>> Journal::numbers(const JobName& name) const {
-  const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<std::vector<JobNumber>> {
-    SQLite::Statement& rows = reading_->statement(
+  return read([&](Tables& tables) -> Expected<std::vector<JobNumber>> {
+    SQLite::Statement& rows = tables.statement(
         "SELECT number, NULL FROM job WHERE number = ?1 UNION ALL "
         "SELECT number, task FROM job WHERE array = ?1");
     rows.bind(1, name.number);
@@ -184,7 +219,6 @@ Expected<std::vector<JobNumber>> Journal::numbers(const JobName& name) const {
           (is_task && std::ranges::binary_search(name.tasks, rows.getColumn(1).getInt()));
       if (is_wanted) found.push_back(rows.getColumn(0).getInt64());
     }
-    rows.reset();
     return found;
   });
 }
@@ -225,11 +259,10 @@ struct Where {
 }  // namespace
 
 Expected<JobPage> Journal::find_ended(const JobFilter& filter) const {
-  const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<JobPage> {
+  return read([&](Tables& tables) -> Expected<JobPage> {
     const Where where(filter);
-    SQLite::Statement rows(reading_->db, Tables::select_jobs() + where.sql +
-                                             fmt::format(" LIMIT {}", filter.limit + 1));
+    SQLite::Statement rows(
+        tables.db, Tables::select_jobs() + where.sql + fmt::format(" LIMIT {}", filter.limit + 1));
     where.bind(rows);
     JobPage page;
     while (rows.executeStep()) {
@@ -237,35 +270,38 @@ Expected<JobPage> Journal::find_ended(const JobFilter& filter) const {
         page.more = true;
         break;
       }
-      auto job = Tables::read_job(rows);
-      if (!job) return tl::make_unexpected(job.error());
-      page.jobs.push_back(std::move(*job));
+      page.jobs.push_back(Tables::read_job(rows));
     }
     return page;
   });
 }
 
+/// A page at a time, on a connection of its own: between two it holds up nobody, nor the log.
 Expected<void> Journal::each_ended(const JobFilter& of,
                                    const std::function<void(const JobRecord&)>& visit) const {
   return attempt("read", [&]() -> Expected<void> {
     Tables own(path_, SQLite::OPEN_READONLY);
-    std::string where = "WHERE ended IS NOT NULL AND (?1 IS NULL OR user = ?1)";
+    own.db.setBusyTimeout(kReaderPatienceMs);
+    std::string where = "WHERE ended IS NOT NULL AND job.number > ?1 AND (?2 IS NULL OR user = ?2)";
     if (of.uid) where += fmt::format(" AND uid = {}", *of.uid);
-    SQLite::Statement rows(own.db, Tables::select_jobs() + where + " ORDER BY job.number");
-    if (of.user) rows.bind(1, *of.user);
-    while (rows.executeStep()) {
-      const auto job = Tables::read_job(rows);
-      if (!job) return tl::make_unexpected(job.error());
-      visit(*job);
-    }
+    SQLite::Statement rows(own.db, Tables::select_jobs() + where +
+                                       fmt::format(" ORDER BY job.number LIMIT {}", kRowsAtOnce));
+    std::vector<JobRecord> page;
+    do {
+      rows.bind(1, page.empty() ? 0 : page.back().number);
+      if (of.user) rows.bind(2, *of.user);
+      page.clear();
+      while (rows.executeStep()) page.push_back(Tables::read_job(rows));
+      rows.reset();
+      for (const JobRecord& job : page) visit(job);
+    } while (std::ssize(page) == kRowsAtOnce);
     return {};
   });
 }
 
 Expected<std::vector<LiveEvent>> Journal::events(std::int64_t after, std::size_t limit) const {
-  const std::lock_guard lock(reading_mutex_);
-  return attempt("read", [&]() -> Expected<std::vector<LiveEvent>> {
-    SQLite::Statement& rows = reading_->statement(
+  return read([&](Tables& tables) -> Expected<std::vector<LiveEvent>> {
+    SQLite::Statement& rows = tables.statement(
         "SELECT sequence, at, kind, job, user, details FROM event WHERE sequence > ? "
         "ORDER BY sequence LIMIT ?");
     rows.bind(1, after);
@@ -275,7 +311,6 @@ Expected<std::vector<LiveEvent>> Journal::events(std::int64_t after, std::size_t
       events.push_back({rows.getColumn(0).getInt64(), Time{rows.getColumn(1).getInt64()},
                         rows.getColumn(2).getString(), rows.getColumn(3).getInt64(),
                         rows.getColumn(4).getString(), rows.getColumn(5).getString()});
-    rows.reset();
     return events;
   });
 }
@@ -319,20 +354,17 @@ Expected<std::size_t> Journal::compact(Time ended_before, std::size_t limit,
             "ORDER BY ended LIMIT ?");
     rows.bind(1, ended_before.us);
     rows.bind(2, static_cast<std::int64_t>(limit));
-    while (rows.executeStep()) {
-      auto job = Tables::read_job(rows);
-      if (!job) return tl::make_unexpected(job.error());
-      old.push_back(std::move(*job));
-    }
+    while (rows.executeStep()) old.push_back(Tables::read_job(rows));
     rows.reset();
     if (old.empty()) return 0U;
     for (const JobRecord& job : old) erased(job);  // first: what is stripped is not found again
-    SQLite::Transaction transaction(writing_->db);
+    SQLite::Transaction transaction(writing_->db, SQLite::TransactionBehavior::IMMEDIATE);
     for (const JobRecord& job : old) writing_->strip(job);
     writing_->set("compacted", std::to_string(old.back().life.state.since.us));
     transaction.commit();
     return old.size();
   });
+  writing_->settle();
   if (done) system_.after("journal.compact");
   return done;
 }

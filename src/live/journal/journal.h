@@ -6,7 +6,10 @@
 //  2. A job's row is the fold of its events, written in the same transaction, so that the state is
 //     rebuilt from the rows of unfinished jobs alone: a start takes the time that they take,
 //     whatever has been finished before.
-//  3. The format has a number. A newer one than ours is refused, nothing is touched.
+//  3. What others do to its files for a while (locks, readers that stay) is waited for or refused,
+//     and over when they are; the write-ahead log does not grow with those who read.
+//  4. A row that cannot be read costs that job alone: it is shown as failed.
+//  5. The format has a number. A newer one than ours is refused, nothing is touched.
 //
 // commit() and compact() belong to one thread; the rest may be called from any.
 #pragma once
@@ -48,7 +51,7 @@ class Journal {
 
   Expected<void> commit(const JournalChange& change);
 
-  /// Those that have not ended, by number.
+  /// Those that have not ended, by number. One whose row is damaged has failed, and says so.
   [[nodiscard]] Expected<std::vector<JobRecord>> unfinished() const;
   [[nodiscard]] Expected<std::optional<JobRecord>> find(JobNumber number) const;
   /// Those that have ended. (Nothing is folded: they do not wait.)
@@ -90,6 +93,9 @@ class Journal {
   Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
           std::unique_ptr<Tables> reading);
   void checkpoint_until(const std::stop_token& stop);
+  void bound_log();
+  template <class Work>
+  auto read(Work work) const;
   [[nodiscard]] std::int64_t number_of(const std::string& query) const;
 
   System& system_;
@@ -97,6 +103,8 @@ class Journal {
   std::unique_ptr<Tables> writing_;
   mutable std::mutex reading_mutex_;
   std::unique_ptr<Tables> reading_;
+  std::uintmax_t next_bound_;  // bytes of the write-ahead log at which it is emptied
+  SeldomLog seldom_;
   std::jthread checkpointer_;
 };
 

@@ -300,12 +300,14 @@ TEST_F(JournalTest, ThePayloadOfAnArrayIsKeptUntilItsLastTaskIsOld) {
   EXPECT_TRUE(journal->payload(1)->environment.empty());
 }
 
-TEST_F(JournalTest, ADamagedLifeIsAnErrorThatNamesTheJob) {
+TEST_F(JournalTest, AJobWithADamagedLifeHasFailed) {
   submit(record(5));
   SQLite::Database(path, SQLite::OPEN_READWRITE).exec("UPDATE job SET life = '{\"runs\": 1}'");
   const auto found = journal->unfinished();
-  ASSERT_FALSE(found);
-  EXPECT_THAT(found.error().message, testing::HasSubstr("job 5: its life cannot be read"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->front().phase(), Phase::failed);
+  EXPECT_THAT(found->front().reason, testing::HasSubstr("job 5: its life cannot be read"));
+  EXPECT_EQ(found->front().spec.name, "n5");
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 #include "live/journal/tables.h"
 
+#include <sqlite3.h>
+
+#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "live/job/utf8.h"
 
 namespace trainyard {
 
@@ -10,6 +15,11 @@ SQLite::Statement& Journal::Tables::statement(const std::string& sql) {
   // Tells once more how it failed the last time, which is known.
   (void)found->second.tryReset();
   return found->second;
+}
+
+void Journal::Tables::settle() {
+  for (auto& [sql, each] : statements) (void)each.tryReset();
+  if (sqlite3_get_autocommit(db.getHandle()) == 0) (void)db.tryExec("ROLLBACK");
 }
 
 void Journal::Tables::create() {
@@ -136,23 +146,40 @@ void Journal::Tables::set(const std::string& key, const std::string& value) {
 
 const std::string& Journal::Tables::select_jobs() {
   static const std::string sql =
-      "SELECT job.number, user, uid, gid, submitted, life, spec.spec FROM job JOIN spec "
-      "ON spec.number = job.number ";
+      "SELECT job.number, user, uid, gid, submitted, life, spec.spec, name FROM job "
+      "LEFT JOIN spec ON spec.number = job.number ";
   return sql;
 }
 
-Expected<JobRecord> Journal::Tables::read_job(SQLite::Statement& row) {
+namespace {
+
+/// Nothing of it can be run any more; who looks at it is told why.
+void give_up(JobRecord& job, const std::string& why) {
+  job.life = {};
+  job.life.state.phase = Phase::failed;
+  job.life.state.since = job.submitted;
+  job.reason = "its row in the journal is damaged: " + why;
+}
+
+}  // namespace
+
+JobRecord Journal::Tables::read_job(SQLite::Statement& row) {
   JobRecord job;
   job.number = row.getColumn(0).getInt64();
-  job.owner.user = row.getColumn(1).getString();
+  job.owner.user = as_utf8(row.getColumn(1).getString());
   job.owner.uid = static_cast<uid_t>(row.getColumn(2).getInt64());
   job.owner.gid = static_cast<gid_t>(row.getColumn(3).getInt64());
   job.submitted = Time{row.getColumn(4).getInt64()};
-  if (auto ok = life_from_json(row.getColumn(5).getString(), job); !ok)
-    return tl::make_unexpected(ok.error());
+  const auto life = life_from_json(row.getColumn(5).getString(), job);
   auto spec = parse_job_spec(row.getColumn(6).getString());
-  if (!spec) return fail("job {}: {}", job.number, spec.error().message);
-  job.spec = std::move(*spec);
+  if (spec) {
+    job.spec = std::move(*spec);
+  } else {
+    job.spec.name = as_utf8(row.getColumn(7).getString());
+    job.spec.command = {"?"};
+  }
+  if (life && (spec || job.has_ended())) return job;
+  give_up(job, as_utf8(life ? spec.error().message : life.error().message));
   return job;
 }
 

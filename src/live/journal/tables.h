@@ -42,8 +42,12 @@ struct Journal::Tables {
   void strip(const JobRecord& job);
   void set(const std::string& key, const std::string& value);
 
-  /// From a row of `select_jobs`.
-  static Expected<JobRecord> read_job(SQLite::Statement& row);
+  /// All statements at their end, and no transaction open: whatever came to pass before.
+  void settle();
+
+  /// From a row of `select_jobs`. Of one that is damaged, what can be read, as of a job that
+  /// failed.
+  static JobRecord read_job(SQLite::Statement& row);
   static const std::string& select_jobs();
 };
 

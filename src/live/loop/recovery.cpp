@@ -19,10 +19,27 @@ Expected<void> Recovery::recover() {
 Expected<void> Recovery::enter_jobs() {
   auto jobs = state_.journal.unfinished();
   if (!jobs) return tl::make_unexpected(jobs.error());
-  for (JobRecord& job : *jobs) state_.book.enter(std::move(job));
-  state_.book.entered();
   state_.last_number = state_.journal.last_number();
   state_.last_sequence = state_.journal.last_event();
+  if (auto ok = bury_damaged(*jobs); !ok) return ok;
+  for (JobRecord& job : *jobs) state_.book.enter(std::move(job));
+  state_.book.entered();
+  return {};
+}
+
+/// Those whose rows cannot be read have failed, and that is written down.
+Expected<void> Recovery::bury_damaged(std::vector<JobRecord>& jobs) {
+  JournalChange change;
+  for (JobRecord& job : jobs) {
+    if (!job.has_ended()) continue;
+    state_.system.log().write(LogLevel::error,
+                              fmt::format("job {} has failed: {}", job.number, job.reason));
+    job.life.state.since = state_.now();
+    change.changed.push_back(&job);
+    change.events.push_back(state_.event_of(job, Happening::failed, {{"reason", job.reason}}));
+  }
+  if (auto ok = state_.journal.commit(change); !ok) return ok;
+  std::erase_if(jobs, [](const JobRecord& job) { return job.has_ended(); });
   return {};
 }
 
