@@ -36,7 +36,7 @@ auto attempt(const char* what, Work work) -> decltype(work()) {
 }
 
 // So long each waits for a lock that others have: a foreign program's too.
-constexpr int kWriterPatienceMs = 1000, kReaderPatienceMs = 1000, kCheckpointPatienceMs = 250;
+constexpr int kWriterPatienceMs = 1000, kReaderPatienceMs = 1000, kCheckpointPatienceMs = 500;
 
 /// The write-ahead log is emptied when it has grown so large, and not only copied in passing.
 constexpr std::uintmax_t kLargeLog = std::uintmax_t{32} << 20;
@@ -85,7 +85,7 @@ void Journal::checkpoint_until(const std::stop_token& stop) {
 /// Readers that follow each other without a gap, and a writer that is faster than the checkpoints,
 /// would have the log grow without end. Here nobody writes, all of ours read briefly, and who comes
 /// new reads past the log: so it is empty within the time that the longest of them takes. A foreign
-/// reader that stays may keep it; then it is tried again when it has grown as much once more.
+/// reader that stays may keep it; then it is tried again when it has grown by an eighth.
 void Journal::bound_log() {
   std::error_code none;
   const std::uintmax_t size = std::filesystem::file_size(path_ + "-wal", none);
@@ -93,7 +93,7 @@ void Journal::bound_log() {
   (void)attempt("checkpointed", [&]() -> Expected<void> {
     writing_->db.setBusyTimeout(kCheckpointPatienceMs);
     const bool is_busy = writing_->db.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() != 0;
-    next_bound_ = is_busy ? size + kLargeLog : kLargeLog;
+    next_bound_ = is_busy ? size + size / 8 : kLargeLog;
     if (is_busy && size > 8 * kLargeLog)
       seldom_.write(
           LogLevel::warning,
