@@ -9,6 +9,7 @@
 #include "market/matching.h"
 #include "market/solve.h"
 #include "market/testing.h"
+#include "sim/simulation.h"
 
 namespace trainyard::bench {
 namespace {
@@ -70,6 +71,63 @@ void measure_arrival(Table& table) {
              Target{Target::Is::at_most, 2},
              {},
              fmt::format("p50 {}, max {}", number(ms[kArrivals / 2]), number(ms.back()))});
+}
+
+/// Four kinds of GPU, 16 racks of 32 machines of 8, and elastic jobs that are all there at once;
+/// then one comes every second.
+struct WholeRounds {
+  static constexpr std::size_t kComing = 200;
+
+  WholeRounds() {
+    std::string toml;
+    for (const char* kind : {"A100", "V100", "P100", "K80"})
+      toml += fmt::format(
+          "[[rack]]\ncount = 4\n[[rack.machine]]\ncount = 32\ngpus = 8\nkind = \"{}\"\n"
+          "nic_gbps = 100\n",
+          kind);
+    cluster = *parse_cluster_toml(toml, "bench");
+    for (const char* model : {"ResNet-50", "VGG-16", "InceptionV3"}) workload.models.add(model);
+    workload.kinds.add("V100");
+    Random random(1, 1);
+    for (std::size_t i = 0; i < kJobs + kComing; ++i) {
+      Job job;
+      job.workers = 1 << random.below(4);
+      job.min_workers = std::max(1, job.workers / 2);
+      job.max_workers = 2 * job.workers;
+      job.model = ModelId{static_cast<std::uint16_t>(random.below(workload.models.size()))};
+      job.measured_on = KindId{0};
+      job.duration = job.estimate =
+          trainyard::seconds(3600) * static_cast<std::int64_t>(1 + random.below(10));
+      if (i >= kJobs)
+        job.submit = Time{} + trainyard::seconds(static_cast<std::int64_t>(i - kJobs + 1));
+      workload.jobs.push_back(job);
+    }
+  }
+
+  Cluster cluster;
+  Workload workload;
+};
+
+/// Not the market alone, but all that the policy does with it: places, and how they share links.
+void measure_whole_rounds(Table& table) {
+  if (!table.wants("market/whole")) return;
+  const WholeRounds made;
+  Simulation simulation(made.cluster, made.workload, PolicySpec::parse("market").value(),
+                        {.network = {.model = NetworkOptions::Model::fluid}});
+  const auto step_ms = [&] { return 1e3 * seconds([&] { simulation.step(); }); };
+  table.add({"market: the first round, with places on shared links", step_ms(), "ms"});
+  std::vector<double> arrivals;
+  while (simulation.next() < Time{} + minutes(5)) arrivals.push_back(step_ms());
+  const double second_ms = step_ms();
+  std::ranges::sort(arrivals);
+  table.add({"market: one arrival, with a place on shared links, p99",
+             arrivals[arrivals.size() * 99 / 100],
+             "ms",
+             {},
+             {},
+             fmt::format("p50 {}, max {}", number(arrivals[arrivals.size() / 2]),
+                         number(arrivals.back()))});
+  table.add({"market: the second round, with places on shared links", second_ms, "ms"});
 }
 
 /// Sizes from 1 to 7, and worths as at workers of mean power.
@@ -164,6 +222,7 @@ void measure_exact(Table& table) {
 void measure_market(Table& table) {
   measure_rounds(table);
   measure_arrival(table);
+  measure_whole_rounds(table);
   measure_matching(table);
   measure_exact(table);
 }

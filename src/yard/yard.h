@@ -15,9 +15,8 @@
 //     times. A job that made room for another gets room by pausing that other only when the other
 //     has run for rules.turn since it last loaded; for twice as long if it made room for it twice,
 //     and so on. So two jobs take turns ever more rarely, yet neither has to wait for all of the
-//     In a group of changes the plan says in whose favour a job leaves; where it names nobody there
-//     are no turns.
-//     other's work.
+//     other's work. In a group of changes the plan says in whose favour a job leaves; where it
+//     names nobody there are no turns.
 //  5. Books balance: for every job, time held = work done + time lost + time slowed down. Work is
 //     done at a rate that may change while a job runs; what was done before stays done.
 // A job's demand with its class and kind is its Shape; jobs of one shape are alike to every

@@ -18,10 +18,14 @@ class Crowding {
     JobId job = kNoJob;
     const Placement* at = nullptr;
   };
-  /// How many times as long as alone an iteration of each takes when all of them run.
-  [[nodiscard]] std::vector<double> slowed(std::span<const Running> all) const;
+  /// How many times as long as alone an iteration of each takes when these run, and others beside.
+  [[nodiscard]] std::vector<double> slowed(std::span<const Running> these,
+                                           std::span<const Running> others = {}) const;
 
  private:
+  /// Without links: it is in nobody's way.
+  [[nodiscard]] IterationWork work(const Running& running) const;
+
   const Yard& yard_;
   Links links_;
 };

@@ -38,6 +38,7 @@
 #include <numeric>
 
 #include "market/solve.h"
+#include "market/trading.h"
 #include "policy/joint/crowding.h"
 #include "policy/joint/market_places.h"
 #include "policy/joint/roster.h"
@@ -51,9 +52,9 @@ constexpr Duration kShortestMarket = seconds(1);
 constexpr double kMostUrgency = 8;
 constexpr std::int64_t kMostDraws = 64;
 
-constexpr int kMostAttempts = 3;  // to find places that are as the market reckoned
+constexpr int kMostAttempts = 2;  // to find places that are as the market reckoned
 constexpr double kAsReckoned = 0.02;
-constexpr int kMostMovedCloser = 4;  // in a round
+constexpr int kMostMovedCloser = 2;  // in a round
 
 /// Where all customers are, and what that costs them together as it is there.
 struct Deal {
@@ -119,7 +120,7 @@ class MarketPolicy final : public Policy {
   void go_to_market(Plan& plan, bool is_round);
   void find_buyers(bool is_round);
   [[nodiscard]] Market make_market() const;
-  [[nodiscard]] bool buy(bool is_round);
+  [[nodiscard]] bool buy(bool is_round, std::span<const Placement> placed);
   [[nodiscard]] std::vector<double> powers(JobId job, bool kinds_are_seen) const;
   [[nodiscard]] bool mixes_kinds(JobId job) const;
   [[nodiscard]] bool fits_one_kind(JobId job) const;
@@ -289,11 +290,15 @@ Market MarketPolicy::make_market() const {
   return market;
 }
 
-/// False: who is out of patience gets nothing.
-bool MarketPolicy::buy(bool is_round) {
+/// From where the attempt before has placed them, if there was one. False: who is out of patience
+/// gets nothing.
+bool MarketPolicy::buy(bool is_round, std::span<const Placement> placed) {
   const Market market = make_market();
-  Allocation bought = go_on(market, false);
-  if (is_round && draws_ > 0) {
+  Allocation start = market.has();
+  for (std::size_t i = 0; i < placed.size(); ++i)
+    std::ranges::copy(by_kind(yard_.cluster(), placed[i]), start.of(i).begin());
+  Allocation bought = trade(market, start, false);
+  if (is_round && draws_ > 0 && placed.empty()) {
     Allocation anew = solve(market, {.draws = draws_, .shares = false, .shaken = 0, .seed = seed_});
     if (market.cost(anew) < market.cost(bought)) bought = std::move(anew);
   }
@@ -309,13 +314,13 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
   find_customers(is_round);
   if (customers_.empty()) return;
   find_buyers(is_round);
-  Deal best;
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    if (!buy(is_round)) break;
-    Deal deal{.anew = std::vector<bool>(customers_.size())};
-    const bool is_as_reckoned = look_at(deal);
-    if (deal.cost < best.cost || best.at.empty()) best = std::move(deal);
-    if (is_as_reckoned) break;
+  Deal best, deal;
+  bool is_as_reckoned = false;
+  for (int attempt = 0; attempt < kMostAttempts && !is_as_reckoned; ++attempt) {
+    if (!buy(is_round, deal.at)) break;
+    deal.anew.assign(customers_.size(), false);
+    is_as_reckoned = look_at(deal);
+    if (deal.cost < best.cost || best.at.empty()) best = deal;
   }
   if (best.at.empty()) return;
   if (is_round) move_closer(best);
@@ -334,15 +339,14 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
 /// on. True: it is what the market reckoned with.
 bool MarketPolicy::look_at(Deal& deal) {
   deal.at = find_places(yard_, customers_, deal.anew);
-  std::vector<Crowding::Running> running;
+  std::vector<Crowding::Running> customers, others;
   for (std::size_t i = 0; i < customers_.size(); ++i)
-    if (!deal.at[i].empty()) running.push_back({customers_[i].job, &deal.at[i]});
-  const std::size_t ours = running.size();
-  for (const JobId job : others_) running.push_back({job, &yard_.placement(job)});
-  const std::vector<double> slowed = crowding_.slowed(running);
+    customers.push_back({customers_[i].job, &deal.at[i]});
+  for (const JobId job : others_) others.push_back({job, &yard_.placement(job)});
+  const std::vector<double> slowed = crowding_.slowed(customers, others);
   bool is_as_reckoned = true;
-  for (std::size_t i = 0, r = 0; i < customers_.size() && r < ours; ++i)
-    if (!deal.at[i].empty()) is_as_reckoned &= learn(i, deal.at[i], slowed[r++]);
+  for (std::size_t i = 0; i < customers_.size(); ++i)
+    if (!deal.at[i].empty()) is_as_reckoned &= learn(i, deal.at[i], slowed[i]);
   deal.cost = cost(deal);
   return is_as_reckoned;
 }
@@ -445,7 +449,7 @@ Member<Policy> joint_market() {
              "how much more a job weighs that will soon be done; 0: all weigh the same; at most 8"},
             {"fairness", ParamType::real, "0.5",
              "weight of those that would be done earlier with an equal part"},
-            {"draws", ParamType::whole, "2",
+            {"draws", ParamType::whole, "1",
              "categories of sizes drawn in a round, besides what is reached from the last one; at "
              "most 64"},
             {"kinds",
