@@ -9,6 +9,8 @@ Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions op
   auto state = StateDirectory::take(options.state);
   if (!state) return tl::make_unexpected(state.error());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(*state)));
+  options.scheduling.reserve = daemon->state_.path();
+  DiskReserve(system, options.scheduling.reserve).give_for_start();
 
   auto engine = open_engine(system, daemon->state_);
   if (!engine) return tl::make_unexpected(engine.error());

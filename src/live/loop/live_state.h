@@ -20,6 +20,7 @@
 #include "live/loop/live_clock.h"
 #include "live/loop/live_yard.h"
 #include "live/service/service.h"
+#include "live/system/disk_reserve.h"
 #include "live/system/system.h"
 
 namespace trainyard {
@@ -28,6 +29,7 @@ struct SchedulingOptions {
   PolicyView policy;                 // used when the journal has none; its settings always
   Duration keep_ended = days(30);    // output and events of jobs that ended, for so long
   Duration kill_wait = seconds(30);  // from SIGTERM to SIGKILL
+  std::string reserve;               // the directory on whose disk space is kept; empty: none is
   bool private_jobs = false;         // a user sees nothing of other users' jobs
   /// What jobs that have not ended may take of memory; those of one user, half of it.
   std::size_t memory = std::size_t{512} << 20;
@@ -69,6 +71,7 @@ struct LiveState {
         engine(given_engine),
         options(std::move(given_options)),
         clock(system, journal.last_time()),
+        reserve(system, options.reserve),
         cluster(std::make_shared<Cluster>(engine.cluster())),
         yard(cluster) {}
 
@@ -103,6 +106,7 @@ struct LiveState {
   Engine& engine;
   const SchedulingOptions options;
   LiveClock clock;
+  DiskReserve reserve;
 
   std::shared_ptr<const Cluster> cluster;  // replaced as a whole: others may be looking at it
   std::map<std::string, MachineStatus> machines;  // by name; the others are up

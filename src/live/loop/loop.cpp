@@ -24,6 +24,9 @@ Refusal not_recorded(const Error& error) {
       fmt::format("nothing can be recorded now, so nothing new is accepted: {}", error.message)};
 }
 
+const Refusal kDiskFull{Refusal::Kind::unavailable,
+                        "the disk of the daemon's state directory is full, so no new job is "
+                        "accepted; jobs can be cancelled"};
 const Refusal kEnding{Refusal::Kind::unavailable, "the daemon is ending"};
 
 void add_seconds(double& sum, std::chrono::steady_clock::time_point since) {
@@ -108,10 +111,12 @@ void Loop::run() {
 
 void Loop::turn(Commands& commands, Questions& questions) {
   if (!state_.counters.accepting) write_down();
-  const std::vector<Answer<void>> answers = take_in(commands);
+  look_at_disk();
+  std::vector<Answer<void>> answers(commands.size());
+  for (const bool adds : {false, true}) take_in(commands, adds, answers);
   hear_engine();
   runs_.end_those_out_of_time();
-  if (state_.counters.accepting && state_.decisions.is_now(state_.now())) decide();
+  if (may_decide()) decide();
   runs_.take_orders();
   const bool written = write_down();
   show();
@@ -130,32 +135,63 @@ void Loop::turn(Commands& commands, Questions& questions) {
   if (state_.now() >= next_compaction_) compact();
 }
 
-std::vector<Answer<void>> Loop::take_in(Commands& commands) {
-  std::vector<Answer<void>> answers;
-  if (commands.empty()) return answers;
+bool Loop::may_decide() const {
+  return state_.counters.accepting && !state_.counters.disk_full &&
+         state_.decisions.is_now(state_.now());
+}
+
+/// Those that add jobs, or the others, in one transaction.
+void Loop::take_in(Commands& commands, bool adds, std::vector<Answer<void>>& answers) {
   JournalChange change;
   const std::int64_t sequence = state_.last_sequence;
   const JobNumber number = state_.last_number;
-  for (auto& command : commands) answers.push_back(command.what.stage(change));
-  const auto begin = std::chrono::steady_clock::now();
-  const Expected<void> done = state_.counters.accepting ? state_.journal.commit(change)
-                                                        : Expected<void>(fail("{}", last_failure_));
-  add_seconds(state_.counters.commit_seconds, begin);
+  std::vector<std::size_t> taken;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    if (commands[i].what.adds != adds) continue;
+    answers[i] = adds && state_.counters.disk_full ? tl::make_unexpected(kDiskFull)
+                                                   : commands[i].what.stage(change);
+    if (answers[i]) taken.push_back(i);
+  }
+  if (taken.empty()) return;
+  const Expected<void> done =
+      state_.counters.accepting ? commit(change, adds) : Expected<void>(fail("{}", last_failure_));
   if (!done) {
     state_.last_sequence = sequence, state_.last_number = number;
-    for (Answer<void>& answer : answers)
-      if (answer) answer = tl::make_unexpected(not_recorded(done.error()));
-    note_journal_failure(done.error());
-    return answers;
+    for (const std::size_t i : taken) answers[i] = tl::make_unexpected(not_recorded(done.error()));
+    return;
   }
-  ++state_.counters.journal_commits;
-  told_ = std::move(change.events);
-  for (std::size_t i = 0; i < commands.size(); ++i)
-    if (answers[i]) commands[i].what.enter();
+  std::ranges::move(change.events, std::back_inserter(told_));
+  for (const std::size_t i : taken) commands[i].what.enter();
   state_.book.entered();
-  for (std::size_t i = 0; i < commands.size(); ++i)
-    if (answers[i]) commands[i].what.take_effect();
-  return answers;
+  for (const std::size_t i : taken) commands[i].what.take_effect();
+}
+
+/// What adds jobs has no right to the space that is kept for their end.
+Expected<void> Loop::commit(const JournalChange& change, bool adds) {
+  const auto begin = std::chrono::steady_clock::now();
+  Expected<void> done = state_.journal.commit(change);
+  while (!done && state_.reserve.give()) {
+    if (!std::exchange(state_.counters.disk_full, true))
+      state_.system.log().write(LogLevel::error,
+                                "the disk of the state directory is full: new jobs are refused and "
+                                "nothing is started until there is room; jobs can be cancelled");
+    if (adds) break;
+    done = state_.journal.commit(change);
+  }
+  add_seconds(state_.counters.commit_seconds, begin);
+  if (done) ++state_.counters.journal_commits;
+  if (!done && !(adds && state_.counters.disk_full)) note_journal_failure(done.error());
+  return done;
+}
+
+/// Whether there is room again.
+void Loop::look_at_disk() {
+  if (state_.reserve.is_whole() || state_.now() < next_look_at_disk_) return;
+  next_look_at_disk_ = state_.now() + kRetry;
+  state_.reserve.refill();
+  if (!state_.reserve.is_whole() || !std::exchange(state_.counters.disk_full, false)) return;
+  state_.decisions.is_due = true;
+  state_.system.log().write(LogLevel::info, "the disk of the state directory has room again");
 }
 
 void Loop::hear_engine() {
@@ -202,16 +238,9 @@ bool Loop::write_down() {
   if (!counters.accepting)  // also when there is nothing else to write: whether it can be
     change.settings.emplace_back("recovered", std::to_string(state_.now().us));
   if (change.empty()) return true;
-  const auto begin = std::chrono::steady_clock::now();
-  const Expected<void> done = state_.journal.commit(change);
-  add_seconds(counters.commit_seconds, begin);
-  if (!done) {
-    note_journal_failure(done.error());
-    return false;
-  }
+  if (!commit(change, false)) return false;
   if (!std::exchange(counters.accepting, true))
     state_.system.log().write(LogLevel::info, "the journal can be written again");
-  ++counters.journal_commits;
   state_.book.written();
   state_.newborn.clear(), state_.newborn_numbers.clear(), state_.settings.clear();
   std::ranges::move(std::exchange(state_.happened, {}), std::back_inserter(told_));
@@ -247,10 +276,12 @@ void Loop::compact() {
 
 Time Loop::next_deadline() const {
   if (!state_.counters.accepting) return state_.now() + kRetry;
-  Time next = std::min(state_.decisions.next(), next_compaction_);
+  Time next = next_compaction_;
+  if (!state_.counters.disk_full) next = std::min(next, state_.decisions.next());
   for (const JobNumber number : state_.book.holding())
     next = std::min(next, Runs::limit_of(state_.book.at(number)));
   for (const auto& [number, until] : state_.resting) next = std::min(next, until);
+  if (!state_.reserve.is_whole()) next = std::min(next, next_look_at_disk_);
   return next;
 }
 

@@ -7,6 +7,9 @@
 // So nothing is acknowledged or begun that is not on disk, many callers share a transaction, and
 // who has been answered sees what they did.
 //
+// When the disk is full, what ends jobs is written into space that was kept for it
+// (system/disk_reserve.h); new jobs are refused, and nothing is started, until there is room.
+//
 // If (1) cannot be written, these callers are refused, and nothing has changed. If (3) cannot, the
 // loop stays there: what was decided is not done, new work is refused, what runs goes on, and the
 // same is tried again every second.
@@ -32,6 +35,7 @@ namespace trainyard {
 
 /// Something that a caller asks to be changed.
 struct Command {
+  bool adds = false;  // new jobs, which have to wait when the disk is full
   /// Checks it, and says what is to be written down; or refuses.
   std::function<Answer<void>(JournalChange&)> stage;
   /// It is written down: the records are entered into the book as they were.
@@ -71,8 +75,11 @@ class Loop {
   void wake() const;
   void run();
   void turn(Commands& commands, Questions& questions);
-  std::vector<Answer<void>> take_in(Commands& commands);
+  void take_in(Commands& commands, bool adds, std::vector<Answer<void>>& answers);
+  Expected<void> commit(const JournalChange& change, bool adds);
+  void look_at_disk();
   void hear_engine();
+  [[nodiscard]] bool may_decide() const;
   void decide();
   [[nodiscard]] std::vector<JobRecord> newborn_records() const;
   bool write_down();
@@ -96,7 +103,7 @@ class Loop {
   int wake_ = -1;  // an eventfd
   std::atomic<bool> ending_ = false;
 
-  Time next_compaction_;
+  Time next_compaction_, next_look_at_disk_;
   std::string last_failure_;     // of writing down, while it fails
   std::vector<LiveEvent> told_;  // on disk, and published when what they changed is shown
   LastSnapshot shown_;

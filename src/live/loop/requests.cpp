@@ -101,6 +101,7 @@ Answer<Submitted> Requests::submit(const Identity& who, JobSpec spec) {
   submitted.warnings = warnings(jobs->front().spec);
   submitted.tasks = is_array ? jobs->size() : 0;
   Command command;
+  command.adds = true;
   command.stage = [this, jobs, &submitted](JournalChange& change) -> Answer<void> {
     const JobRecord& first = jobs->front();
     if (auto ok = check(first.owner, first.spec, jobs->size()); !ok) return ok;

@@ -160,7 +160,8 @@ Reply answer_metrics(const Call& call) {
 }
 
 Reply answer_health(const Call& call) {
-  const bool accepting = call.service.counters().accepting;
+  const Counters counters = call.service.counters();
+  const bool accepting = counters.accepting && !counters.disk_full;
   return as_json({{"accepting", accepting}}, accepting ? 200 : 503);
 }
 

@@ -74,7 +74,7 @@ std::string metrics_text(const Counters& counters, const ClusterView& cluster,
   text.single("journal_seconds_total", "counter", "Time that the journal's writes took.",
               counters.commit_seconds);
   text.single("accepting", "gauge", "1 while jobs are accepted, 0 while nothing can be recorded.",
-              counters.accepting ? 1 : 0);
+              counters.accepting && !counters.disk_full ? 1 : 0);
   text.single("http_connections", "gauge", "Open connections.",
               static_cast<double>(server.connections()));
   text.family("http_answers_total", "counter", "Answers by the hundreds of their status.");

@@ -115,6 +115,7 @@ struct Counters {
   std::uint64_t decisions = 0, refused_plans = 0, journal_commits = 0, journal_failures = 0;
   double decision_seconds = 0, commit_seconds = 0;
   bool accepting = true;      // false while the journal cannot be written
+  bool disk_full = false;     // only what ends jobs is recorded, in space that was kept for it
   std::size_t in_memory = 0;  // jobs that the yard remembers, ended ones among them
 };
 

@@ -1,5 +1,8 @@
 #include "live/system/system.h"
 
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include <chrono>
 
 namespace trainyard {
@@ -15,6 +18,13 @@ Time now() {
 
 Time RealSystem::wall_clock() const {
   return now<std::chrono::system_clock>();
+}
+
+System::Disk RealSystem::disk(const std::string& path) const {
+  struct statvfs facts {};
+  if (::statvfs(path.c_str(), &facts) != 0) return {};
+  const std::uint64_t block = facts.f_frsize;
+  return {facts.f_blocks * block, (::geteuid() == 0 ? facts.f_bfree : facts.f_bavail) * block};
 }
 
 Time RealSystem::steady_clock() const {

@@ -10,6 +10,8 @@
 //   system.after("journal.commit");
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/error.h"
@@ -29,6 +31,12 @@ class System {
 
   [[nodiscard]] virtual Log& log() { return silent_log(); }
 
+  /// Of the file system that a path is on: its size, and what we may still write, in bytes.
+  struct Disk {
+    std::uint64_t size = 0, free = 0;
+  };
+  [[nodiscard]] virtual Disk disk(const std::string& path) const = 0;
+
   /// `act` is "part.verb": journal.commit, engine.start, engine.stop, engine.forget ...
   [[nodiscard]] virtual Expected<void> before(std::string_view /*act*/) { return {}; }
   virtual void after(std::string_view /*act*/) {}
@@ -43,6 +51,7 @@ class RealSystem : public System {
   [[nodiscard]] Time wall_clock() const override;
   [[nodiscard]] Time steady_clock() const override;
   [[nodiscard]] Log& log() override { return log_; }
+  [[nodiscard]] Disk disk(const std::string& path) const override;
 
  private:
   Log& log_;

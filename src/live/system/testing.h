@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -89,6 +90,14 @@ class HandSystem : public RealSystem {
   }
 
   [[nodiscard]] KeptLog& log() override { return log_; }
+  [[nodiscard]] Disk disk(const std::string& path) const override {
+    const std::lock_guard lock(mutex_);
+    return disk_.value_or(RealSystem::disk(path));
+  }
+  void set_disk(std::optional<Disk> disk) {
+    const std::lock_guard lock(mutex_);
+    disk_ = disk;
+  }
 
   void set_wall_clock_by(Duration shift) {
     const std::lock_guard lock(mutex_);
@@ -128,6 +137,7 @@ class HandSystem : public RealSystem {
   std::string held_;
   bool is_at_hold_ = false;
   KeptLog log_;
+  std::optional<Disk> disk_;
   Duration wall_shift_, steady_shift_;
   std::map<std::string, std::string, std::less<>> failing_;
 };

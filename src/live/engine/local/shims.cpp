@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "live/system/files.h"
 
@@ -45,8 +46,16 @@ esac
 [ -z "${TRAINYARD_BASH_ENV-}" ] || . "$TRAINYARD_BASH_ENV"
 )";
 
+/// What is there already needs no space on a disk that may be full.
+Expected<void> have_file(const std::string& path, std::string_view text, mode_t mode) {
+  const auto there = read_small_file(path);
+  return there && *there == text ? Expected<void>() : replace_file(path, text, mode);
+}
+
 /// In place of what stood there.
 Expected<void> link_to(const std::string& target, const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::read_symlink(path, none) == target) return {};
   const std::string part = path + ".part";
   ::unlink(part.c_str());
   if (::symlink(target.c_str(), part.c_str()) == 0 && std::rename(part.c_str(), path.c_str()) == 0)
@@ -58,8 +67,8 @@ Expected<void> link_to(const std::string& target, const std::string& path) {
 
 Expected<void> write_shims(const std::string& state, const std::string& supervisor) {
   const std::string bin = state + "/bin";
-  if (auto ok = replace_file(bin + "/scontrol", kScontrol, 0755); !ok) return ok;
-  if (auto ok = replace_file(bin + "/profile", kProfile, 0644); !ok) return ok;
+  if (auto ok = have_file(bin + "/scontrol", kScontrol, 0755); !ok) return ok;
+  if (auto ok = have_file(bin + "/profile", kProfile, 0644); !ok) return ok;
   return link_to(supervisor, bin + "/srun");
 }
 
