@@ -36,7 +36,7 @@ SlurmctldPort={ctld_port}
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={root}/munge/socket
+AuthInfo=socket={root}/munge/socket,cred_expire={credential_expires}
 CredType=cred/munge
 StateSaveLocation={root}/ctld
 SlurmctldPidFile={root}/slurmctld.pid
@@ -91,9 +91,11 @@ def descendants(pid):
 
 
 class Cluster:
-    """`more`: lines of slurm.conf beside those above; `lua`: the text of job_submit.lua."""
+    """`more`: lines of slurm.conf beside those above; `lua`: the text of job_submit.lua;
+    `credential_expires`: so many seconds Slurm itself waits before it starts a requeued job again."""
 
     def __init__(self, nodes=8, gpus=4, racks=2, cpus=16, memory_mib=64000, more=(), lua=None,
+                 credential_expires=120,
                  partitions=(f"PartitionName={PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP",)):
         missing = [name for name in PROGRAMS if shutil.which(name, path="/usr/sbin:/usr/bin") is None]
         if missing:
@@ -104,6 +106,7 @@ class Cluster:
         self.names = [f"r{rack + 1}n{node + 1}" for rack in range(racks)
                       for node in range(nodes // racks)]
         self.more, self.lua, self.partitions = list(more), lua, partitions
+        self.credential_expires = credential_expires
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="trainyard-slurm-"))
         self.root.chmod(0o755)
         self.conf, self.work = self.root / "slurm.conf", self.root / "work"
@@ -144,6 +147,7 @@ class Cluster:
                  for name, port in zip(self.names, ports[1:])]
         self.conf.write_text(SLURM_CONF.format(
             host=socket.gethostname(), root=self.root, ctld_port=ports[0], more="\n".join(self.more),
+            credential_expires=self.credential_expires,
             nodes="\n".join([*nodes, *self.partitions])))
 
     # --- Its daemons: "munged", "slurmctld", and every node by its name ---------------------------
@@ -155,6 +159,7 @@ class Cluster:
             self.write_files()
             self.start("munged")
             wait_until((self.root / "munge/socket").exists, "munged to listen")
+            self.start_first()
             self.start("slurmctld")
             for name in self.names:
                 self.start(name)
@@ -169,6 +174,9 @@ class Cluster:
             print(f"--- slurmctld said:\n{self.said()[-6000:]}", file=sys.stderr)
         self.close()
 
+    def start_first(self):
+        """What slurmctld needs beside munged: for clusters that have more."""
+
     def said(self, name="slurmctld"):
         log = self.root / (f"{name}.log" if name == "slurmctld" else f"slurmd-{name}.log")
         return log.read_text(errors="replace") if log.exists() else ""
@@ -181,6 +189,9 @@ class Cluster:
                        f"--seed-file={folder}/seed", "--num-threads=2"],
             "slurmctld": ["slurmctld", "-D", "-f", str(self.conf)],
         }.get(name, ["slurmd", "-D", "-N", name, "-f", str(self.conf)])
+        self.spawn(name, command)
+
+    def spawn(self, name, command):
         with open(self.root / "daemons.log", "ab") as log:
             self.daemons[name] = subprocess.Popen(
                 [shutil.which(command[0], path="/usr/sbin"), *command[1:]], stdin=subprocess.DEVNULL,

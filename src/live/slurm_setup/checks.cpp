@@ -48,7 +48,7 @@ class Checker {
   /// NAME has `word` in its list; else it is `kind`.
   void want(Kind kind, std::string_view name, std::string_view word, std::string_view why) {
     const auto* found = setting(name);
-    const bool is_good = found != nullptr && has_word(found->value, word);
+    const bool is_good = found != nullptr && has_word(found->value, word.substr(0, word.find('=')));
     const bool goes_along = found != nullptr && !found->value.empty() && !is_type(name);
     const std::string text = is_good || !goes_along
                                  ? fmt::format("{}={}", name, is_good ? found->value : word)
@@ -165,10 +165,14 @@ class Checker {
   }
 
   void check_advisable() {
+    want(Kind::advice, "SchedulerParameters", "batch_sched_delay=0",
+         "a released job starts within a second; by itself Slurm collects changes for 3 s");
     want(Kind::advice, "TopologyPlugin", "topology/tree",
          "racks are the switches of topology.conf; without it all nodes count as one rack");
     want(Kind::advice, "AccountingStorageTRES", "gres/gpu",
          "sacct then tells how many GPUs a job had, which `trainyard whatif --sacct` replays");
+    want(Kind::advice, "AccountingStoreFlags", "job_comment",
+         "sacct then keeps comments, and with them the classes and models of jobs");
   }
 
   const SlurmConf* conf_;

@@ -13,7 +13,9 @@ using FindingKind = SlurmFinding::Kind;
 constexpr std::string_view kGood =
     "JobSubmitPlugins=lua\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
     "GresTypes=gpu\nDefMemPerGPU=8000\nTopologyPlugin=topology/tree\n"
-    "AccountingStorageTRES=gres/gpu\nPartitionName=train Nodes=n[1-8]\n";
+    "AccountingStorageTRES=gres/"
+    "gpu\nSchedulerParameters=batch_sched_delay=1\nAccountingStoreFlags=job_comment\nPartitionName="
+    "train Nodes=n[1-8]\n";
 
 std::vector<std::string> found(FindingKind kind, std::string_view conf) {
   const auto parsed = SlurmConf::parse(conf, "slurm.conf");
