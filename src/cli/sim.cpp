@@ -28,6 +28,7 @@ struct SimCommandOptions : WorkloadOptions {
   std::vector<std::string> settings;
   std::string faults;
   std::string network = "alone";
+  std::string delays = "none";
   std::string json, jobs_csv, timeline;
   std::string queue_at;
 };
@@ -161,6 +162,8 @@ Expected<void> sim(const SimCommandOptions& options) {
   if (!policy) return tl::make_unexpected(policy.error());
   const auto network = parse_network(options.network);
   if (!network) return tl::make_unexpected(network.error());
+  const auto delays = parse_delays(options.delays);
+  if (!delays) return tl::make_unexpected(delays.error());
   const auto cluster = load_cluster(options);
   if (!cluster) return tl::make_unexpected(cluster.error());
   auto workload = load_workload(options, *cluster);
@@ -176,7 +179,7 @@ Expected<void> sim(const SimCommandOptions& options) {
   if (goes_by_curves(*policy)) give_curves(*models, *workload);
 
   Simulation simulation(*cluster, *workload, *policy,
-                        {options.seed, std::move(*faults), &*models, *network});
+                        {options.seed, std::move(*faults), &*models, *network, {}, *delays});
   if (auto ok = check_flow_rules(simulation.policy().flow_rules(), *network); !ok) return ok;
   note_unlimited_trials(*workload, simulation.policy().regards().classes);
   if (!options.queue_at.empty()) return print_queue(simulation, options.queue_at);
@@ -215,6 +218,10 @@ void add_sim_command(Command& program) {
   add_set_option(command, options->settings);
   add_faults_option(command, options->faults);
   add_network_option(command, options->network);
+  command.option("--delays", &options->delays,
+                 "what the engine takes beyond the jobs' own times, start=TIME,leave=TIME: from an "
+                 "order to the job's start, and until what left has freed its GPUs",
+                 {.type = "DELAYS", .initial = options->delays});
   add_models_option(command, *options);
   add_pauses_option(command, *options);
   command.option("--json", &options->json, "the figures as JSON; - is standard output",

@@ -120,7 +120,8 @@ std::optional<EventKind> SimulatedEngine::carry_out(const Yard& yard, const Orde
   const Job& job = yard.job(order.job);
   const bool starts = order.kind == Order::Kind::start;
   const EventKind outcome = starts ? EventKind::loaded : EventKind::drained;
-  const Duration takes = starts ? yard.load_time(order.job) : job.grace + job.save;
+  const Duration takes = starts ? options_.delays.start + yard.load_time(order.job)
+                                : job.grace + job.save + options_.delays.leave;
   if (takes.us == 0) return outcome;
   pending_.push(yard.now() + takes, outcome, order.job);
   return {};

@@ -13,6 +13,7 @@
 #include "network/shared_network.h"
 #include "perf/catalogue.h"
 #include "perf/placement_speed.h"
+#include "sim/delays.h"
 #include "sim/pending.h"
 #include "yard/yard.h"
 
@@ -26,6 +27,7 @@ class SimulatedEngine {
     const Catalogue* models = nullptr;
     bool machines_change = false;
     std::uint64_t seed = 1;
+    EngineDelays delays = {};
   };
   SimulatedEngine(const Cluster& cluster, const Workload& workload, const Options& options);
   ~SimulatedEngine();

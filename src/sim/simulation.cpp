@@ -28,7 +28,7 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
       options_(std::move(options)),
       policy_name_(policy.name()),
       engine_(cluster, workload,
-              {options_.models, machines_change(options_.faults), options_.seed}),
+              {options_.models, machines_change(options_.faults), options_.seed, options_.delays}),
       yard_(cluster, workload, policy.rules(), engine_.speed()),
       gains_(yard_),
       policy_(policy.build(yard_, options_.seed, &gains_)),

@@ -43,6 +43,7 @@ struct SimOptions {
   /// Estimates that change while jobs wait or run, as jobs that report their progress change them:
   /// events `estimate_changed`, by time.
   std::vector<Event> revisions = {};
+  EngineDelays delays = {};
 };
 
 /// Refuses a policy that decides on single exchanges where the network knows only averages.

@@ -28,6 +28,21 @@ Result run(const Workload& workload, const std::string& policy, std::vector<Faul
   return sim.result();
 }
 
+TEST(SimulationDelays, TheEngineStartsAndFreesGpusLater) {
+  // The batch job starts at 2, gives way at 10 to the trial job, saves until 13, is gone at 14;
+  // the trial job runs 16..26, and the batch job 28..120: 8 s of its 100 were done.
+  const Workload workload = of({costly(gang(8, 1, seconds(100)), {}, seconds(3), {}),
+                                submitted(seconds(10), trial(gang(8, 1, seconds(10))))});
+  const Cluster cluster = *parse_cluster_shorthand("1x8xV100");
+  Simulation sim(cluster, workload, *PolicySpec::parse("fitgpp", {"yard.min_run=0"}),
+                 {.seed = 1, .delays = {seconds(2), seconds(1)}});
+  sim.run();
+  const Result r = sim.result();
+  EXPECT_EQ(r.preemptions, 1U);
+  EXPECT_DOUBLE_EQ(r.trial.jct_s.mean, 16);
+  EXPECT_DOUBLE_EQ(r.batch.jct_s.mean, 120);
+}
+
 /// Three jobs of the whole machine, first come, first served. By hand, in seconds:
 ///   a  submitted  10, runs  10..110, JCT 100, wait   0, slowdown 1
 ///   b  submitted  20, runs 110..210, JCT 190, wait  90, slowdown 1.9
