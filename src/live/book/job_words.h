@@ -40,6 +40,7 @@ enum class Happening : std::uint8_t {
   broken,      // a part of its run is gone, and the rest is told to stop; then it is lost
   cancelling,  // somebody has asked for its end
   stopping,    // it has used up its time
+  noted,       // the engine tells something of it that changes nothing
   done,
   failed,
   cancelled,

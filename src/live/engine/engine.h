@@ -1,6 +1,6 @@
 // What carries orders out: starts, stops and watches the processes of jobs. The local engine does
-// it on this machine, the one in memory (memory/) pretends to; another may do it through a
-// cluster's own manager. One thread calls it, but for output(), which any may call. What each must
+// it on this machine, the one of Slurm (slurm/) has a cluster do it, the one in memory (memory/)
+// pretends to. One thread calls it, but for output(), which any may call. What each must
 // do is tested (engine_contract_test.cpp), and docs/extending.md shows how a small one does it:
 //
 //  1. A job runs once or more; each time is a Run with a number of its own, and a run is started at
@@ -79,6 +79,7 @@ struct RunReport {
     withdrawn,  // its job, which was born there, is not to be run any more: its user says so;
                 // said again after every call() for it, until forget()
     progress,   // it told of itself
+    noted,      // something that people should know happened to it, and that changes nothing: `why`
   };
   Kind kind{};
   RunId id;
@@ -139,6 +140,8 @@ class Engine {
   [[nodiscard]] virtual const Cluster& cluster() const = 0;
   /// For the person who starts the daemon: "8 GPUs (V100) on gpu7".
   [[nodiscard]] virtual std::string describe() const { return trainyard::describe(cluster()); }
+  /// Whether it ends jobs that have used up their time, and says so, by itself.
+  [[nodiscard]] virtual bool keeps_time_limits() const { return false; }
   /// Which GPUs those of the cluster are: after a restart with others, numbers mean others too.
   [[nodiscard]] virtual std::string gpu_names() const { return {}; }
 
@@ -158,6 +161,8 @@ class Engine {
   /// How it ended is recorded: what is kept for a restart of the daemon may go. The output stays.
   /// Of a job that was born there, and has ended without this run: it is not to run there either.
   virtual void forget(RunId id) = 0;
+  /// The job has ended, and none of its runs will follow: what waits there for one may go.
+  virtual void end(JobNumber /*job*/) {}
   /// The job is over and old: its output may go too.
   virtual void erase(JobNumber job, std::uint32_t runs) = 0;
 

@@ -84,6 +84,7 @@ void Gate::end_alone(JobNumber number, EventKind kind, const std::string& reason
       state_.note(job, Happening::cancelled, details);
   }
   if (!job.born_as.empty()) state_.later([this, run = job.run()] { state_.engine.forget(run); });
+  state_.later([this, number] { state_.engine.end(number); });
   state_.decisions.is_due = true;
   ended_.push_back(number);
 }

@@ -279,7 +279,7 @@ Time Loop::next_deadline() const {
   Time next = next_compaction_;
   if (!state_.counters.disk_full) next = std::min(next, state_.decisions.next());
   for (const JobNumber number : state_.book.holding())
-    next = std::min(next, Runs::limit_of(state_.book.at(number)));
+    next = std::min(next, runs_.limit_of(state_.book.at(number)));
   for (const auto& [number, until] : state_.resting) next = std::min(next, until);
   if (!state_.reserve.is_whole()) next = std::min(next, next_look_at_disk_);
   return next;

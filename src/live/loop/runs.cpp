@@ -146,8 +146,8 @@ void Runs::stop_for_good(JobNumber number) {
   stop_later(number);
 }
 
-Time Runs::limit_of(const JobRecord& job) {
-  const bool is_ours = !job.is_broken && !job.runs_outside;
+Time Runs::limit_of(const JobRecord& job) const {
+  const bool is_ours = !job.is_broken && !job.runs_outside && !state_.engine.keeps_time_limits();
   const bool has_limit = job.spec.time.us != 0 && job.ending == Ending::none && is_ours;
   if (!has_limit || job.phase() != Phase::running) return Time::never();
   return job.life.state.since + job.spec.time;
@@ -169,7 +169,8 @@ void Runs::end_those_out_of_time() {
 void Runs::hear(const RunReport& report) {
   const JobNumber number = report.id.job;
   const JobRecord* known = state_.book.find(number);
-  const bool is_of_job = report.kind == RunReport::Kind::withdrawn;
+  const bool is_of_job =
+      report.kind == RunReport::Kind::withdrawn || report.kind == RunReport::Kind::noted;
   if (known == nullptr || (known->runs != report.id.run && !is_of_job) || known->has_ended()) {
     if (is_end(report.kind)) state_.engine.forget(report.id);
     return;
@@ -188,6 +189,8 @@ void Runs::hear(const RunReport& report) {
       return break_up(number, report.why);
     case RunReport::Kind::withdrawn:
       return hear_withdrawn(number, report.why);
+    case RunReport::Kind::noted:
+      return state_.note(*known, Happening::noted, details_of(known->runs, report.why));
     default:
       state_.later([this, id = report.id] { state_.engine.forget(id); });
       return hear_end(number, report);

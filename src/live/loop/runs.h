@@ -24,7 +24,7 @@ class Runs {
   /// A part of its run is gone: the rest is stopped, and the job queues again when nothing is left.
   void break_up(JobNumber job, const std::string& why);
   /// When its present run reaches its limit; never: it has none, or is on its way out.
-  [[nodiscard]] static Time limit_of(const JobRecord& job);
+  [[nodiscard]] Time limit_of(const JobRecord& job) const;
 
   /// It was told to end, and that is on disk.
   void stop_for_good(JobNumber job);

@@ -27,6 +27,7 @@ constexpr std::array<Wording, kHappenings> kWordings{{
     {"has lost a part of its run, and is told to leave", LogLevel::error},
     {"is to be cancelled", LogLevel::info},
     {"is to end", LogLevel::info},
+    {"has a note from the engine", LogLevel::warning},
     {"is done", LogLevel::info},
     {"has failed", LogLevel::warning},
     {"has been cancelled", LogLevel::info},
