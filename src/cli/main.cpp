@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/parse.h"
+#include "live/engine/slurm/libslurm.h"
 
 namespace trainyard::cli {
 namespace {
@@ -23,6 +24,14 @@ constexpr std::string_view kExamples =
 int fail_with(int status, std::string_view message) {
   std::cerr << "trainyard: " << message << '\n';
   return status;
+}
+
+/// With what it can steer.
+std::string version() {
+  const std::string slurm = libslurm_version();
+  return "trainyard " TRAINYARD_VERSION "\n" +
+         (slurm.empty() ? "without Slurm (libslurm was not there when it was built)"
+                        : fmt::format("with Slurm (libslurm {})", slurm));
 }
 
 void add_live_commands(Command& program) {
@@ -48,8 +57,7 @@ int run(int argc, char** argv) {
   Command program("trainyard",
                   "Trainyard schedules deep-learning jobs on GPU clusters, and rehearses it first.",
                   kExamples);
-  program.option("--version", Version{"trainyard " TRAINYARD_VERSION},
-                 "Display program version information and exit");
+  program.option("--version", Version{version()}, "Display program version information and exit");
   add_sim_command(program);
   add_compare_command(program);
   add_reproduce_command(program);

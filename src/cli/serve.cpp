@@ -1,4 +1,4 @@
-// trainyard serve: the scheduler on this machine.
+// trainyard serve: the scheduler, on this machine or on a Slurm cluster.
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 #include "live/client/client.h"
 #include "live/daemon/daemon.h"
 #include "live/engine/local/on_this_machine.h"
+#include "live/engine/slurm/on_slurm.h"
 #include "live/server/http_server.h"
 #include "live/system/log.h"
 #include "live/system/systemd.h"
@@ -31,6 +32,8 @@ struct ServeOptions {
   std::string state;
   std::string policy = "live";
   std::vector<std::string> settings;
+  std::string engine = "local", partition;
+  bool dry_run = false;
   std::uint64_t slots = 0;
   std::string keep = "30d";
   std::string memory = "1GiB";
@@ -99,12 +102,31 @@ Expected<void> take_config(ServeOptions& options, Command& command) {
   return read_config(text.str(), options.config, command, "--config");
 }
 
-/// Which engine carries orders out is chosen here: that of this machine.
+/// Which engine carries orders out is chosen here.
 EngineFactory engine_for(const ServeOptions& options) {
+  if (options.engine == "slurm")
+    return [partition = options.partition, dry_run = options.dry_run](System& system,
+                                                                      const StateDirectory& state) {
+      return open_engine_on_slurm(
+          system, {.state = state.path(), .partition = partition, .dry_run = dry_run});
+    };
   return [slots = static_cast<std::int32_t>(options.slots)](System& system,
                                                             const StateDirectory& state) {
     return open_engine_on(system, {.state = state.path(), .slots = slots});
   };
+}
+
+/// Options of one engine mean nothing to the other.
+Expected<void> check_engine(const ServeOptions& options) {
+  const bool is_slurm = options.engine == "slurm";
+  if (is_slurm && options.slots > 0)
+    return fail("--slots: the machines of --engine slurm are Slurm's nodes");
+  if (!is_slurm && !options.partition.empty())
+    return fail("--partition {}: only --engine slurm has partitions", quoted(options.partition));
+  if (!is_slurm && options.dry_run)
+    return fail(
+        "--dry-run: only with --engine slurm; `trainyard whatif` tries policies on this one");
+  return {};
 }
 
 /// Schedules until a signal of `ends` comes.
@@ -154,6 +176,7 @@ Expected<void> serve(ServeOptions& options, Command& command) {
   std::signal(SIGPIPE, SIG_IGN);
 
   if (auto ok = take_config(options, command); !ok) return ok;
+  if (auto ok = check_engine(options); !ok) return ok;
   const auto level = parse_log_level(options.log_level);
   if (!level) return fail_at("--log-level", level.error());
   auto log = open_log({options.log, *level});
@@ -169,11 +192,16 @@ Expected<void> serve(ServeOptions& options, Command& command) {
 void add_serve_command(Command& program) {
   auto options = std::make_shared<ServeOptions>();
   Command& command = program.add(
-      "serve", "Schedules jobs on this machine, until it is interrupted. Jobs outlive it.",
+      "serve",
+      "Schedules jobs on this machine, or on a Slurm cluster, until it is interrupted. Jobs "
+      "outlive "
+      "it.",
       "trainyard serve\n"
       "trainyard serve --state /srv/trainyard --policy fitgpp+xion\n"
       "trainyard serve --slots 8                    # as if there were 8 GPUs\n"
       "trainyard serve --tcp 0.0.0.0:8642 --cert tls.crt --key tls.key\n"
+      "trainyard serve --engine slurm --partition train\n"
+      "trainyard serve --engine slurm --partition train --dry-run   # watches, changes nothing\n"
       "trainyard serve --config mine.toml           # policy = \"srtf\", and so on");
   command.option("--config", &options->config,
                  "options from this file, a TOML key for each; the command line goes before "
@@ -190,6 +218,13 @@ void add_serve_command(Command& program) {
       "--set", &options->settings,
       "a parameter, stage.param=value; repeatable. It holds for every policy that has it, "
       "also for one that is set later");
+  command.option("--engine", &options->engine,
+                 "what runs the jobs: this machine, or a Slurm cluster (see trainyard slurm)",
+                 {.initial = options->engine, .words = {"local", "slurm"}});
+  command.option("--partition", &options->partition,
+                 "the partition of Slurm's whose jobs it schedules", {.type = "NAME"});
+  command.flag("--dry-run", &options->dry_run,
+               "watch Slurm, log every decision, and change nothing there");
   command.option("--slots", &options->slots, "so many stand-ins for GPUs, whatever the machine has",
                  {.range = Range{1, kMaxGpusPerMachine}});
   command.option("--keep", &options->keep, "how long output and events of ended jobs are kept",

@@ -1,0 +1,495 @@
+// The engine against a Slurm in memory that forgets, is late, and has other hands in it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "live/engine/slurm/mark.h"
+#include "live/engine/slurm/on_slurm.h"
+#include "live/engine/slurm/testing.h"
+
+namespace trainyard {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Kind = RunReport::Kind;
+
+constexpr Duration kMoment = seconds(1);
+
+class SlurmRunsTest : public testing::Test, protected SlurmBench {
+ protected:
+  void TearDown() override { EXPECT_THAT(slurm.faults(), IsEmpty()); }
+
+  std::vector<BirthReport> births(const std::vector<EngineReport>& reports) {
+    std::vector<BirthReport> found;
+    for (const EngineReport& report : reports)
+      if (const auto* birth = std::get_if<BirthReport>(&report)) found.push_back(*birth);
+    return found;
+  }
+  std::vector<RunReport> runs(const std::vector<EngineReport>& reports) {
+    std::vector<RunReport> found;
+    for (const EngineReport& report : reports)
+      if (const auto* run = std::get_if<RunReport>(&report)) found.push_back(*run);
+    return found;
+  }
+  /// The only one of this kind.
+  RunReport only(const std::vector<EngineReport>& reports, Kind kind) {
+    RunReport found;
+    int count = 0;
+    for (const RunReport& run : runs(reports))
+      if (run.kind == kind) found = run, ++count;
+    EXPECT_EQ(count, 1) << "of kind " << static_cast<int>(kind);
+    return found;
+  }
+  bool has(const std::vector<EngineReport>& reports, Kind kind) {
+    return std::ranges::any_of(runs(reports), [&](const RunReport& r) { return r.kind == kind; });
+  }
+  std::vector<JobNumber> jobs_with(const std::vector<EngineReport>& reports, Kind kind) {
+    std::vector<JobNumber> found;
+    for (const RunReport& run : runs(reports))
+      if (run.kind == kind) found.push_back(run.id.job);
+    return found;
+  }
+  /// A job of Slurm's that the yard knows by this number.
+  std::string born(JobNumber number, std::int32_t nodes = 1, std::int32_t gpus = 2,
+                   const MemoryScript& script = {}) {
+    const std::string id = slurm.sbatch(nodes, gpus, script);
+    const auto reported = births(pass(kMoment));
+    EXPECT_EQ(reported.size(), 1U);
+    if (reported.empty()) return id;
+    engine->call(names_[number] = reported.front().name, number);
+    pass(kMoment);
+    return id;
+  }
+  Expected<void> start(RunId id, std::vector<std::uint32_t> machines, std::int32_t gpus = 2) {
+    Launch launch;
+    launch.id = id;
+    launch.born_as = names_[id.job];
+    launch.per_worker.gpus = gpus;
+    for (const std::uint32_t machine : machines) launch.workers.push_back({MachineId{machine}, {}});
+    return engine->start(launch);
+  }
+  /// ... which runs.
+  std::string running(JobNumber number, std::uint32_t machine = 0,
+                      const MemoryScript& script = {}) {
+    const std::string id = born(number, 1, 2, script);
+    EXPECT_TRUE(start({number, 1}, {machine}));
+    EXPECT_TRUE(has(pass(kMoment), Kind::started));
+    return id;
+  }
+  void stop(RunId id, Duration grace) {
+    EXPECT_TRUE(engine->stop({.id = id, .signal = {}, .grace = grace}));
+  }
+  SlurmState state(const std::string& id) { return slurm.job(id)->state; }
+
+  std::map<JobNumber, std::string> names_;
+};
+
+TEST_F(SlurmRunsTest, AHeldJobIsBornOnceAndIsHeldAgainstItsUserThen) {
+  const std::string id = slurm.sbatch(2, 4, {}, "trainyard: class=trial grace=7");
+  const auto reported = births(pass(kMoment));
+  ASSERT_EQ(reported.size(), 1U);
+  EXPECT_EQ(reported[0].spec.workers, 2);
+  EXPECT_EQ(reported[0].spec.per_worker.gpus, 4);
+  EXPECT_EQ(reported[0].spec.job_class, JobClass::trial);
+  EXPECT_EQ(reported[0].spec.grace, seconds(7));
+  engine->call(reported[0].name, 5);
+  EXPECT_THAT(births(pass(seconds(5))), IsEmpty());
+  EXPECT_EQ(parse_mark(slurm.job(id)->mark)->job, 5);
+  EXPECT_EQ(state(id), SlurmState::pending);
+}
+
+TEST_F(SlurmRunsTest, ItStartsWhereItIsToldToOnGpusOfSlurmsChoice) {
+  const std::string id = born(1, 2, 2);
+  ASSERT_TRUE(start({1, 1}, {3, 1}));
+  const auto reports = pass(kMoment);
+  const std::vector<WorkerPlace> places{{MachineId{3}, {2, 3}}, {MachineId{1}, {2, 3}}};
+  EXPECT_EQ(only(reports, Kind::started).places, places);
+  EXPECT_EQ(slurm.begun(id).times, 1);
+}
+
+TEST_F(SlurmRunsTest, APauseEndsWhenNothingIsLeftAndTheNextStartIsAtOnce) {
+  const std::string id = running(1, 0, {.leaves_after = {}});
+  stop({1, 1}, seconds(3));
+  EXPECT_FALSE(has(pass(seconds(6)), Kind::exited)) << "it has 3 s, and Slurm's KillWait of 5";
+  EXPECT_EQ(slurm.processes(), 1U);
+  EXPECT_TRUE(has(pass(seconds(4)), Kind::exited));
+  EXPECT_EQ(slurm.processes(), 0U);
+  ASSERT_TRUE(start({1, 2}, {2}));
+  EXPECT_EQ(only(pass(kMoment), Kind::started).places.front().machine, MachineId{2});
+  EXPECT_EQ(slurm.job(id)->restarts, 1U);
+}
+
+TEST_F(SlurmRunsTest, OneThatLeavesByItselfWhenAskedIsPausedAllTheSame) {
+  const std::string id = running(1, 0, {.leaves_after = kMoment, .exit_when_told = 0});
+  stop({1, 1}, seconds(30));
+  EXPECT_EQ(only(pass(seconds(3)), Kind::exited).exit_status, 0);
+  EXPECT_EQ(state(id), SlurmState::pending);
+  EXPECT_TRUE(slurm.job(id)->is_held);
+  ASSERT_TRUE(start({1, 2}, {0}));
+  EXPECT_TRUE(has(pass(kMoment), Kind::started));
+}
+
+TEST_F(SlurmRunsTest, WhatSlurmDoesNotStartIsHeldAgain) {
+  const std::string id = born(1);
+  slurm.set_node("n0", MachineReport::State::closed);
+  ASSERT_TRUE(start({1, 1}, {0}));
+  EXPECT_FALSE(has(pass(seconds(10)), Kind::lost));
+  EXPECT_THAT(only(pass(seconds(10)), Kind::lost).why, HasSubstr("did not start it on n0"));
+  EXPECT_TRUE(slurm.job(id)->is_held);
+  ASSERT_TRUE(start({1, 2}, {1}));
+  EXPECT_TRUE(has(pass(kMoment), Kind::started));
+}
+
+TEST_F(SlurmRunsTest, AnAnswerThatIsLostMakesNoSecondStart) {
+  const std::string id = born(1, 1, 2, {.runs_for = seconds(3)});
+  slurm.lose_next_answer();
+  ASSERT_TRUE(start({1, 1}, {0}));
+  const auto reports = pass(seconds(10));
+  EXPECT_TRUE(has(reports, Kind::started));
+  EXPECT_EQ(only(reports, Kind::exited).exit_status, 0);
+  EXPECT_EQ(slurm.begun(id).times, 1);
+}
+
+TEST_F(SlurmRunsTest, AnAcknowledgedStartThatSlurmLosesIsLost) {
+  const std::string id = born(1);
+  pass(seconds(10));  // it is saved
+  ASSERT_TRUE(start({1, 1}, {0}));
+  slurm.kill();
+  pass(seconds(20));
+  slurm.restart();
+  EXPECT_FALSE(has(pass(seconds(5)), Kind::lost)) << "it may have begun, unseen";
+  EXPECT_THAT(only(pass(seconds(10)), Kind::lost).why, HasSubstr("lost the order"));
+  ASSERT_TRUE(start({1, 2}, {0}));
+  EXPECT_TRUE(has(pass(kMoment), Kind::started));
+  EXPECT_EQ(slurm.begun(id).times, 1);
+}
+
+TEST_F(SlurmRunsTest, AStartThatSlurmForgetsHoldsItsGpusUntilNothingIsLeftOfIt) {
+  const std::string id = born(1);
+  pass(seconds(10));
+  ASSERT_TRUE(start({1, 1}, {0}));
+  EXPECT_TRUE(has(pass(kMoment), Kind::started));
+  slurm.kill();
+  pass(kMoment);
+  slurm.restart();
+  const auto reports = pass(seconds(5));
+  EXPECT_THAT(only(reports, Kind::noted).why, HasSubstr("forgotten that it runs"));
+  EXPECT_FALSE(has(reports, Kind::lost));
+  EXPECT_TRUE(has(pass(seconds(10)), Kind::lost));
+  EXPECT_EQ(slurm.processes(), 0U);
+  ASSERT_TRUE(start({1, 2}, {0}));
+  EXPECT_TRUE(has(pass(kMoment), Kind::started));
+  EXPECT_EQ(slurm.begun(id).repeats, 1) << "by Slurm's restart count; it was noted";
+}
+
+TEST_F(SlurmRunsTest, AnIdThatIsGivenAgainIsAnotherJob) {
+  pass(seconds(10));
+  const std::string id = born(1);
+  slurm.kill();
+  pass(kMoment);
+  slurm.restart();
+  EXPECT_EQ(slurm.sbatch(1, 1), id);
+  const auto reports = pass(kMoment);
+  EXPECT_EQ(only(reports, Kind::withdrawn).id.job, 1);
+  ASSERT_EQ(births(reports).size(), 1U);
+  EXPECT_NE(births(reports)[0].name, names_[1]);
+}
+
+TEST_F(SlurmRunsTest, WhileSlurmctldIsAwayNothingChanges) {
+  running(1, 0, {.runs_for = minutes(10)});
+  const std::string id = born(2);
+  slurm.set_away(true);
+  ASSERT_TRUE(start({2, 1}, {1}));
+  EXPECT_THAT(pass(minutes(5)), IsEmpty());
+  slurm.set_away(false);
+  EXPECT_EQ(only(pass(seconds(12)), Kind::started).id.job, 2);
+}
+
+TEST_F(SlurmRunsTest, AfterARestartRunsAreFoundAgainAndNoneIsStartedTwice) {
+  const std::string id = running(1, 0, {.runs_for = minutes(1)});
+  born(2);
+  reopen();
+  engine->call(names_[1], 1), engine->call(names_[2], 2);
+  EXPECT_TRUE(engine->adopt({1, 1}));
+  EXPECT_TRUE(engine->adopt({2, 1}));  // ordered, says the journal; but it never came to that
+  const auto reports = pass(kMoment);
+  EXPECT_EQ(only(reports, Kind::started).id.job, 1);
+  EXPECT_EQ(only(reports, Kind::lost).id.job, 2);
+  EXPECT_FALSE(start({1, 1}, {0}));
+  EXPECT_EQ(only(pass(minutes(1)), Kind::exited).id.job, 1);
+  EXPECT_EQ(slurm.begun(id).times, 1);
+}
+
+TEST_F(SlurmRunsTest, WhoReleasesAJobIsNoticedAndItIsHeldAgain) {
+  const std::string id = born(1);
+  slurm.scontrol_release(id);
+  clock.now = clock.now + microseconds(100'000);
+  EXPECT_THAT(only(engine->poll(), Kind::noted).why, HasSubstr("released"));
+  EXPECT_TRUE(slurm.job(id)->is_held);
+}
+
+TEST_F(SlurmRunsTest, AJobThatIsStartedBehindOurBackHoldsItsGpusAsANewOne) {
+  const std::string id = born(1, 1, 2, {.runs_for = seconds(5)});
+  slurm.scontrol_release(id);
+  clock.now = clock.now + seconds(1);
+  const auto reports = pass(kMoment);
+  EXPECT_THAT(only(reports, Kind::withdrawn).why, HasSubstr("without being asked"));
+  const auto reported = births(reports);
+  ASSERT_EQ(reported.size(), 1U);
+  EXPECT_EQ(reported[0].places, (std::vector<WorkerPlace>{{MachineId{0}, {2, 3}}}));
+  EXPECT_EQ(reported[0].name, names_[1] + ".2");
+  engine->call(reported[0].name, 2);
+  EXPECT_EQ(only(pass(seconds(9)), Kind::exited).id, (RunId{2, 1}));
+}
+
+TEST_F(SlurmRunsTest, WhatIsCancelledInSlurmIsWithdrawn) {
+  const std::string waiting = born(1), runs = running(2);
+  slurm.scancel(waiting), slurm.scancel(runs);
+  const auto reports = pass(kMoment);
+  EXPECT_THAT(jobs_with(reports, Kind::withdrawn), testing::UnorderedElementsAre(1, 2));
+  EXPECT_EQ(only(reports, Kind::exited).id.job, 2);
+}
+
+TEST_F(SlurmRunsTest, AJobThatRequeuesItselfIsBelievedAndHeld) {
+  const std::string id = running(1);
+  slurm.scontrol_requeue(id);
+  EXPECT_TRUE(only(pass(kMoment), Kind::exited).asked_requeue);
+  EXPECT_TRUE(slurm.job(id)->is_held);
+}
+
+TEST_F(SlurmRunsTest, WhatANodeTakesWithItIsRunAgain) {
+  const std::string id = running(1);
+  slurm.set_node("n0", MachineReport::State::down);
+  EXPECT_TRUE(has(pass(kMoment), Kind::lost));
+  ASSERT_TRUE(start({1, 2}, {1}));
+  EXPECT_TRUE(has(pass(seconds(2)), Kind::started));
+}
+
+TEST_F(SlurmRunsTest, DependenciesLaterBeginsAndLimitsOfArraysAreSlurms) {
+  const std::string dependent = slurm.sbatch(1, 1), later = slurm.sbatch(1, 1);
+  slurm.change(dependent, [](SlurmJob& job) { job.dependency = "afterok:9(unfulfilled)"; });
+  slurm.change(later, [&](SlurmJob& job) { job.eligible = clock.now + minutes(1); });
+  for (int task = 0; task < 3; ++task) {
+    const std::string id = slurm.sbatch(1, 1);
+    slurm.change(id, [](SlurmJob& job) { job.array = "7", job.at_once = 2; });
+  }
+  EXPECT_EQ(births(pass(kMoment)).size(), 2U) << "two tasks of the array";
+  slurm.change(dependent, [](SlurmJob& job) { job.dependency = ""; });
+  EXPECT_EQ(births(pass(kMoment)).size(), 1U);
+  EXPECT_EQ(births(pass(minutes(1))).size(), 1U);
+}
+
+TEST_F(SlurmRunsTest, ACommentThatCannotBeReadSaysSoWhereSlurmShowsItAndCanBeMended) {
+  const std::string id = slurm.sbatch(1, 1, {}, "trainyard: clas=trial");
+  EXPECT_THAT(births(pass(kMoment)), IsEmpty());
+  EXPECT_THAT(slurm.job(id)->mark, HasSubstr("not taken: comment: unknown key 'clas'"));
+  const int acts = slurm.acts();
+  pass(seconds(5));
+  EXPECT_EQ(slurm.acts(), acts) << "it is said once";
+  slurm.change(id, [](SlurmJob& job) { job.comment = "trainyard: class=trial"; });
+  EXPECT_EQ(births(pass(kMoment)).size(), 1U);
+}
+
+TEST_F(SlurmRunsTest, AJobThatIsChangedIsAnotherToTheYard) {
+  const std::string id = born(1);
+  slurm.change(id, [](SlurmJob& job) { job.request.per_node.count = 4; });
+  const auto reports = pass(kMoment);
+  EXPECT_THAT(only(reports, Kind::withdrawn).why, HasSubstr("changed in Slurm"));
+  ASSERT_EQ(births(reports).size(), 1U);
+  EXPECT_EQ(births(reports)[0].spec.per_worker.gpus, 4);
+}
+
+TEST_F(SlurmRunsTest, WhatHasEndedForTheYardIsCancelledInSlurm) {
+  const std::string id = born(1);
+  engine->end(1);
+  pass(kMoment);
+  EXPECT_EQ(state(id), SlurmState::cancelled);
+}
+
+TEST_F(SlurmRunsTest, ADryRunDecidesAndTouchesNothing) {
+  const std::string id = slurm.sbatch(1, 2);
+  slurm.scontrol_release(id);
+  slurm.set_node("n0", MachineReport::State::closed);  // so that Slurm itself has a choice less
+  reopen(true);
+  const auto reported = births(pass(microseconds(200'000)));
+  ASSERT_EQ(reported.size(), 1U);
+  engine->call(names_[1] = reported[0].name, 1);
+  ASSERT_TRUE(start({1, 1}, {2}));
+  EXPECT_EQ(only(pass(kMoment), Kind::started).places,
+            (std::vector<WorkerPlace>{{MachineId{2}, {0, 1}}}));
+  stop({1, 1}, {});
+  EXPECT_TRUE(has(pass(kMoment), Kind::exited));
+  EXPECT_EQ(slurm.acts(), 0);
+}
+
+TEST_F(SlurmRunsTest, APartitionThatIsGivenBackHasNoHoldAndNoPinOfOurs) {
+  const std::string paused = running(1), waits = born(2);
+  stop({1, 1}, {});
+  pass(seconds(3));
+  engine.reset();
+  auto connection = slurm.connect();
+  const auto released = release_jobs(*connection, "train");
+  ASSERT_TRUE(released);
+  EXPECT_EQ(released->size(), 2U);
+  for (const std::string& id : {paused, waits}) {
+    EXPECT_FALSE(slurm.job(id)->is_held);
+    EXPECT_EQ(slurm.job(id)->mark, "");
+    EXPECT_EQ(slurm.job(id)->request.nodes_wanted, "");
+  }
+}
+
+// --- Anything at any time ------------------------------------------------------------------------
+
+/// Starts whatever fits, in order, and now and then pauses something; knows what the reports say.
+class TinyYard : public SlurmBench {
+ public:
+  explicit TinyYard(unsigned seed) : SlurmBench(4, 4), random_(seed) {}
+
+  void live_through(int jobs) {
+    for (int i = 0; i < jobs; ++i) submit();
+    for (int turn = 0; turn < 6000 && (turn < 600 || !all_ended()); ++turn) {
+      if (turn < 600) disturb();
+      if (down_until_ && clock.now >= *down_until_) slurm.restart(), down_until_.reset();
+      clock.now = clock.now + microseconds(200'000);
+      for (const EngineReport& report : engine->poll()) hear(report);
+      decide();
+    }
+    EXPECT_TRUE(all_ended()) << unfinished();
+    EXPECT_THAT(slurm.faults(), IsEmpty());
+  }
+
+ private:
+  struct Job {
+    std::string name;
+    std::uint32_t runs = 0;
+    std::optional<MachineId> where;  // its GPUs are held
+    bool has_ended = false, is_outside = false, is_withdrawn = false;
+    std::int32_t gpus = 1;
+  };
+
+  int chance(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  void submit() {
+    ++submitted_;
+    slurm.sbatch(1, 1 + chance(4),
+                 {.runs_for = seconds(1 + chance(20)),
+                  .leaves_after = chance(3) == 0 ? std::optional<Duration>()
+                                                 : std::optional(seconds(chance(3)))});
+  }
+  void disturb() {
+    if (chance(100) == 0) slurm.lose_next_answer();
+    if (chance(150) == 0) slurm.kill(), down_until_ = clock.now + seconds(chance(20));
+    if (!down_until_ && chance(200) == 0) restart_daemon();
+    if (!down_until_ && chance(60) == 0) pause_one();
+    if (chance(40) == 0 && submitted_ < 60) submit();
+  }
+  void restart_daemon() {
+    reopen();
+    for (auto& [number, job] : jobs_)
+      if (!job.has_ended) engine->call(job.name, number);
+    for (auto& [number, job] : jobs_)
+      if (job.where && !job.has_ended) (void)engine->adopt({number, job.runs});
+  }
+  void pause_one() {
+    for (auto& [number, job] : jobs_)
+      if (job.where && !job.has_ended && !job.is_outside && chance(3) == 0)
+        return void(engine->stop({.id = {number, job.runs}, .signal = {}, .grace = seconds(1)}));
+  }
+  void hear(const EngineReport& report) {
+    if (const auto* birth = std::get_if<BirthReport>(&report)) return hear_birth(*birth);
+    const auto* run = std::get_if<RunReport>(&report);
+    if (run == nullptr || !jobs_.contains(run->id.job)) return;
+    Job& job = jobs_[run->id.job];
+    if (run->kind == Kind::withdrawn) {
+      job.is_withdrawn = true;
+      return job.where ? void() : finish(run->id.job);
+    }
+    if (run->id.run != job.runs || job.has_ended) return;
+    if (run->kind == Kind::broken)
+      return void(engine->stop({.id = run->id, .signal = {}, .grace = {}}));
+    if (!is_end(run->kind)) return;
+    const bool was_paused = run->kind == Kind::exited && run->exit_status != 0;
+    job.where.reset();
+    const bool comes_back = run->kind == Kind::lost || was_paused || run->asked_requeue;
+    if (!comes_back || job.is_withdrawn || job.is_outside) finish(run->id.job);
+  }
+  void finish(JobNumber number) {
+    jobs_[number].has_ended = true;
+    engine->end(number);
+  }
+  void hear_birth(const BirthReport& birth) {
+    for (const auto& [number, job] : jobs_)
+      if (job.name == birth.name) {
+        engine->call(birth.name, number);
+        if (job.has_ended) engine->end(number);
+        return;
+      }
+    const JobNumber number = ++last_;
+    Job& job = jobs_[number];
+    job.name = birth.name;
+    job.gpus = birth.spec.per_worker.gpus;
+    if (!birth.places.empty()) {
+      job.where = birth.places.front().machine, job.runs = 1, job.is_outside = true;
+      job.gpus = static_cast<std::int32_t>(birth.places.front().gpus.size());
+    }
+    engine->call(birth.name, number);
+  }
+  std::int32_t free_on(MachineId machine) const {
+    std::int32_t free = 4;
+    for (const auto& [number, job] : jobs_)
+      if (job.where == machine) free -= job.gpus;
+    return free;
+  }
+  void decide() {
+    for (auto& [number, job] : jobs_) {
+      if (job.where || job.has_ended) continue;
+      for (std::uint32_t m = 0; m < 4 && !job.where; ++m) {
+        if (free_on(MachineId{m}) < job.gpus) continue;
+        Launch launch;
+        launch.id = {number, ++job.runs};
+        launch.born_as = job.name;
+        launch.per_worker.gpus = job.gpus;
+        launch.workers = {{MachineId{m}, {}}};
+        job.where = MachineId{m};
+        EXPECT_TRUE(engine->start(launch));
+      }
+    }
+  }
+  [[nodiscard]] bool all_ended() {
+    return std::ranges::all_of(jobs_, [](const auto& job) { return job.second.has_ended; }) &&
+           slurm.processes() == 0;
+  }
+
+  std::string unfinished() {
+    std::string text;
+    for (const auto& [number, job] : jobs_) {
+      if (job.has_ended) continue;
+      const std::string id = job.name.substr(6, job.name.find('@') - 6);
+      const auto there = slurm.job(id);
+      text += fmt::format("job {} ({}), run {}{}: {} {}\n", number, job.name, job.runs,
+                          job.where ? " is to run" : "", there ? name(there->state) : "gone",
+                          there ? there->mark : "");
+    }
+    return text;
+  }
+
+  std::mt19937 random_;
+  std::map<JobNumber, Job> jobs_;
+  JobNumber last_ = 0;
+  int submitted_ = 0;
+  std::optional<Time> down_until_;
+};
+
+TEST(SlurmRunsAtRandom, NothingIsLostAndNoGpuGivenTwiceWhateverHappens) {
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    TinyYard yard(seed);
+    yard.live_through(20);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace trainyard
