@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kBegins = "trainyard: ";
+constexpr std::string_view kMarkBegins = "trainyard: ";
 constexpr std::string_view kNotTaken = "trainyard: not taken: ";
 
 template <class Number>
@@ -31,13 +31,13 @@ bool read_field(std::string_view word, SlurmMark& mark) {
 }  // namespace
 
 std::string format(const SlurmMark& mark) {
-  return fmt::format("{}job={} run={} birth={} since={} of={}", kBegins, mark.job, mark.run,
+  return fmt::format("{}job={} run={} birth={} since={} of={}", kMarkBegins, mark.job, mark.run,
                      mark.birth, mark.since, mark.daemon);
 }
 
 std::optional<SlurmMark> parse_mark(std::string_view text) {
-  if (!text.starts_with(kBegins)) return {};
-  text.remove_prefix(kBegins.size());
+  if (!text.starts_with(kMarkBegins)) return {};
+  text.remove_prefix(kMarkBegins.size());
   SlurmMark mark;
   while (!text.empty()) {
     const std::size_t space = std::min(text.find(' '), text.size());
