@@ -55,7 +55,9 @@ void Runs::carry_out(const LiveYard::Order& order) {
 void Runs::pause(JobNumber number) {
   ++state_.counters.paused;
   const JobRecord& job = state_.book.at(number);
-  state_.note(job, Happening::pausing, {{"run", job.runs}});
+  json details{{"run", job.runs}};
+  if (job.life.room_for != 0) details["for"] = job.life.room_for;
+  state_.note(job, Happening::pausing, details);
   stop_later(number);
 }
 
@@ -69,10 +71,15 @@ void Runs::launch(JobNumber number) {
   ++state_.counters.started;
   Launch launch{job.run(), job.owner,    nullptr,  job.granted,
                 {},        job.restarts, job.task, job.born_as};
-  json gpus = json::array();
-  for (const WorkerPlace& worker : state_.yard.places(number))
+  json gpus = json::array(), machines = json::array();
+  for (const WorkerPlace& worker : state_.yard.places(number)) {
     for (const std::int32_t gpu : worker.gpus) gpus.push_back(gpu);
-  state_.note(job, Happening::starting, {{"run", job.runs}, {"gpus", gpus}});
+    const std::string& machine = state_.cluster->machine(worker.machine).name;
+    if (machines.empty() || machines.back() != machine) machines.push_back(machine);
+  }
+  json details{{"run", job.runs}, {"gpus", gpus}};
+  if (state_.cluster->machines.size() > 1) details["machines"] = machines;
+  state_.note(job, Happening::starting, details);
   state_.later([this, launch = std::move(launch)] { start_run(launch); });
 }
 
