@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kBegins = "trainyard:";
+constexpr std::string_view kCommentBegins = "trainyard:";
 constexpr std::array<std::string_view, 6> kKeys{"class",  "grace", "model",
                                                 "signal", "time",  "measured_on"};
 
@@ -38,8 +38,8 @@ Expected<void> read_word(std::string_view word, JobSpec& spec) {
 }  // namespace
 
 Expected<void> read_slurm_comment(std::string_view comment, JobSpec& spec) {
-  if (!comment.starts_with(kBegins)) return {};
-  comment.remove_prefix(kBegins.size());
+  if (!comment.starts_with(kCommentBegins)) return {};
+  comment.remove_prefix(kCommentBegins.size());
   if (!is_utf8(std::string(comment))) return fail("the comment is not UTF-8");
   std::vector<std::string_view> seen;
   while (!comment.empty()) {

@@ -53,7 +53,7 @@ SlurmJob DryRun::as_pretended(SlurmJob job) const {
   const Pretence& pretence = found->second;
   job.mark = pretence.mark;
   job.is_held = pretence.is_held;
-  if (has_ended(job.state)) return job;
+  if (!pretence.is_decided || has_ended(job.state)) return job;
   job.request.nodes_wanted.clear();
   job.state = pretence.state;
   job.is_completing = job.is_configuring = false;
@@ -66,10 +66,19 @@ SlurmJob DryRun::as_pretended(SlurmJob job) const {
 DryRun::Pretence& DryRun::pretend(const SlurmJob& job) {
   has_changed_ = true;
   const auto [at, is_new] = pretended_.try_emplace(job.id);
-  if (is_new)
-    at->second = {job.submitted, job.state,   job.is_held, job.mark,
-                  job.restarts,  job.started, job.places};
-  return at->second;
+  Pretence& pretence = at->second;
+  if (is_new) pretence.submitted = job.submitted, pretence.is_held = job.is_held;
+  if (is_new) pretence.mark = job.mark;
+  if (!pretence.is_decided) pretence.restarts = job.restarts, pretence.started = job.started;
+  return pretence;
+}
+
+DryRun::Pretence& DryRun::decide(const SlurmJob& job, SlurmState state) {
+  Pretence& pretence = pretend(job);
+  pretence.is_decided = true;
+  pretence.state = state;
+  pretence.places.clear();
+  return pretence;
 }
 
 /// The lowest numbers that nothing uses, neither in truth nor in pretence.
@@ -106,9 +115,8 @@ SlurmAnswer<void> DryRun::update(const SlurmUpdate& update) {
   say(fmt::format("start job {} on {}", update.id, fmt::join(*update.nodes, ", ")));
   SlurmJob wanted = found->second;
   wanted.request.nodes_wanted.clear();
+  decide(found->second, SlurmState::running).started = system_.wall_clock();
   job.places = room_on(*update.nodes, wanted);
-  job.state = SlurmState::running;
-  job.started = system_.wall_clock();
   return {};
 }
 
@@ -116,10 +124,8 @@ SlurmAnswer<void> DryRun::requeue_held(const std::string& id) {
   const auto found = real_.find(id);
   if (found == real_.end()) return no_such_job();
   say(fmt::format("pause job {}", id));
-  Pretence& job = pretend(found->second);
-  job.state = SlurmState::pending;
+  Pretence& job = decide(found->second, SlurmState::pending);
   job.is_held = true;
-  job.places.clear();
   ++job.restarts;
   return {};
 }
@@ -133,7 +139,7 @@ SlurmAnswer<void> DryRun::cancel(const std::string& id) {
   const auto found = real_.find(id);
   if (found == real_.end()) return no_such_job();
   say(fmt::format("cancel job {}", id));
-  pretend(found->second).state = SlurmState::cancelled;
+  decide(found->second, SlurmState::cancelled);
   return {};
 }
 

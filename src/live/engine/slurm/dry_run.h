@@ -32,17 +32,20 @@ class DryRun final : public SlurmController {
  private:
   struct Pretence {
     Time submitted;  // of the job that it is about
-    SlurmState state = SlurmState::pending;
     bool is_held = false;
-    std::string mark;
+    bool is_decided = false;  // what follows is pretended; else it is as it is
+    SlurmState state = SlurmState::pending;
     std::uint32_t restarts = 0;
     Time started;
     std::vector<SlurmPlace> places;
+    std::string mark;
   };
 
   void say(const std::string& what);
   [[nodiscard]] SlurmJob as_pretended(SlurmJob job) const;
   Pretence& pretend(const SlurmJob& job);
+  /// ... that its state is another.
+  Pretence& decide(const SlurmJob& job, SlurmState state);
   [[nodiscard]] std::vector<SlurmPlace> room_on(const std::vector<std::string>& nodes,
                                                 const SlurmJob& job) const;
 

@@ -8,7 +8,8 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kMostBetweenLooks = seconds(2);
-constexpr int kMarksAtOnce = 50;  // so that starts do not wait for them
+constexpr Duration kLongLook = seconds(2);  // libslurm itself has waited for slurmctld to come back
+constexpr int kMarksAtOnce = 50;            // so that starts do not wait for them
 
 }  // namespace
 
@@ -148,16 +149,18 @@ void SlurmRuns::end(JobNumber number) {
 // --- What Slurm says -----------------------------------------------------------------------------
 
 bool SlurmRuns::look() {
+  const Time begun = system_.steady_clock();
   auto nodes = slurm_.nodes();
   if (!nodes) return note_away(nodes.error()), false;
   auto jobs = slurm_.jobs();
   if (!jobs) return note_away(jobs.error()), false;
   const Time now = system_.steady_clock();
-  if (std::exchange(is_away_, false)) {
+  if (std::exchange(is_away_, false) || now - begun > kLongLook) {
     back_since_ = now;
     system_.log().write(
         LogLevel::info,
-        fmt::format("slurmctld answers again; nothing is started for {}", format(options_.settle)));
+        fmt::format("slurmctld was away and answers again; nothing is started for {}",
+                    format(options_.settle)));
   }
   passed_ = std::min(now - last_look_, kMostBetweenLooks);
   last_look_ = now;

@@ -293,6 +293,19 @@ TEST_F(SlurmRunsTest, ACommentThatCannotBeReadSaysSoWhereSlurmShowsItAndCanBeMen
   EXPECT_EQ(births(pass(kMoment)).size(), 1U);
 }
 
+TEST_F(SlurmRunsTest, WhatSlurmItselfChangesOfAJobThatHasRunIsNoChange) {
+  const std::string id = running(1);
+  stop({1, 1}, {});
+  EXPECT_TRUE(has(pass(seconds(3)), Kind::exited));
+  slurm.change(id, [](SlurmJob& job) { job.request.tasks = job.request.cpus = 2; });
+  EXPECT_THAT(pass(kMoment), IsEmpty());
+  slurm.change(id, [](SlurmJob& job) { job.request.per_node.count = 1; });
+  const auto reports = pass(kMoment);
+  EXPECT_TRUE(has(reports, Kind::withdrawn));
+  EXPECT_EQ(births(reports).size(), 1U);
+  EXPECT_EQ(slurm.job(id)->request.nodes_wanted, "") << "our pin is gone";
+}
+
 TEST_F(SlurmRunsTest, AJobThatIsChangedIsAnotherToTheYard) {
   const std::string id = born(1);
   slurm.change(id, [](SlurmJob& job) { job.request.per_node.count = 4; });
@@ -322,6 +335,20 @@ TEST_F(SlurmRunsTest, ADryRunDecidesAndTouchesNothing) {
             (std::vector<WorkerPlace>{{MachineId{2}, {0, 1}}}));
   stop({1, 1}, {});
   EXPECT_TRUE(has(pass(kMoment), Kind::exited));
+  EXPECT_EQ(slurm.acts(), 0);
+}
+
+TEST_F(SlurmRunsTest, ADryRunSeesWhatSlurmItselfStarts) {
+  const std::string id = slurm.sbatch(1, 2, {.runs_for = seconds(5)});
+  reopen(true);
+  const auto reported = births(pass(kMoment));
+  ASSERT_EQ(reported.size(), 1U);
+  engine->call(names_[1] = reported[0].name, 1);
+  pass(kMoment);
+  slurm.scontrol_release(id);
+  const auto reports = pass(seconds(2));
+  EXPECT_THAT(only(reports, Kind::withdrawn).why, HasSubstr("without being asked"));
+  EXPECT_EQ(births(reports).size(), 1U);
   EXPECT_EQ(slurm.acts(), 0);
 }
 

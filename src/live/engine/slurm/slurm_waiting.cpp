@@ -4,6 +4,7 @@
 
 #include "live/engine/slurm/request.h"
 #include "live/engine/slurm/slurm_runs.h"
+#include "live/job/utf8.h"
 
 namespace trainyard {
 namespace {
@@ -132,6 +133,7 @@ void SlurmRuns::bear_running(Followed& job) {
   if (places.empty()) return;
   job.is_reported = true;
   JobSpec told = spec(job).value_or(JobSpec{});
+  if (told.name.empty()) told.name = as_utf8(job.job.name);
   if (job.job.time_limit) told.time = *job.job.time_limit;
   reports_.emplace_back(
       BirthReport{name_of(job), job.job.owner, std::move(told), std::move(places)});
