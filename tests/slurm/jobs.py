@@ -4,7 +4,7 @@ import random
 import time
 import typing
 
-from cluster import USER
+from cluster import USER, wait_until
 
 # Works for so long in all: what is done is saved when the job is asked to leave, and a later run goes on from
 # there. Every run writes down its begin and end, and the GPUs that it has on each of its nodes.
@@ -12,7 +12,7 @@ SCRIPT = """\
 #!/bin/bash
 work={work_us} save={save_s}
 log=$SLURM_SUBMIT_DIR/log.{name} saved=$SLURM_SUBMIT_DIR/saved.{name}
-run="$SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}}"
+run="$SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}} $$"
 note() {{ echo "$1 $run $EPOCHREALTIME $2" >>"$log"; }}
 done_us=0
 [ -e "$saved" ] && done_us=$(<"$saved")
@@ -52,6 +52,7 @@ class Run(typing.NamedTuple):
     job: str
     slurm_id: int
     restart: int
+    pid: int
     begin: float
     end: float | None   # None: it was killed
     finished: bool      # all work is done
@@ -90,28 +91,34 @@ def submit_all(cluster, jobs, options=lambda job: (), grace=2):
     return numbers
 
 
+def until_all_end(cluster, limit=900):
+    wait_until(lambda: not cluster.run("squeue", "--noheader").stdout, lambda: cluster.run("squeue").stdout, limit)
+
+
 def read_runs(cluster):
-    """What the jobs wrote down, by job."""
-    runs = {}
-    for log in sorted(cluster.work.glob("log.*")):
-        name, found = log.name[4:], {}
-        for line in log.read_text().splitlines():
-            what, number, restart, at, *gpus = line.split()
-            run = found.setdefault((int(number), int(restart)), {"gpus": set(), "begins": [], "end": None})
-            if what == "gpus":
-                node, _, indexes = gpus[0].partition(":")
-                run["gpus"] |= {(node, int(index)) for index in indexes.split(",")}
-                run["first"] = min(float(at), run.get("first", float(at)))
-            elif what == "start":
-                run["begins"].append(float(at))
-            else:
-                run["end"], run["finished"] = float(at), what == "end"
-        runs[name] = [Run(name, number, restart, run["first"], run["end"], run.get("finished", False),
-                          frozenset(run["gpus"]))
-                      for (number, restart), run in sorted(found.items(), key=lambda item: item[1]["first"])]
-        repeated = [key for key, run in found.items() if len(run["begins"]) > 1]
-        assert not repeated, f"{name}: runs {repeated} began more than once"
-    return runs
+    """What the jobs wrote down: the runs of each, in order."""
+    return {log.name[4:]: runs_of(log.name[4:], log.read_text()) for log in sorted(cluster.work.glob("log.*"))}
+
+
+def runs_of(name, text):
+    found = {}
+    for line in text.splitlines():
+        what, number, restart, pid, at, *gpus = line.split()
+        run = found.setdefault((int(number), int(restart), int(pid)), {"begin": float(at), "gpus": set()})
+        if what == "gpus":
+            node, _, indexes = gpus[0].partition(":")
+            run["gpus"] |= {(node, int(index)) for index in indexes.split(",")}
+        elif what in ("stop", "end"):
+            run["end"], run["finished"] = float(at), what == "end"
+    runs = [Run(name, *key, run["begin"], run.get("end"), run.get("finished", False), frozenset(run["gpus"]))
+            for key, run in found.items()]
+    return sorted(runs, key=lambda run: run.begin)
+
+
+def repeated(runs):
+    """Those that Slurm began anew without counting a restart."""
+    return [(earlier, later) for of_job in runs.values() for earlier, later in zip(of_job, of_job[1:])
+            if (earlier.slurm_id, earlier.restart) == (later.slurm_id, later.restart)]
 
 
 def check_gpus(runs):
@@ -138,3 +145,7 @@ def check_all_done(jobs, runs):
         for run in of_job:
             nodes = {node for node, _ in run.gpus}
             assert len(nodes) == job.nodes and len(run.gpus) == job.nodes * job.gpus, f"{job}: {run}"
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))]

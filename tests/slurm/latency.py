@@ -1,0 +1,45 @@
+"""How soon Trainyard sees what Slurm has, and how soon Slurm has what Trainyard decides:
+
+    ./yard slurm latency
+
+By slurmctld's own log, which has milliseconds, and the daemon's."""
+import datetime
+import re
+
+from jobs import draw, percentile, submit_all, until_all_end
+from many_test import until_seen
+from steered import steered
+
+JOBS, SPAN, SEED = 200, 40, 7
+
+
+def logged(text, pattern):
+    """{Slurm's number: when}, of lines that match."""
+    found = re.findall(rf"^\[(\S+)\] .*{pattern}", text, re.M)
+    return {int(number): datetime.datetime.fromisoformat(at).timestamp() for at, number in found}
+
+
+def show(what, values):
+    print(f"{what:44} {len(values):5} {1000 * percentile(values, 0.5):8.1f} {1000 * percentile(values, 0.99):8.1f} "
+          f"{1000 * max(values):8.1f}")
+
+
+def main():
+    jobs = draw(JOBS, SEED, SPAN, longest=5)
+    with steered("fitgpp", options=["--log-level", "debug"]) as (cluster, yard):
+        numbers = submit_all(cluster, jobs)
+        until_all_end(cluster)
+        until_seen(yard)
+        submitted = logged(cluster.said(), r"_slurm_rpc_submit_batch_job: JobId=(\d+) ")
+        ended = logged(cluster.said(), r"_job_complete: JobId=(\d+) done")
+        seen = {number: yard.of(number) for number, _ in numbers.values()}
+        ordered = [float(ms) / 1000 for ms in
+                   re.findall(r"Slurm has the start of its job \S+ ([\d.]+) ms after it was ordered", yard.said())]
+    print(f"{'milliseconds':44} {'':5} {'p50':>8} {'p99':>8} {'max':>8}")
+    show("a submission, until Trainyard has seen it", [job["submitted"] - submitted[n] for n, job in seen.items()])
+    show("an end, until Trainyard has seen it", [job["ended"] - ended[n] for n, job in seen.items()])
+    show("a decision to start, until Slurm has it", ordered)
+
+
+if __name__ == "__main__":
+    main()
