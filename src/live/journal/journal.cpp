@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/ranges.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <algorithm>
@@ -42,6 +43,17 @@ constexpr int kWriterPatienceMs = 1000, kReaderPatienceMs = 1000, kCheckpointPat
 constexpr std::uintmax_t kLargeLog = std::uintmax_t{32} << 20;
 constexpr std::int64_t kRowsAtOnce = 1000;
 
+/// Bytes of the write-ahead log.
+std::uintmax_t log_size(SQLite::Database& db) {
+  sqlite3_file* log = nullptr;
+  sqlite3_int64 size = 0;
+  const bool is_open = sqlite3_file_control(db.getHandle(), "main", SQLITE_FCNTL_JOURNAL_POINTER,
+                                            &log) == SQLITE_OK &&
+                       log != nullptr && log->pMethods != nullptr;
+  if (!is_open || log->pMethods->xFileSize(log, &size) != SQLITE_OK) return 0;
+  return static_cast<std::uintmax_t>(size);
+}
+
 }  // namespace
 
 /// With statements that end where the work does, however it ends: one that is left in the middle
@@ -62,24 +74,30 @@ Journal::Journal(System& system, std::string path, std::unique_ptr<Tables> writi
       writing_(std::move(writing)),
       reading_(std::move(reading)),
       next_bound_(kLargeLog),
-      seldom_(system.log()),
-      checkpointer_([this](const std::stop_token& stop) { checkpoint_until(stop); }) {}
+      seldom_(system.log()) {
+  if (!system.has_threads()) return;
+  checkpointer_ = std::jthread([this](const std::stop_token& stop) { checkpoint_until(stop); });
+}
 
 Journal::~Journal() = default;
 
-/// Moves the write-ahead log into the database now and then, on a connection of its own: within a
-/// commit it would take tens of milliseconds of somebody's wait. Who reads or writes meanwhile is
-/// not disturbed, but then the log only grows: see bound_log().
-void Journal::checkpoint_until(const std::stop_token& stop) {
+/// On a connection of its own: within a commit it would take tens of milliseconds of somebody's
+/// wait. Who reads or writes meanwhile is not disturbed, but then the log only grows: see
+/// bound_log().
+void Journal::checkpoint() const {
+  (void)attempt("checkpointed", [&]() -> Expected<void> {
+    SQLite::Database(path_, SQLite::OPEN_READWRITE).exec("PRAGMA wal_checkpoint(PASSIVE)");
+    return {};
+  });
+}
+
+void Journal::checkpoint_until(const std::stop_token& stop) const {
   constexpr auto kBetween = std::chrono::seconds(1);
   std::mutex mutex;
   std::condition_variable_any stopped;
   std::unique_lock lock(mutex);
   while (!stopped.wait_for(lock, stop, kBetween, [] { return false; }) && !stop.stop_requested())
-    (void)attempt("checkpointed", [&]() -> Expected<void> {
-      SQLite::Database(path_, SQLite::OPEN_READWRITE).exec("PRAGMA wal_checkpoint(PASSIVE)");
-      return {};
-    });
+    checkpoint();
 }
 
 /// Readers that follow each other without a gap, and a writer that is faster than the checkpoints,
@@ -87,9 +105,8 @@ void Journal::checkpoint_until(const std::stop_token& stop) {
 /// new reads past the log: so it is empty within the time that the longest of them takes. A foreign
 /// reader that stays may keep it; then it is tried again when it has grown by an eighth.
 void Journal::bound_log() {
-  std::error_code none;
-  const std::uintmax_t size = std::filesystem::file_size(path_ + "-wal", none);
-  if (none || size < next_bound_) return;
+  const std::uintmax_t size = log_size(writing_->db);
+  if (size < next_bound_) return;
   (void)attempt("checkpointed", [&]() -> Expected<void> {
     writing_->db.setBusyTimeout(kCheckpointPatienceMs);
     const bool is_busy = writing_->db.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() != 0;

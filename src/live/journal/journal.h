@@ -83,6 +83,9 @@ class Journal {
   [[nodiscard]] Time last_time() const;
   [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
 
+  /// Moves the write-ahead log into the database as far as nobody is disturbed. A thread does so
+  /// every second, where the system has threads.
+  void checkpoint() const;
   /// Forgets of jobs that ended before then: their events and their payload. `limit` jobs at most;
   /// how many there were. `erased` is told each.
   Expected<std::size_t> compact(Time ended_before, std::size_t limit,
@@ -92,7 +95,7 @@ class Journal {
   struct Tables;
   Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
           std::unique_ptr<Tables> reading);
-  void checkpoint_until(const std::stop_token& stop);
+  void checkpoint_until(const std::stop_token& stop) const;
   void bound_log();
   template <class Work>
   auto read(Work work) const;

@@ -62,7 +62,7 @@ Loop::~Loop() {
 void Loop::begin() {
   next_compaction_ = state_.now() + seconds(10);
   show();
-  thread_ = std::jthread([this] { run(); });
+  if (state_.system.has_threads()) thread_ = std::jthread([this] { run(); });
 }
 
 // --- What is asked for ---------------------------------------------------------------------------
@@ -82,6 +82,10 @@ Answer<void> Loop::wait_for(std::vector<Waiting<What>>& queue, What what) {
     done = queue.back().done.get_future();
   }
   wake();
+  const auto is_done = [&] {
+    return done.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  while (!state_.system.has_threads() && !is_done()) state_.system.await_turn();
   return done.get();
 }
 
@@ -97,16 +101,20 @@ Answer<void> Loop::look_up(std::function<void()> question) {
 
 void Loop::run() {
   while (!ending_) {
-    Commands commands;
-    Questions questions;
-    {
-      const std::lock_guard lock(asked_mutex_);
-      commands.swap(commands_);
-      questions.swap(questions_);
-    }
-    turn(commands, questions);
+    take_turn();
     wait_for_something();
   }
+}
+
+void Loop::take_turn() {
+  Commands commands;
+  Questions questions;
+  {
+    const std::lock_guard lock(asked_mutex_);
+    commands.swap(commands_);
+    questions.swap(questions_);
+  }
+  turn(commands, questions);
 }
 
 void Loop::turn(Commands& commands, Questions& questions) {

@@ -53,6 +53,9 @@ class Loop {
 
   /// Shows what there is, and begins.
   void begin();
+  /// Where the system has no threads: one turn, and when the next is due at the latest.
+  void take_turn();
+  [[nodiscard]] Time next_deadline() const;
 
   // --- From any other thread ---------------------------------------------------------------------
   /// Returns when the command has taken effect and that is shown, or when it was refused.
@@ -88,7 +91,6 @@ class Loop {
   void act();
   void compact();
   void wait_for_something();
-  [[nodiscard]] Time next_deadline() const;
 
   LiveState& state_;
   Runs& runs_;

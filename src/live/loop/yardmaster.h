@@ -33,6 +33,11 @@ class Yardmaster final : public Service {
   /// Ends the loop; jobs run on.
   ~Yardmaster() override;
 
+  /// Where the system has no threads: a turn of the loop, and how long after it the next is due at
+  /// the latest.
+  void take_turn() { loop_.take_turn(); }
+  [[nodiscard]] Duration next_turn() const { return loop_.next_deadline() - state_.now(); }
+
   Answer<Submitted> submit(const Identity& who, JobSpec spec) override;
   Answer<std::vector<JobNumber>> find(const Identity& who, const JobName& name) override;
   Answer<void> cancel(const Identity& who, const std::vector<JobNumber>& jobs) override;

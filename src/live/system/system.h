@@ -40,6 +40,13 @@ class System {
   /// `act` is "part.verb": journal.commit, engine.start, engine.stop, engine.forget ...
   [[nodiscard]] virtual Expected<void> before(std::string_view /*act*/) { return {}; }
   virtual void after(std::string_view /*act*/) {}
+
+  /// Whether the parts of the daemon have threads of their own. Where they have none, as in a
+  /// simulation, who made them gives them their turns (Yardmaster::take_turn, Journal::checkpoint).
+  [[nodiscard]] virtual bool has_threads() const { return true; }
+  /// Without threads: called for as long as somebody waits for an answer, until a turn has been
+  /// taken.
+  virtual void await_turn() {}
 };
 
 /// The machine as it is.

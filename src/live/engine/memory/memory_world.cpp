@@ -27,6 +27,11 @@ void MemoryWorld::set_script(JobNumber job, MemoryScript script) {
   scripts_.insert_or_assign(job, std::move(script));
 }
 
+void MemoryWorld::set_scripts(std::function<MemoryScript(const Launch&)> scripts) {
+  const std::lock_guard lock(mutex_);
+  other_scripts_ = std::move(scripts);
+}
+
 void MemoryWorld::choose_gpus() {
   const std::lock_guard lock(mutex_);
   chooses_gpus_ = true;
@@ -118,6 +123,20 @@ std::vector<WorkerPlace> MemoryWorld::places(RunId id) {
   return run == runs_.end() ? std::vector<WorkerPlace>() : run->second.places;
 }
 
+std::vector<MemoryWorld::Seen> MemoryWorld::runs() {
+  const std::lock_guard lock(mutex_);
+  catch_up();
+  std::vector<Seen> seen;
+  for (const auto& [id, run] : runs_) {
+    if (run.state == Run::State::fenced) continue;
+    const bool lives = run.state == Run::State::running && std::ranges::count(run.lives, true) > 0;
+    const bool was_told = run.leaves != Time::never() || run.is_killed != Time::never();
+    seen.push_back({id, lives, run.has_run, was_told, run.state == Run::State::ended, run.end,
+                    run.places, run.began_to_run});
+  }
+  return seen;
+}
+
 std::vector<std::string> MemoryWorld::faults() const {
   const std::lock_guard lock(mutex_);
   return faults_;
@@ -143,6 +162,7 @@ Expected<void> MemoryWorld::start(const Launch& launch) {
   run.state = Run::State::starting;
   run.places = launch.workers;
   run.lives.assign(launch.workers.size(), true);
+  if (other_scripts_) run.script = other_scripts_(launch);
   if (const auto birth = births_.find(launch.born_as); birth != births_.end())
     run.script = birth->second.script;
   if (const auto script = scripts_.find(launch.id.job); script != scripts_.end())

@@ -45,6 +45,8 @@ class MemoryWorld {
 
   // --- What its user decides -------------------------------------------------------------------
   void set_script(JobNumber job, MemoryScript script);
+  /// Of every run that has no script of its own.
+  void set_scripts(std::function<MemoryScript(const Launch&)> scripts);
   /// From now on GPUs are chosen here, the highest that are free, whatever the orders say.
   void choose_gpus();
   /// Workers on a machine that goes down are gone.
@@ -65,6 +67,18 @@ class MemoryWorld {
   [[nodiscard]] std::size_t living(RunId id);
   /// Which GPUs it uses, of all its workers.
   [[nodiscard]] std::vector<WorkerPlace> places(RunId id);
+  /// All runs that ever were begun here, by number.
+  struct Seen {
+    RunId id;
+    bool lives = false;  // a process of it does
+    bool has_run = false;
+    bool was_told = false;  // to leave
+    bool has_ended = false;
+    RunReport end;  // then
+    std::vector<WorkerPlace> places;
+    Time began_to_run;
+  };
+  [[nodiscard]] std::vector<Seen> runs();
   /// What must never be: two processes on a GPU, a run on a machine that is down. A sentence each.
   [[nodiscard]] std::vector<std::string> faults() const;
 
@@ -127,6 +141,7 @@ class MemoryWorld {
   Cluster cluster_;
   std::map<std::string, MachineReport> machines_;  // those that are not up
   std::map<JobNumber, MemoryScript> scripts_;
+  std::function<MemoryScript(const Launch&)> other_scripts_;
   std::map<RunId, Run> runs_;
   std::set<std::pair<Time, RunId>> due_;  // what happens by itself to those that have not ended
   std::map<std::string, Birth> births_;
