@@ -1,5 +1,6 @@
 #include "live/loop/event_feed.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "live/service/event_log.h"
@@ -67,9 +68,8 @@ Service::EventPage EventFeed::page(const Identity& who, std::int64_t after, Dura
       continue;
     }
     if (!recent_.empty() && recent_.front().sequence <= after + 1) {
-      const auto skip = static_cast<std::size_t>(after + 1 - recent_.front().sequence);
-      for (std::size_t i = skip; i < recent_.size() && found.size() < kAtOnce; ++i)
-        take(recent_[i]);
+      auto next = std::ranges::upper_bound(recent_, after, {}, &LiveEvent::sequence);
+      for (; next != recent_.end() && found.size() < kAtOnce; ++next) take(*next);
       continue;
     }
     lock.unlock();

@@ -150,12 +150,16 @@ bool Loop::may_decide() const {
 
 /// Those that add jobs, or the others, in one transaction.
 void Loop::take_in(Commands& commands, bool adds, std::vector<Answer<void>>& answers) {
+  const auto is_of_these = [&](const auto& command) { return command.what.adds == adds; };
+  if (std::ranges::none_of(commands, is_of_these)) return;
+  // What a start has found, or the others have led to, goes first: events are told by number.
+  if (state_.counters.accepting && !state_.happened.empty()) write_down();
   JournalChange change;
   const std::int64_t sequence = state_.last_sequence;
   const JobNumber number = state_.last_number;
   std::vector<std::size_t> taken;
   for (std::size_t i = 0; i < commands.size(); ++i) {
-    if (commands[i].what.adds != adds) continue;
+    if (!is_of_these(commands[i])) continue;
     answers[i] = adds && state_.counters.disk_full ? tl::make_unexpected(kDiskFull)
                                                    : commands[i].what.stage(change);
     if (answers[i]) taken.push_back(i);
