@@ -59,7 +59,11 @@ Answer<void> Requests::check(const Identity& who, const JobSpec& spec, std::size
 
 Answer<void> Requests::check_room(const Identity& who, const JobSpec& spec,
                                   std::size_t count) const {
-  const JobBook::Held own = state_.book.held_by(who.uid), &all = state_.book.held_by_all();
+  JobBook::Held own = state_.book.held_by(who.uid), all = state_.book.held_by_all();
+  for (const auto& [user, held] : staged_) {
+    all.bytes += held.bytes;
+    if (user == who.uid) own.jobs += held.jobs, own.bytes += held.bytes;
+  }
   if (own.jobs + count > kMostUnfinished)
     return refuse(Refusal::Kind::conflict,
                   "you have {} jobs that have not ended; a user may have {}", own.jobs,
@@ -76,6 +80,11 @@ Answer<void> Requests::check_room(const Identity& who, const JobSpec& spec,
                   "most; try again when some have ended",
                   all.bytes >> 20U, most >> 20U);
   return {};
+}
+
+void Requests::count_staged(const Identity& who, const JobSpec& spec, std::size_t count) {
+  JobBook::Held& held = staged_[who.uid];
+  held.jobs += count, held.bytes += count * memory_of(spec);
 }
 
 Answer<void> Requests::check_dependency(const Identity& who, JobNumber other) const {
@@ -104,7 +113,9 @@ Answer<Submitted> Requests::submit(const Identity& who, JobSpec spec) {
   command.adds = true;
   command.stage = [this, jobs, &submitted](JournalChange& change) -> Answer<void> {
     const JobRecord& first = jobs->front();
+    if (change.submitted.empty()) staged_.clear();  // the first of its turn
     if (auto ok = check(first.owner, first.spec, jobs->size()); !ok) return ok;
+    count_staged(first.owner, first.spec, jobs->size());
     const std::int32_t gpus =
         first.spec.exclusive ? state_.yard.demand(first.spec).gpus : first.spec.per_worker.gpus;
     submitted.number = ++state_.last_number;

@@ -1,6 +1,7 @@
 // What callers ask to be changed: each is checked, written down, and then takes effect.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ class Requests {
                                    std::size_t count) const;
   [[nodiscard]] Answer<void> check_room(const Identity& who, const JobSpec& spec,
                                         std::size_t count) const;
+  void count_staged(const Identity& who, const JobSpec& spec, std::size_t count);
   [[nodiscard]] Answer<void> check_dependency(const Identity& who, JobNumber other) const;
   [[nodiscard]] Answer<void> refuse_to_cancel(const Identity& who, JobNumber job) const;
 
@@ -40,6 +42,8 @@ class Requests {
   Machines& machines_;
   Loop& loop_;
   Views& views_;
+  /// Jobs that the present turn takes in, and the book does not have yet.
+  std::map<uid_t, JobBook::Held> staged_;
 };
 
 }  // namespace trainyard
