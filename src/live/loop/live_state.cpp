@@ -39,9 +39,14 @@ Verdict LiveState::tell(EventKind kind, JobNumber job) {
 }
 
 void LiveState::update_book() {
+  // Also where its next room was or is being made: what is kept of that is not free.
+  const auto touch = [&](const JobLife& life) {
+    for (const SavedRoom* room : {&life.room, &life.next})
+      for (const Share& share : room->placement) touched.insert(share.machine);
+  };
   yard.take_changed([&](JobNumber number, JobLife life) {
-    for (const Share& share : book.at(number).life.room.placement) touched.insert(share.machine);
-    for (const Share& share : life.room.placement) touched.insert(share.machine);
+    touch(book.at(number).life);
+    touch(life);
     book.set_life(number, std::move(life));
   });
 }
