@@ -209,7 +209,8 @@ void MemoryWorld::adopt(RunId id) {
     if (chooses_gpus_) report.places = run.places;
     say(run, std::move(report));
   }
-  if (run.state == Run::State::ended) say(run, run.end);
+  if (run.state == Run::State::ended) return say(run, run.end);
+  if (run.state == Run::State::running && run.is_broken) say_broken(id, run, clock_.wall_clock());
 }
 
 void MemoryWorld::call(const std::string& born_as, JobNumber job) {
@@ -305,8 +306,14 @@ void MemoryWorld::happen(RunId id, Run& run, Time at) {
     return end(id, run, Kind::exited, at, script.exit_status, "");
   run.is_broken = true;
   run.lives.front() = false;
+  say_broken(id, run, at);
+}
+
+void MemoryWorld::say_broken(RunId id, const Run& run, Time at) {
   RunReport report;
-  report.kind = Kind::broken, report.id = id, report.at = at, report.why = "worker 0 is gone";
+  report.kind = Kind::broken, report.id = id, report.at = at;
+  const auto gone = std::ranges::find(run.lives, false) - run.lives.begin();
+  report.why = fmt::format("worker {} is gone", gone);
   say(run, std::move(report));
 }
 

@@ -125,6 +125,7 @@ class MemoryWorld {
   /// After every change of it.
   void reckon(RunId id, Run& run);
   void happen(RunId id, Run& run, Time at);
+  void say_broken(RunId id, const Run& run, Time at);
   void begin_to_run(RunId id, Run& run, Time at);
   void end(RunId id, Run& run, RunReport::Kind kind, Time at, int status, const std::string& why);
   void choose(Run& run);
