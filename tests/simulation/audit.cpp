@@ -1,0 +1,244 @@
+#include "audit.h"
+
+#include <algorithm>
+
+namespace trainyard {
+namespace {
+
+const Identity kOperator{"root", 0, 0, Role::operator_};
+
+std::uint64_t digest_of(std::string_view text, std::uint64_t so_far = 14695981039346656037ULL) {
+  for (const char c : text) so_far = (so_far ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return so_far;
+}
+
+bool is_end(std::string_view happening) {
+  return happening == "done" || happening == "failed" || happening == "cancelled";
+}
+
+}  // namespace
+
+std::string Audit::look(bool in_full) {
+  if (!machine_.is_up()) return {};
+  if (auto wrong = look_at_events(); !wrong.empty()) return wrong;
+  if (auto wrong = look_at_world(); !wrong.empty()) return wrong;
+  if (!machine_.master().counters().accepting) return {};
+  if (auto wrong = look_at_jobs(); !wrong.empty()) return wrong;
+  if (auto wrong = look_at_machines(); !wrong.empty()) return wrong;
+  return in_full ? look_at_promises() : "";
+}
+
+// --- What really runs ----------------------------------------------------------------------------
+
+std::string Audit::look_at_world() {
+  if (const auto faults = machine_.world().faults(); !faults.empty()) return faults.front();
+  std::map<JobNumber, std::uint32_t> living;
+  for (const MemoryWorld::Seen& run : machine_.world().runs()) {
+    const JobNumber job = run.id.job;
+    if (run.lives && !living.emplace(job, run.id.run).second)
+      return fmt::format("job {}: runs {} and {} live at once", job, living[job], run.id.run);
+    if (const auto last = last_run_.find(job); last != last_run_.end() && run.id.run > last->second)
+      return fmt::format("job {}: run {} had ended it, and there is run {}", job, last->second,
+                         run.id.run);
+    const auto cancelled = clients_.cancelled().find(job);
+    if (cancelled != clients_.cancelled().end() && run.id.run > cancelled->second)
+      return fmt::format("job {}: its cancellation was accepted after run {}, and there is run {}",
+                         job, cancelled->second, run.id.run);
+    const bool by_itself = run.has_ended && run.has_run && !run.was_told &&
+                           run.end.kind == RunReport::Kind::exited && !run.end.asked_requeue;
+    // One that was to be paused when it ended counts as paused.
+    if (by_itself && !told_[job].pausing.contains(run.id.run)) last_run_.emplace(job, run.id.run);
+  }
+  return {};
+}
+
+// --- What the daemon tells -----------------------------------------------------------------------
+
+/// A new daemon tells all of it again.
+std::string Audit::look_at_events() {
+  if (daemon_ != machine_.daemons()) daemon_ = machine_.daemons(), heard_ = 0, told_.clear();
+  if (machine_.master().last_event() < static_cast<std::int64_t>(events_.size()) &&
+      machine_.master().counters().accepting)
+    return fmt::format("{} events were shown, and now there are {}", events_.size(),
+                       machine_.master().last_event());
+  while (heard_ < machine_.master().last_event()) {
+    const auto page = machine_.master().events(kOperator, heard_, {});
+    if (page.events.empty()) break;
+    for (const LiveEvent& event : page.events)
+      if (auto wrong = take(event); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+std::string Audit::take(const LiveEvent& event) {
+  if (event.sequence != heard_ + 1)
+    return fmt::format("event {} comes after event {}", event.sequence, heard_);
+  heard_ = event.sequence;
+  const std::uint64_t digest = digest_of(
+      fmt::format("{} {} {} {} {}", event.at.us, event.kind, event.job, event.user, event.details));
+  if (static_cast<std::size_t>(heard_) <= events_.size()) {
+    if (events_[static_cast<std::size_t>(heard_) - 1] != digest)
+      return fmt::format("event {} was shown as another before: it is now {} of job {}", heard_,
+                         event.kind, event.job);
+  } else {
+    events_.push_back(digest);
+    digest_ = digest_of(std::to_string(digest), digest_);
+  }
+  if (event.job == 0) return {};
+  Told& told = told_[event.job];
+  if (told.last.empty() && event.kind != "submitted")
+    return fmt::format("job {}: its first event is {}", event.job, event.kind);
+  if (told.has_ended) return fmt::format("job {}: event {} after its end", event.job, event.kind);
+  told.last = event.kind;
+  told.has_ended = is_end(event.kind);
+  if (event.kind == "starting") ++told.starts;
+  if (event.kind == "pausing" || event.kind == "broken") told.pausing.insert(told.starts);
+  return {};
+}
+
+// --- Books ---------------------------------------------------------------------------------------
+
+std::string Audit::look_at_machines() {
+  const auto cluster = machine_.master().cluster(kOperator);
+  if (!cluster) return cluster.error().message;
+  std::map<JobNumber, std::size_t> held;
+  for (const MachineView& machine : cluster->machines) {
+    const auto used = std::ranges::count_if(machine.by_gpu, [](JobNumber job) { return job != 0; });
+    const auto sum = machine.free.gpus + used;
+    const bool balances =
+        is_room_made_ ? sum <= machine.capacity.gpus : sum == machine.capacity.gpus;
+    if (!balances || machine.free.gpus < 0)
+      return fmt::format("{}: {} GPUs are free and {} held, of {}", machine.name, machine.free.gpus,
+                         used, machine.capacity.gpus);
+    for (const JobNumber job : machine.by_gpu)
+      if (job != 0) ++held[job];
+  }
+  for (const auto& [number, gpus] : held) {
+    const auto job = machine_.master().job(kOperator, number);
+    if (!job) return fmt::format("job {} holds {} GPUs and is not known", number, gpus);
+    if (job->has_ended())
+      return fmt::format("job {} holds {} GPUs and is {}", number, gpus, state_name(job->phase()));
+  }
+  for (const MemoryWorld::Seen& run : machine_.world().runs()) {
+    if (!run.lives) continue;
+    for (const WorkerPlace& place : run.places) {
+      if (index(place.machine) >= cluster->machines.size()) continue;
+      const MachineView& machine = cluster->machines[index(place.machine)];
+      for (const std::int32_t gpu : place.gpus) {
+        const JobNumber by = machine.by_gpu.at(static_cast<std::size_t>(gpu));
+        if (by == run.id.job || machine.state != "up" || is_unheard(run)) continue;
+        return fmt::format("GPU {} of {} is used by run {} of job {}; the books say {}", gpu,
+                           machine.name, run.id.run, run.id.job,
+                           by == 0 ? "it is free" : fmt::format("job {} has it", by));
+      }
+    }
+  }
+  return {};
+}
+
+/// It runs on GPUs of the engine's choice, of which the daemon has not been told yet.
+bool Audit::is_unheard(const MemoryWorld::Seen& run) {
+  const auto job = machine_.master().job(kOperator, run.id.job);
+  return chooses_gpus_ && job && job->phase() == Phase::starting;
+}
+
+std::string Audit::look_at_jobs() {
+  JobFilter filter;
+  filter.limit = 1000;
+  for (const Phase state : kJobStates)
+    if (!has_ended(state)) filter.states.push_back(state);
+  const auto page = machine_.master().jobs(kOperator, filter);
+  if (!page) return "the jobs cannot be listed: " + page.error().message;
+  std::map<uid_t, std::size_t> held;
+  std::size_t all = 0;
+  is_room_made_ = false;
+  for (const JobRecord& job : page->jobs) {
+    is_room_made_ |= job.phase() == Phase::reserved || job.phase() == Phase::draining;
+    held[job.owner.uid] += memory_of(job.spec), all += memory_of(job.spec);
+    if (const auto ended = ended_.find(job.number); ended != ended_.end())
+      return fmt::format("job {} was {}, and is now {}", job.number, ended->second,
+                         state_name(job.phase()));
+    const Told& told = told_[job.number];
+    if (told.has_ended)
+      return fmt::format("job {} is {}, but its last event is {}", job.number,
+                         state_name(job.phase()), told.last);
+    if (told.starts != job.runs && job.born_as.empty())
+      return fmt::format("job {} has {} runs, and {} events tell of a start", job.number, job.runs,
+                         told.starts);
+  }
+  for (const auto& [user, bytes] : held)
+    if (bytes > memory_ / 2)
+      return fmt::format("user {} has jobs of {} bytes; {} are allowed", user, bytes, memory_ / 2);
+  if (all > memory_) return fmt::format("jobs take {} bytes; {} are allowed", all, memory_);
+  return {};
+}
+
+// --- Promises ------------------------------------------------------------------------------------
+
+std::string Audit::look_at_promises() {
+  Yardmaster& master = machine_.master();
+  const auto policy = master.policy(kOperator);
+  if (!policy || std::ranges::none_of(clients_.policies(), [&](const auto& asked) {
+        return asked.second == policy->policy;
+      }))
+    return fmt::format("the policy is {}, which nobody asked for last",
+                       policy ? policy->policy : "unknown");
+  for (const JobNumber number : clients_.numbers()) {
+    const auto found = master.find(kOperator, {number, {}});
+    if (!found || found->empty())
+      return fmt::format("job {} was accepted and is lost: {}", number,
+                         found ? "there is none" : found.error().message);
+  }
+  std::map<std::string, std::size_t> by_tag;
+  JobFilter filter;
+  filter.limit = 10'000;
+  const auto page = master.jobs(kOperator, filter);
+  if (!page) return "the jobs cannot be listed: " + page.error().message;
+  for (const JobRecord& job : page->jobs) {
+    ++by_tag[job.spec.name];
+    const auto known = clients_.submissions().find(job.spec.name);
+    if (known != clients_.submissions().end() && known->second.who.uid != job.owner.uid)
+      return fmt::format("job {} is {}'s, and {} submitted it", job.number, job.owner.user,
+                         known->second.who.user);
+    if (auto wrong = look_at_ended(job); !wrong.empty()) return wrong;
+  }
+  for (const auto& [tag, submission] : clients_.submissions()) {
+    using Fate = Submission::Fate;
+    const std::size_t count = by_tag[tag];
+    if (submission.fate == Fate::accepted && count != submission.tasks)
+      return fmt::format("job {} ({}) was accepted with {} tasks; there are {}", submission.number,
+                         tag, submission.tasks, count);
+    if (submission.fate == Fate::refused && count != 0 && !allows_refused_)
+      return fmt::format("{} was refused, and there are {} jobs of it", tag, count);
+    if (submission.fate == Fate::unknown && count > 1 && !submission.is_array)
+      return fmt::format("{} was submitted once, and there are {} jobs of it", tag, count);
+  }
+  return {};
+}
+
+std::string Audit::look_at_ended(const JobRecord& job) {
+  if (!job.has_ended()) return {};
+  const std::string how = fmt::format("{} at {} after {} runs: {}", state_name(job.phase()),
+                                      job.life.state.since.us, job.runs, job.reason);
+  const auto [before, is_new] = ended_.emplace(job.number, how);
+  if (!is_new && before->second != how)
+    return fmt::format("job {} was {}, and is now {}", job.number, before->second, how);
+  const Told& told = told_[job.number];
+  if (told.last != state_name(job.phase()))
+    return fmt::format("job {} is {}, and its last event is {}", job.number,
+                       state_name(job.phase()), told.last);
+  return {};
+}
+
+std::string Audit::look_at_end() {
+  if (auto wrong = look(true); !wrong.empty()) return wrong;
+  const auto cluster = machine_.master().cluster(kOperator);
+  for (const MachineView& machine : cluster->machines)
+    if (machine.free != machine.capacity)
+      return fmt::format("nothing runs, and {} is not free", machine.name);
+  for (const MemoryWorld::Seen& run : machine_.world().runs())
+    if (run.lives) return fmt::format("run {} of job {} still lives", run.id.run, run.id.job);
+  return {};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,74 @@
+// What must hold after every step, seen from outside: from what clients were promised, what the
+// daemon shows, and what really runs.
+//
+//  1. Nothing acknowledged is lost: every job and array that was accepted is there, its owner's,
+//  and
+//     what was refused is not. An event that was shown is never another, and none is left out.
+//  2. What has ended has ended: no later state, and no later run.
+//  3. Nothing runs twice: of a job one run lives at a time, a run that ended by itself with success
+//     is its job's last, and a job whose cancellation was accepted begins no other run.
+//  4. No GPU twice: no two processes, and no process on a GPU that the books give to another job.
+//  5. The books balance: free and held GPUs are all GPUs; each that is held belongs to a job that
+//     holds it; what events tell of a job is the state that it is in.
+//  6. Every user, and all together, are within their budgets.
+//  7. The policy in force is the last that was accepted.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "clients.h"
+#include "machine.h"
+
+namespace trainyard {
+
+class Audit {
+ public:
+  /// `chooses_gpus`: the engine does.
+  Audit(SimulatedMachine& machine, const Clients& clients, std::size_t memory, bool chooses_gpus)
+      : machine_(machine), clients_(clients), memory_(memory), chooses_gpus_(chooses_gpus) {}
+
+  /// What does not hold; empty when all does. `in_full`: also what takes longer.
+  [[nodiscard]] std::string look(bool in_full);
+  /// At the very end: everything has come to its end.
+  [[nodiscard]] std::string look_at_end();
+  /// Of all events that were shown.
+  [[nodiscard]] std::uint64_t digest() const { return digest_; }
+  /// What a disk could not sync may be there or not after a crash, though it was refused.
+  void allow_refused() { allows_refused_ = true; }
+
+ private:
+  std::string look_at_world();
+  std::string look_at_events();
+  std::string look_at_jobs();
+  std::string look_at_machines();
+  std::string look_at_promises();
+  std::string look_at_ended(const JobRecord& job);
+  [[nodiscard]] bool is_unheard(const MemoryWorld::Seen& run);
+  std::string take(const LiveEvent& event);
+
+  struct Told {  // of a job, by its events
+    std::string last;
+    std::uint32_t starts = 0;
+    std::set<std::uint32_t> pausing;  // runs that were told to leave, or were to be
+    bool has_ended = false;
+  };
+
+  SimulatedMachine& machine_;
+  const Clients& clients_;
+  std::size_t memory_;
+  std::vector<std::uint64_t> events_;  // by sequence number, from 1 on: a digest of each
+  std::int64_t heard_ = 0;             // of the present daemon
+  std::uint64_t daemon_ = 0;           // which that is
+  std::map<JobNumber, Told> told_;
+  std::map<JobNumber, std::string> ended_;       // how
+  std::map<JobNumber, std::uint32_t> last_run_;  // the run that ended its job
+  std::uint64_t digest_ = 14695981039346656037ULL;
+  bool allows_refused_ = false;
+  bool chooses_gpus_;
+  bool is_room_made_ = false;  // for a job, of GPUs that nobody holds meanwhile
+};
+
+}  // namespace trainyard

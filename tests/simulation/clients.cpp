@@ -1,0 +1,219 @@
+#include "clients.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "live/server/routes.h"
+#include "policy/registry.h"
+
+namespace trainyard {
+namespace {
+
+using nlohmann::json;
+
+const Identity kOperator{"root", 0, 0, Role::operator_};
+
+struct NoServer : ServerStatus {
+  [[nodiscard]] std::size_t connections() const override { return 1; }
+  [[nodiscard]] std::array<std::uint64_t, 6> answers() const override { return {}; }
+};
+
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.push_back(preset.name);
+  return names;
+}
+
+}  // namespace
+
+Clients::Clients(SimulatedMachine& machine, std::uint64_t seed, const std::string& policy)
+    : machine_(machine), lots_(seed, 21), policies_{{0, policy}} {
+  for (const char* name : {"ada", "bob", "eve"})
+    users_.push_back({name, static_cast<uid_t>(1001 + users_.size()), 1000, Role::user});
+  machine_.meanwhile = [this] {
+    if (depth_ >= 3 || lots_.below(4) != 0) return false;
+    ask_something();
+    return true;
+  };
+}
+
+const Identity& Clients::somebody() {
+  return users_[lots_.below(users_.size())];
+}
+
+JobNumber Clients::some_number() {
+  if (numbers_.empty() || lots_.below(20) == 0) return static_cast<JobNumber>(lots_.below(100));
+  // Rather a new one.
+  const std::size_t back = std::min(lots_.below(numbers_.size()), lots_.below(numbers_.size()));
+  return numbers_[numbers_.size() - 1 - back];
+}
+
+/// As RunningServer::answer does it, from when it knows who asks.
+Clients::Asked Clients::ask(const Identity& who, const std::string& method, const std::string& path,
+                            std::string body, std::multimap<std::string, std::string> query) {
+  ++depth_;
+  RouteMatch match = match_route(method, path);
+  Reply reply = error_reply(404, "not_found", "");
+  if (match.route != nullptr) {
+    const auto known = check_query(*match.route, query);
+    const bool may = !match.route->role || who.role >= *match.route->role;
+    if (!known) {
+      reply = error_reply(400, "invalid", known.error().message);
+    } else if (!may) {
+      reply = error_reply(403, "forbidden", "");
+    } else {
+      const NoServer server;
+      reply = match.route->answer({machine_.master(), server, who, std::move(match.words),
+                                   std::move(query), std::move(body), ""});
+    }
+  }
+  --depth_;
+  const bool waits = lots_.below(20) != 0;
+  last_ = fmt::format("{} {} {} {}", who.user, method, path,
+                      machine_.is_dead() ? "-" : std::to_string(reply.status));
+  return {std::move(reply), !machine_.is_dead() && waits};
+}
+
+void Clients::ask_something() {
+  if (!machine_.is_up()) return;
+  const std::uint64_t lot = lots_.below(100);
+  if (lot < 50) return submit();
+  if (lot < 70) return cancel();
+  if (lot < 75) return use_machine();
+  if (lot < 79) return set_policy();
+  if (lot < 85) return lie();
+  look();
+}
+
+// --- Jobs ----------------------------------------------------------------------------------------
+
+JobSpec Clients::some_job(const Identity& who) {
+  JobSpec spec;
+  spec.command = {"train", std::string(lots_.below(8) == 0 ? 3000 : 5, 'x')};
+  spec.per_worker.gpus = static_cast<std::int32_t>(lots_.below(5));
+  spec.workers = static_cast<std::int32_t>(1 + lots_.below(3) * lots_.below(2));
+  spec.job_class = lots_.below(3) == 0 ? JobClass::trial : JobClass::batch;
+  if (lots_.below(5) == 0) spec.max_workers = spec.workers + 2;
+  if (lots_.below(3) == 0) spec.time = minutes(static_cast<std::int64_t>(1 + lots_.below(120)));
+  spec.grace = seconds(static_cast<std::int64_t>(lots_.below(90)));
+  if (lots_.below(6) == 0) spec.signal.number = 10;
+  if (lots_.below(8) == 0) spec.environment = {{"KEY", "value"}};
+  if (lots_.below(10) == 0) spec.exclusive = true;
+  if (lots_.below(6) == 0)
+    spec.array = std::array{"0-3", "1-5%2", "0,2,7", "0-9%1"}[lots_.below(4)];
+  for (std::uint64_t i = lots_.below(3) == 0 ? 1 + lots_.below(2) : 0; i > 0; --i) {
+    const JobNumber other = some_number();
+    const bool is_theirs = std::ranges::any_of(submissions_, [&](const auto& entry) {
+      return entry.second.number == other && entry.second.who.uid == who.uid;
+    });
+    if (other > 0 && (is_theirs || lots_.below(10) == 0)) spec.after.push_back(other);
+  }
+  return spec;
+}
+
+void Clients::submit() {
+  const Identity who = somebody();
+  JobSpec spec = some_job(who);
+  const std::string tag = fmt::format("t{}", submissions_.size());
+  spec.name = tag;
+  Submission made{who, tag, 1, Submission::Fate::unknown, 0, !spec.array.empty()};
+  submissions_[tag] = made;
+  const Asked asked = ask(who, "POST", "/v1/jobs", to_json(spec).dump());
+  Submission& known = submissions_[tag];
+  if (!asked.is_answered) return;
+  known.fate = Submission::Fate::refused;
+  if (asked.reply.status != 201) return;
+  const json answer = json::parse(asked.reply.body);
+  known.fate = Submission::Fate::accepted;
+  known.number = answer.at("job");
+  known.tasks = answer.value("tasks", std::size_t{1});
+  numbers_.push_back(known.number);
+}
+
+void Clients::cancel() {
+  const JobNumber number = some_number();
+  const Identity who = lots_.below(4) == 0 ? kOperator : somebody();
+  const Asked asked = ask(who, "DELETE", fmt::format("/v1/jobs/{}", number));
+  if (!asked.is_answered || asked.reply.status != 200) return;
+  const auto jobs = machine_.master().find(kOperator, {number, {}});
+  if (!jobs) return;
+  for (const JobNumber job : *jobs)
+    if (const auto record = machine_.master().job(kOperator, job);
+        record && !cancelled_.contains(job))
+      cancelled_[job] = record->runs;
+}
+
+// --- What operators do ---------------------------------------------------------------------------
+
+void Clients::set_policy() {
+  static const std::vector<std::string> names = policy_names();
+  const std::string name = names[lots_.below(names.size())];
+  const Identity who = lots_.below(5) == 0 ? somebody() : kOperator;
+  const std::uint64_t turn = ++policies_asked_;
+  if (who.role == Role::operator_) policies_[turn] = name;
+  const json body{{"policy", name}, {"settings", json::array()}};
+  const Asked asked = ask(who, "PUT", "/v1/policy", body.dump());
+  const bool is_set = asked.is_answered && asked.reply.status == 200;
+  if (is_set) policies_.erase(policies_.begin(), policies_.lower_bound(turn));
+}
+
+void Clients::use_machine() {
+  const auto cluster = machine_.master().cluster(kOperator);
+  const std::string& name = cluster->machines[lots_.below(cluster->machines.size())].name;
+  (void)ask(kOperator, "POST",
+            fmt::format("/v1/machines/{}/{}", name, lots_.below(3) == 0 ? "close" : "open"));
+}
+
+// --- What is only looked at ----------------------------------------------------------------------
+
+void Clients::look() {
+  const Identity who = lots_.below(3) == 0 ? kOperator : somebody();
+  const std::string job = fmt::format("/v1/jobs/{}", some_number());
+  switch (lots_.below(7)) {
+    case 0:
+      return (void)ask(who, "GET", "/v1/jobs");
+    case 1:
+      return (void)ask(who, "GET", job);
+    case 2:
+      return (void)ask(who, "GET", job + "/why");
+    case 3:
+      return (void)ask(who, "GET", "/v1/history");
+    case 4:
+      return (void)ask(who, "GET", "/v1/cluster");
+    case 5:
+      return (void)ask(kOperator, "GET", "/metrics");
+    default:
+      return (void)ask(who, "GET", "/healthz");
+  }
+}
+
+/// Bytes that were a job once, numbers that nobody has, names that are nobody's.
+void Clients::lie() {
+  const Identity who = somebody();
+  std::string body = to_json(some_job(who)).dump();
+  for (std::uint64_t i = 1 + lots_.below(4); i > 0 && !body.empty(); --i) {
+    const std::size_t at = lots_.below(body.size());
+    if (lots_.below(2) == 0) {
+      body.erase(at, 1 + lots_.below(8));
+    } else {
+      body[at] = "{}[],:\"0-9\\\xff"[lots_.below(12)];
+    }
+  }
+  switch (lots_.below(4)) {
+    case 0:
+      return (void)ask(who, "DELETE", fmt::format("/v1/jobs/{}", lots_.bits()));
+    case 1:
+      return (void)ask(who, "PUT", "/v1/policy", body);
+    case 2:
+      return (void)ask(who, "GET", "/v1/jobs", "", {{"before", "-1"}, {"state", "dne"}});
+    default: {
+      // It may still be a job.
+      const Asked asked = ask(who, "POST", "/v1/jobs", body);
+      if (!asked.is_answered || asked.reply.status != 201) return;
+      const JobNumber number = json::parse(asked.reply.body).at("job");
+      numbers_.push_back(number);
+    }
+  }
+}
+
+}  // namespace trainyard

@@ -1,0 +1,80 @@
+// Those who ask the daemon for something: users, an operator, and some who lie or leave before they
+// are answered. They speak to the route table as the HTTP server does, once it knows who they are.
+// What they were promised is kept here, for the audit.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "live/server/reply.h"
+#include "machine.h"
+
+namespace trainyard {
+
+/// What somebody submitted, and what they know of it.
+struct Submission {
+  enum class Fate : std::uint8_t { unknown, accepted, refused };
+  Identity who;
+  std::string tag;  // the job's name, which no other has
+  std::size_t tasks = 1;
+  Fate fate = Fate::unknown;
+  JobNumber number = 0;  // the job's or the array's, once accepted
+  bool is_array = false;
+};
+
+class Clients {
+ public:
+  /// `policy` is in force.
+  Clients(SimulatedMachine& machine, std::uint64_t seed, const std::string& policy);
+
+  /// One of them asks for something.
+  void ask_something();
+  /// A line of the trace about what was asked and answered last.
+  [[nodiscard]] const std::string& last() const { return last_; }
+
+  // --- What they were promised -------------------------------------------------------------------
+  [[nodiscard]] const std::map<std::string, Submission>& submissions() const {
+    return submissions_;
+  }
+  /// Jobs and arrays that were accepted.
+  [[nodiscard]] const std::vector<JobNumber>& numbers() const { return numbers_; }
+  /// Jobs whose cancellation was accepted, with how many runs they had by then at most.
+  [[nodiscard]] const std::map<JobNumber, std::uint32_t>& cancelled() const { return cancelled_; }
+  /// The policies that may be in force: the last that was accepted, and those asked for since
+  /// without an answer.
+  [[nodiscard]] const std::map<std::uint64_t, std::string>& policies() const { return policies_; }
+
+  [[nodiscard]] const std::vector<Identity>& users() const { return users_; }
+
+ private:
+  struct Asked {
+    Reply reply;
+    bool is_answered = false;  // else the daemon died, or the client did not wait
+  };
+  Asked ask(const Identity& who, const std::string& method, const std::string& path,
+            std::string body = {}, std::multimap<std::string, std::string> query = {});
+  void submit();
+  void cancel();
+  void set_policy();
+  void use_machine();
+  void look();
+  void lie();
+  [[nodiscard]] JobSpec some_job(const Identity& who);
+  [[nodiscard]] const Identity& somebody();
+  [[nodiscard]] JobNumber some_number();
+
+  SimulatedMachine& machine_;
+  Random lots_;
+  std::vector<Identity> users_;
+  std::map<std::string, Submission> submissions_;
+  std::vector<JobNumber> numbers_;  // that were given
+  std::map<JobNumber, std::uint32_t> cancelled_;
+  std::map<std::uint64_t, std::string> policies_;  // in the order in which they were asked for
+  std::uint64_t policies_asked_ = 0;
+  std::string last_;
+  int depth_ = 0;
+};
+
+}  // namespace trainyard

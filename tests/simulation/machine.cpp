@@ -1,0 +1,174 @@
+#include "machine.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <stdexcept>
+
+namespace trainyard {
+namespace {
+
+// 2026-01-01, about.
+constexpr Time kBeginning{1'767'225'600'000'000};
+constexpr std::uint64_t kDiskSize = 16 << 20;
+constexpr Duration kTick = {1000};  // the daemon does not wait for less
+constexpr int kMostTurns = 400;     // in one stretch of time
+
+}  // namespace
+
+ScratchDirectory::ScratchDirectory() {
+  const bool has_memory = ::access("/dev/shm", W_OK) == 0;
+  std::string pattern = has_memory ? "/dev/shm/trainyard-sim-XXXXXX" : "/tmp/trainyard-sim-XXXXXX";
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no directory can be made");
+  path_ = pattern;
+}
+
+std::uint64_t ScratchDirectory::used() const {
+  std::uint64_t sum = 0;
+  struct stat facts {};
+  if (::stat((path_ + "/reserve").c_str(), &facts) == 0)
+    sum += static_cast<std::uint64_t>(facts.st_size);
+  return sum;
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+SimulatedMachine::SimulatedMachine(std::uint64_t seed, const Cluster& cluster,
+                                   SchedulingOptions options)
+    : now_(kBeginning),
+      disk_(seed),
+      files_(disk_, seed, [this](int microseconds) { sleep(microseconds); }),
+      true_time_(*this),
+      world_(true_time_, cluster),
+      options_(std::move(options)) {
+  options_.reserve = scratch_.path();
+  disk_.set_watch([this] { return reach_point(); });
+  disk_.set_capacity(kDiskSize);
+  disk_.set_others([this] { return others_ + scratch_.used(); });
+}
+
+SimulatedMachine::~SimulatedMachine() {
+  put_away();
+  end_meddling();
+}
+
+// --- As the daemon sees it -----------------------------------------------------------------------
+
+/// False: the daemon dies here.
+bool SimulatedMachine::reach_point() {
+  if (is_dead_ || die_in_ == 0 || --die_in_ > 0) return !is_dead_;
+  is_dead_ = true;
+  ++deaths_;
+  files_.kill(death_ == Death::power);
+  return false;
+}
+
+Expected<void> SimulatedMachine::before(std::string_view act) {
+  if (!reach_point()) return fail("{}: the daemon is dead", act);
+  return {};
+}
+
+void SimulatedMachine::after(std::string_view /*act*/) {
+  (void)reach_point();
+}
+
+void SimulatedMachine::await_turn() {
+  if (!is_dead_ && meanwhile && meanwhile()) return;
+  master_->take_turn();
+}
+
+System::Disk SimulatedMachine::disk(const std::string& /*path*/) const {
+  const std::uint64_t used = disk_.used();
+  return {kDiskSize, used < kDiskSize ? kDiskSize - used : 0};
+}
+
+void SimulatedMachine::fill_disk(std::uint64_t free) {
+  const std::uint64_t there = disk("").free;
+  if (there > free) others_ += there - free;
+}
+
+// --- Time ----------------------------------------------------------------------------------------
+
+/// Somebody waits for a lock.
+void SimulatedMachine::sleep(int microseconds) {
+  now_ = now_ + Duration{microseconds};
+  if (foreign_ && now_ >= foreign_ends_) end_meddling();
+}
+
+void SimulatedMachine::pass(Duration time) {
+  const Time until = now_ + time;
+  Time last_checkpoint = now_;
+  for (int turns = 0; now_ < until && is_up() && turns < kMostTurns; ++turns) {
+    const Duration next = std::max(kTick, master_->next_turn());
+    now_ = std::min({until, now_ + next, std::max(world_.next(), now_ + kTick)});
+    if (foreign_ && now_ >= foreign_ends_) end_meddling();
+    master_->take_turn();
+    if (is_up() && now_ - last_checkpoint >= seconds(1)) {
+      journal_->checkpoint();
+      last_checkpoint = now_;
+    }
+  }
+  now_ = std::max(now_, until);
+  if (foreign_ && now_ >= foreign_ends_) end_meddling();
+}
+
+// --- The daemon ----------------------------------------------------------------------------------
+
+std::string SimulatedMachine::begin() try {
+  DiskReserve(*this, options_.reserve).give_for_start();
+  engine_ = std::make_unique<MemoryEngine>(*this, world_);
+  auto journal = Journal::open(*this, path());
+  if (!journal) return journal.error().message;
+  journal_ = std::move(*journal);
+  auto master = Yardmaster::start(*this, *journal_, *engine_, options_);
+  if (!master) return master.error().message;
+  master_ = std::move(*master);
+  ++daemons_;
+  return is_dead_ ? "it died" : "";
+} catch (const std::exception& problem) {
+  return std::string("it threw: ") + problem.what();
+}
+
+void SimulatedMachine::end() {
+  master_.reset();
+  journal_.reset();
+  engine_.reset();
+}
+
+void SimulatedMachine::put_away() {
+  const bool was_dead = is_dead_;
+  end();
+  if (!was_dead) return;
+  if (death_ == Death::power) end_meddling();
+  files_.bury();
+  if (death_ == Death::power) disk_.lose_power();
+  is_dead_ = false;
+  die_in_ = 0;
+}
+
+// --- Others --------------------------------------------------------------------------------------
+
+void SimulatedMachine::meddle(const std::string& sql, Duration stays) {
+  end_meddling();
+  files_.set_foreign(true);
+  try {
+    foreign_ = std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READWRITE);
+    foreign_->exec(sql);
+  } catch (const std::exception&) {
+  }  // it could not be done now
+  files_.set_foreign(false);
+  foreign_ends_ = now_ + stays;
+}
+
+void SimulatedMachine::end_meddling() {
+  if (!foreign_) return;
+  files_.set_foreign(true);
+  foreign_.reset();
+  files_.set_foreign(false);
+}
+
+}  // namespace trainyard

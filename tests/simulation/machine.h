@@ -1,0 +1,132 @@
+// The machine that a daemon is on, simulated: its clocks, its disk, the cluster's processes, and
+// the daemon itself, which is the real one but for its threads. It dies where it is told to, at a
+// write or at a call of its engine, and comes up again.
+#pragma once
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "disk.h"
+#include "live/engine/memory/memory_engine.h"
+#include "live/journal/journal.h"
+#include "live/loop/yardmaster.h"
+#include "live/system/kept_log.h"
+#include "live/system/system.h"
+
+namespace trainyard {
+
+/// A directory of the real file system, for the few files that are not SQLite's.
+class ScratchDirectory {
+ public:
+  ScratchDirectory();
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Bytes that what is in it takes of the simulated disk.
+  [[nodiscard]] std::uint64_t used() const;
+
+ private:
+  std::string path_;
+};
+
+class SimulatedMachine : public System {
+ public:
+  enum class Death : std::uint8_t { kill, power };
+
+  SimulatedMachine(std::uint64_t seed, const Cluster& cluster, SchedulingOptions options);
+  ~SimulatedMachine() override;
+
+  // --- As the daemon sees it ---------------------------------------------------------------------
+  [[nodiscard]] Time wall_clock() const override { return now_ + set_by_; }
+  [[nodiscard]] Time steady_clock() const override { return now_; }
+  [[nodiscard]] Log& log() override { return log_; }
+  Expected<void> before(std::string_view act) override;
+  void after(std::string_view act) override;
+  [[nodiscard]] bool has_threads() const override { return false; }
+  void await_turn() override;
+  [[nodiscard]] Disk disk(const std::string& path) const override;
+
+  // --- Time --------------------------------------------------------------------------------------
+  [[nodiscard]] Time now() const { return now_; }
+  /// So much time passes; the daemon takes its turns when they are due.
+  void pass(Duration time);
+  /// Somebody sets the clock.
+  void set_clock_by(Duration shift) { set_by_ += shift; }
+
+  // --- The daemon --------------------------------------------------------------------------------
+  /// Why it did not come up; empty when it did.
+  std::string begin();
+  /// In good order.
+  void end();
+  [[nodiscard]] bool is_up() const { return master_ != nullptr && !is_dead(); }
+  /// It has died, and nobody has put it away yet.
+  [[nodiscard]] bool is_dead() const { return is_dead_; }
+  [[nodiscard]] Yardmaster& master() { return *master_; }
+  [[nodiscard]] Journal& journal() { return *journal_; }
+  /// It dies at this write, sync or call of the engine from now on: the first is 1.
+  void die_at(std::uint64_t point, Death death) { die_in_ = point, death_ = death; }
+  void spare() { die_in_ = 0; }
+  void put_away();
+  /// What somebody does while a caller waits for an answer: a turn unless it says no.
+  std::function<bool()> meanwhile;
+
+  // --- Others ------------------------------------------------------------------------------------
+  /// A foreign program opens the journal and does this; its connection stays open for so long.
+  void meddle(const std::string& sql, Duration stays);
+  void end_meddling();
+  [[nodiscard]] bool is_meddled_with() const { return foreign_ != nullptr; }
+
+  /// Somebody fills the disk up to so many bytes, or makes room.
+  void fill_disk(std::uint64_t free);
+  void make_room() { others_ = 0; }
+  [[nodiscard]] bool is_full() const { return others_ > 0; }
+
+  [[nodiscard]] SimulatedDisk& files() { return disk_; }
+  [[nodiscard]] MemoryWorld& world() { return world_; }
+  [[nodiscard]] KeptLog& kept_log() { return log_; }
+  [[nodiscard]] std::uint64_t deaths() const { return deaths_; }
+  /// How many daemons there were.
+  [[nodiscard]] std::uint64_t daemons() const { return daemons_; }
+  [[nodiscard]] std::string path() const { return scratch_.path() + "/journal.db"; }
+
+ private:
+  /// Time as it is, whatever the clock says.
+  struct TrueTime : System {
+    explicit TrueTime(const SimulatedMachine& of) : machine(of) {}
+    [[nodiscard]] Time wall_clock() const override { return machine.now_; }
+    [[nodiscard]] Time steady_clock() const override { return machine.now_; }
+    [[nodiscard]] Disk disk(const std::string& path) const override { return machine.disk(path); }
+    const SimulatedMachine& machine;
+  };
+
+  bool reach_point();
+  void sleep(int microseconds);
+
+  ScratchDirectory scratch_;
+  Time now_;
+  Duration set_by_;
+  std::uint64_t others_ = 0;  // bytes of the disk
+  KeptLog log_;
+  SimulatedDisk disk_;
+  SimulatedFiles files_;
+  TrueTime true_time_;
+  MemoryWorld world_;
+  SchedulingOptions options_;
+
+  std::unique_ptr<MemoryEngine> engine_;
+  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<Yardmaster> master_;
+  bool is_dead_ = false;
+  std::uint64_t die_in_ = 0, deaths_ = 0, daemons_ = 0;
+  Death death_ = Death::kill;
+
+  std::unique_ptr<SQLite::Database> foreign_;
+  Time foreign_ends_;
+};
+
+}  // namespace trainyard

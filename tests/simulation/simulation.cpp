@@ -1,0 +1,247 @@
+#include "simulation.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "policy/registry.h"
+
+namespace trainyard {
+namespace {
+
+constexpr std::uint64_t kSteps = 120;
+constexpr int kMostStarts = 20;  // until a daemon is up, of which some die again
+
+std::string some_policy(Random& lots) {
+  return presets()[lots.below(presets().size())].name;
+}
+
+}  // namespace
+
+Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell), lots_(seed, 1) {
+  cluster_ = *parse_cluster_shorthand(
+      std::array{"2x4xV100", "1x8xA100", "3x2xV100", "4x4xA100"}[lots_.below(4)]);
+  options_.policy = {some_policy(lots_), {}};
+  options_.memory = std::array{std::size_t{64} << 10, std::size_t{512} << 20}[lots_.below(2)];
+  options_.private_jobs = lots_.below(3) == 0;
+  machine_ = std::make_unique<SimulatedMachine>(seed, cluster_, options_);
+  machine_->world().set_scripts([this](const Launch& launch) { return script_of(launch); });
+  const bool chooses_gpus = lots_.below(4) == 0;
+  if (chooses_gpus) machine_->world().choose_gpus();
+  clients_ = std::make_unique<Clients>(*machine_, seed, options_.policy.policy);
+  audit_ = std::make_unique<Audit>(*machine_, *clients_, options_.memory, chooses_gpus);
+}
+
+Simulation::~Simulation() = default;
+
+/// By the job's number alone: whatever else happens, a job does the same.
+MemoryScript Simulation::script_of(const Launch& launch) const {
+  Random lots(seed_, 1000 + static_cast<std::uint64_t>(launch.id.job));
+  MemoryScript script;
+  const auto some_seconds = [&](std::uint64_t most) {
+    return seconds(static_cast<std::int64_t>(lots.below(most)));
+  };
+  script.start_takes = some_seconds(lots.below(3) == 0 ? 120 : 2);
+  const std::uint64_t most = lots.below(3) == 0 ? 7200 : 120;
+  script.runs_for = Duration{some_seconds(most).us / launch.id.run};
+  if (lots.below(10) == 0) script.exit_status = 3;
+  if (lots.below(12) == 0 && launch.id.run < 3) script.asks_requeue = true;
+  if (lots.below(12) == 0 && launch.id.run < 4) script.start_fails = "the network is down";
+  if (lots.below(25) == 0) script.refused = "no such file";
+  if (lots.below(12) == 0 && launch.id.run < 3) script.breaks_after = some_seconds(60);
+  script.leaves_after = some_seconds(40);
+  if (lots.below(5) == 0) script.leaves_after = std::nullopt;
+  if (lots.below(4) == 0) script.exit_when_told = 0;
+  if (lots.below(4) == 0) script.tells = JobProgress{10, 100, 0.5, 0.5, 1.0, 2.0};
+  return script;
+}
+
+void Simulation::say(const std::string& what) {
+  if (tell_)
+    std::printf("%6llu  %s  %s\n", static_cast<unsigned long long>(step_),
+                std::to_string(machine_->now().us / 1000).c_str(), what.c_str());
+}
+
+/// For whoever looks for what went wrong.
+void Simulation::tell_state() {
+  const Identity root{"root", 0, 0, Role::operator_};
+  if (!machine_->is_up()) return;
+  const auto cluster = machine_->master().cluster(root);
+  for (const MachineView& machine : cluster->machines)
+    fmt::print("  {} {} {}: {} free; {}\n", machine.name, machine.state, machine.reason,
+               machine.free.gpus, fmt::join(machine.by_gpu, " "));
+  if (const auto page = machine_->master().jobs(root, JobFilter{}))
+    for (const JobRecord& job : page->jobs)
+      if (!job.has_ended())
+        fmt::print("  job {} {} run {} broken {} ending {}: {}\n", job.number,
+                   state_name(job.phase()), job.runs, job.is_broken, name(job.ending), job.reason);
+  for (const MemoryWorld::Seen& run : machine_->world().runs())
+    if (!run.has_ended)
+      fmt::print("  run {}.{} has {} lives {} told {}\n", run.id.job, run.id.run, run.has_run,
+                 run.lives, run.was_told);
+  const auto lines = machine_->kept_log().lines();
+  for (std::size_t i = lines.size() - std::min<std::size_t>(lines.size(), 40); i < lines.size();
+       ++i)
+    fmt::print("  log: {}\n", lines[i].second);
+}
+
+void Simulation::check(bool in_full) {
+  if (wrong_.empty()) wrong_ = audit_->look(in_full);
+}
+
+SimulationResult Simulation::run() {
+  come_up();
+  for (; step_ < kSteps && wrong_.empty(); ++step_) {
+    try {
+      step();
+      check(step_ % 16 == 0);
+      if (machine_->is_dead()) machine_->put_away();
+      if (!machine_->is_up()) come_up();
+    } catch (const std::exception& problem) {
+      wrong_ = std::string("the daemon threw: ") + problem.what();
+    }
+  }
+  if (wrong_.empty()) finish();
+  if (tell_) tell_state();
+  SimulationResult result;
+  result.wrong = wrong_;
+  result.steps = step_;
+  result.daemons = machine_->daemons(), result.deaths = machine_->deaths();
+  result.jobs = clients_->numbers().size();
+  result.disk_acts = machine_->files().acts();
+  result.digest = machine_->files().digest() ^ audit_->digest();
+  return result;
+}
+
+/// It always does, once nothing keeps it from it; until then it may die again.
+void Simulation::come_up() {
+  for (int tries = 0; tries < kMostStarts; ++tries) {
+    if (lots_.below(3) == 0)
+      machine_->die_at(1 + lots_.below(60), lots_.below(2) == 0 ? SimulatedMachine::Death::kill
+                                                                : SimulatedMachine::Death::power);
+    const std::string why = machine_->begin();
+    if (why.empty()) {
+      machine_->spare();
+      say("the daemon is up");
+      return check(true);
+    }
+    const bool was_dead = machine_->is_dead();
+    say("the daemon does not come up: " + why);
+    machine_->put_away();
+    const bool is_hindered = machine_->is_meddled_with();
+    if (!was_dead && !is_hindered) {
+      wrong_ = "the daemon does not come up: " + why;
+      return;
+    }
+    machine_->pass(seconds(5));
+    if (was_dead) continue;
+    machine_->make_room();
+    machine_->end_meddling();
+  }
+}
+
+void Simulation::step() {
+  const std::uint64_t lot = lots_.below(100);
+  if (lot < 45) {
+    clients_->ask_something();
+    return say(clients_->last());
+  }
+  if (lot < 75) {
+    const Duration time = {static_cast<std::int64_t>(
+        lots_.exponential(std::array{1e5, 1e7, 6e7, 6e8}[lots_.below(4)]))};
+    machine_->pass(time);
+    return say(fmt::format("{} ms pass", time.us / 1000));
+  }
+  if (lot < 85) {
+    const auto death =
+        lots_.below(2) == 0 ? SimulatedMachine::Death::kill : SimulatedMachine::Death::power;
+    const std::uint64_t point = 1 + lots_.below(std::array{5, 40, 300}[lots_.below(3)]);
+    machine_->die_at(point, death);
+    return say(fmt::format("it will {} at point {}",
+                           death == SimulatedMachine::Death::kill ? "be killed" : "lose power",
+                           point));
+  }
+  if (lot < 90) return trouble_machines();
+  if (lot < 93) {
+    const Duration shift = seconds(static_cast<std::int64_t>(lots_.below(7200)) - 3600);
+    machine_->set_clock_by(shift);
+    return say(fmt::format("the clock is set by {} s", shift.us / 1'000'000));
+  }
+  if (lot < 98) return trouble_the_disk();
+  machine_->end();
+  say("the daemon is ended");
+}
+
+void Simulation::trouble_machines() {
+  const Machine& machine = cluster_.machines[lots_.below(cluster_.machines.size())];
+  const auto state =
+      std::array{MachineReport::State::up, MachineReport::State::up, MachineReport::State::closed,
+                 MachineReport::State::down}[lots_.below(4)];
+  machine_->world().set_machine({machine.name, state, "by lot"});
+  say(fmt::format("{} is in state {}", machine.name, static_cast<int>(state)));
+}
+
+void Simulation::trouble_the_disk() {
+  const auto stays = seconds(static_cast<std::int64_t>(lots_.below(10)));
+  switch (lots_.below(7)) {
+    case 0:
+      machine_->is_full() ? machine_->make_room() : machine_->fill_disk(lots_.below(20'000));
+      return say(machine_->is_full() ? "the disk is full" : "the disk has room");
+    case 1:
+      machine_->files().fail_sync();
+      audit_->allow_refused();
+      return say("the next sync fails");
+    case 2:
+      machine_->meddle("PRAGMA wal_checkpoint(TRUNCATE)", stays);
+      return say("a foreign checkpoint");
+    case 3:
+      machine_->meddle("BEGIN IMMEDIATE", stays);
+      return say("a foreign writer");
+    case 4:
+      machine_->meddle("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE", stays);
+      return say("a foreign program that wants all for itself");
+    default:
+      machine_->meddle("BEGIN; SELECT count(*) FROM job", stays * 20);
+      return say("a foreign reader");
+  }
+}
+
+/// Nothing goes wrong any more: everything comes to its end.
+void Simulation::finish() {
+  machine_->spare();
+  machine_->meanwhile = nullptr;
+  machine_->make_room();
+  machine_->files().fail_sync(false);
+  machine_->end_meddling();
+  for (const Machine& machine : cluster_.machines)
+    machine_->world().set_machine({machine.name, MachineReport::State::up, ""});
+  const Identity root{"root", 0, 0, Role::operator_};
+  machine_->pass(seconds(30));
+  for (const Machine& machine : cluster_.machines)
+    if (const auto done = machine_->master().open_machine(root, machine.name); !done) {
+      wrong_ = "nothing is wrong any more, but a machine cannot be opened: " + done.error().message;
+      return;
+    }
+  JobFilter filter;
+  for (const Phase state : kJobStates)
+    if (!has_ended(state)) filter.states.push_back(state);
+  const Time until = machine_->now() + days(60);
+  for (;;) {
+    check(false);
+    if (!wrong_.empty()) return;
+    const auto page = machine_->master().jobs(root, filter);
+    if (page && page->jobs.empty()) break;
+    if (machine_->now() > until) {
+      const JobRecord& job = page->jobs.back();
+      wrong_ = fmt::format("{} jobs never end, of which {} is {}: {}", page->jobs.size(),
+                           job.number, state_name(job.phase()),
+                           machine_->master().why(root, job.number)->reason.sentence);
+      return;
+    }
+    machine_->pass(hours(1));
+  }
+  wrong_ = audit_->look_at_end();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,54 @@
+// One run of a simulated daemon, from a seed: the same seed is the same run, to the byte. A step is
+// something that clients, time, machines, jobs, operators, the disk or the clock do; after each the
+// audit (audit.h) looks. At the end all faults are healed, and everything has to come to its end.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "audit.h"
+#include "clients.h"
+#include "machine.h"
+
+namespace trainyard {
+
+struct SimulationResult {
+  std::string wrong;  // empty: all held
+  std::uint64_t steps = 0, daemons = 0, deaths = 0, jobs = 0, disk_acts = 0;
+  std::uint64_t digest = 0;  // of what was shown and what was written
+};
+
+class Simulation {
+ public:
+  /// `tell`: every step is printed.
+  Simulation(std::uint64_t seed, bool tell);
+  ~Simulation();
+
+  SimulationResult run();
+
+ private:
+  void step();
+  void come_up();
+  void finish();
+  void trouble_the_disk();
+  void trouble_machines();
+  [[nodiscard]] MemoryScript script_of(const Launch& launch) const;
+  void check(bool in_full);
+  void say(const std::string& what);
+  void tell_state();
+
+  std::uint64_t seed_;
+  bool tell_;
+  Random lots_;
+  Cluster cluster_;
+  SchedulingOptions options_;
+  std::unique_ptr<SimulatedMachine> machine_;
+  std::unique_ptr<Clients> clients_;
+  std::unique_ptr<Audit> audit_;
+  std::uint64_t step_ = 0;
+  std::string wrong_;
+};
+
+}  // namespace trainyard
