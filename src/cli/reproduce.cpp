@@ -21,6 +21,7 @@ namespace {
 
 struct ReproduceOptions {
   std::string name;
+  bool all = false;
   PlanOptions plan;
   int threads = 0;
   std::string json, report, markdown;
@@ -46,18 +47,19 @@ Expected<void> check_outputs(const ReproduceOptions& options) {
   return {};
 }
 
-Expected<std::unique_ptr<RunJournal>> open_journal(const ReproduceOptions& options) {
+Expected<std::unique_ptr<RunJournal>> open_journal(const Study& study,
+                                                   const ReproduceOptions& options) {
   const auto folder = journal_folder();
   if (!folder) return tl::make_unexpected(folder.error());
   auto program = program_fingerprint();
   if (!program) return tl::make_unexpected(program.error());
   return RunJournal::open(
-      fmt::format("{}/{}.{}.jsonl", *folder, options.name, options.plan.quick ? "quick" : "full"),
+      fmt::format("{}/{}.{}.jsonl", *folder, study.name, options.plan.quick ? "quick" : "full"),
       std::move(*program));
 }
 
-Expected<std::vector<Metrics>> run(const StudyPlan& plan, const ReproduceOptions& options,
-                                   RunJournal* journal) {
+Expected<std::vector<Metrics>> run(const Study& study, const StudyPlan& plan,
+                                   const ReproduceOptions& options, RunJournal* journal) {
   std::unique_ptr<Progress> progress;
   RunnerOptions runner;
   runner.threads = options.threads;
@@ -66,7 +68,7 @@ Expected<std::vector<Metrics>> run(const StudyPlan& plan, const ReproduceOptions
     if (there_already > 0)
       note(fmt::format("{} of {} runs were there already", there_already, plan.runs.size()));
     progress =
-        std::make_unique<Progress>("reproducing " + options.name, plan.runs.size() - there_already);
+        std::make_unique<Progress>("reproducing " + study.name, plan.runs.size() - there_already);
   };
   runner.on_run_done = [&] { progress->add(); };
   return run_plan(plan, runner);
@@ -88,19 +90,61 @@ Expected<void> show(const Findings& findings, const ReproduceOptions& options) {
                   page.empty() ? "what --report FILE.html or --markdown FILE.md writes" : page));
 }
 
-Expected<void> reproduce(const ReproduceOptions& options) {
-  const std::span<const Study> all = studies();
-  const auto study = std::ranges::find(all, options.name, &Study::name);
-  const auto plan = make_plan(*study, options.plan);
-  if (!plan) return tl::make_unexpected(plan.error());
-  if (auto ok = check_outputs(options); !ok) return ok;
-  const auto journal = open_journal(options);
-  if (!journal) note(fmt::format("not resumable when stopped: {}", journal.error().message));
+/// The runs of a study that are kept until all that was asked for has been shown.
+struct Done {
+  Findings findings;
+  std::unique_ptr<RunJournal> journal;  // null: it could not be opened
+};
 
-  const auto results = run(*plan, options, journal ? journal->get() : nullptr);
+Expected<Done> carry_out(const Study& study, const ReproduceOptions& options) {
+  const auto plan = make_plan(study, options.plan);
+  if (!plan) return tl::make_unexpected(plan.error());
+  auto journal = open_journal(study, options);
+  if (!journal) note(fmt::format("not resumable when stopped: {}", journal.error().message));
+  RunJournal* kept = journal ? journal->get() : nullptr;
+  const auto results = run(study, *plan, options, kept);
   if (!results) return tl::make_unexpected(results.error());
-  if (auto ok = show(evaluate(*study, *plan, *results), options); !ok) return ok;
-  if (journal) (*journal)->remove();
+  return Done{evaluate(study, *plan, *results), journal ? std::move(*journal) : nullptr};
+}
+
+Expected<void> reproduce(const ReproduceOptions& options) {
+  if (auto ok = check_outputs(options); !ok) return ok;
+  const auto done = carry_out(*std::ranges::find(studies(), options.name, &Study::name), options);
+  if (!done) return tl::make_unexpected(done.error());
+  if (auto ok = show(done->findings, options); !ok) return ok;
+  if (done->journal) done->journal->remove();
+  return {};
+}
+
+Expected<void> show_all(const std::vector<Findings>& all, const ReproduceOptions& options) {
+  if (!options.markdown.empty())
+    if (auto ok = write_output(options.markdown, claims_to_markdown(all)); !ok) return ok;
+  if (!options.json.empty()) {
+    auto documents = nlohmann::ordered_json::array();
+    for (const Findings& findings : all) documents.push_back(to_json(findings));
+    if (auto ok = write_output(options.json, to_text(documents)); !ok) return ok;
+  }
+  if (options.markdown == "-" || options.json == "-") return {};
+  return print(claims_to_terminal_text(all, ::isatty(STDOUT_FILENO) == 1));
+}
+
+/// Every study, and one table of all claims.
+Expected<void> reproduce_all(const ReproduceOptions& options) {
+  if (!options.name.empty()) return fail("--all runs every study: name none beside it");
+  if (!options.report.empty())
+    return fail("--report has one study: name it, or leave out --report beside --all");
+  if (auto ok = check_outputs(options); !ok) return ok;
+  std::vector<Findings> all;
+  std::vector<std::unique_ptr<RunJournal>> journals;
+  for (const Study& study : studies()) {
+    auto done = carry_out(study, options);
+    if (!done) return tl::make_unexpected(done.error());
+    all.push_back(std::move(done->findings));
+    journals.push_back(std::move(done->journal));
+  }
+  if (auto ok = show_all(all, options); !ok) return ok;
+  for (const auto& journal : journals)
+    if (journal) journal->remove();
   return {};
 }
 
@@ -112,9 +156,11 @@ void add_reproduce_command(Command& program) {
       "reproduce",
       "Runs the study of a paper and tells which of its claims hold; without a name, lists them.",
       "trainyard reproduce\n"
+      "trainyard reproduce --all --quick\n"
       "trainyard reproduce fitgpp --quick\n"
       "trainyard reproduce fitgpp --report fitgpp.html --json fitgpp.json");
   command.option("study", &options->name, "which study", {.words = study_names()});
+  command.flag("--all", &options->all, "every study, and one table of all their claims");
   command.flag("--quick", &options->plan.quick,
                "fewer jobs and seeds, the same claims; within a minute");
   command.option("--seeds", &options->plan.seeds,
@@ -131,6 +177,7 @@ void add_reproduce_command(Command& program) {
                  {.type = "FILE|-"});
   command.action = [options, &command]() -> Expected<void> {
     if (command.is_bare) return list_studies();
+    if (options->all) return reproduce_all(*options);
     if (!options->name.empty()) return reproduce(*options);
     return fail("which study? One of {}", fmt::join(study_names(), ", "));
   };

@@ -77,11 +77,13 @@ struct Claim {
   std::string source;   // where in the paper; begins with "our" where the number is not the paper's
   std::string measure;  // its id
   Direction direction;
-  double paper;  // the published number
+  double number;  // that was published, or that is our own goal
   TakenAt taken_at = TakenAt::base;
   /// Other than the base condition: that of a sweep, as "load = 0.9". With `largest`: only the base
   /// condition and those of sweeps whose titles begin so. With `average`: those sweeps alone.
   std::string at = {};
+
+  [[nodiscard]] bool is_ours() const { return source.starts_with("our"); }
 };
 
 /// Makes the base condition that of one value of a sweep.

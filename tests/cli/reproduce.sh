@@ -36,10 +36,11 @@ expect "the list" '^fitgpp +FitGpp' list
 # --- one run: every output, and nothing left behind ---
 "$program" reproduce fitgpp --quick --seeds 2 --threads 2 --json a.json --report a.html \
   --markdown a.md >text 2>err
-expect "a claim" 'p95 slowdown falls by 96.6% +≥ 96.6 % .*(yes|no)$' text
+expect "a claim" 'p95 slowdown falls by 96.6% +≥ 96.6 % .*(holds|beyond|open|fails)$' text
 expect "a table" '^fifo +[0-9]' text
 expect "where more is" 'a\.html' text
 expect "json" '"holds": (true|false)' a.json
+expect "json" '"verdict": "(holds|beyond|open|fails)"' a.json
 expect "page" '</svg>' a.html
 expect "page" '</html>' a.html
 expect "markdown" '^Made by `trainyard reproduce fitgpp --quick --seeds 2`' a.md

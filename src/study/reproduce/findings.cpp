@@ -1,6 +1,7 @@
 #include "study/reproduce/findings.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <functional>
@@ -12,15 +13,22 @@
 namespace trainyard {
 namespace {
 
-void take_larger(ClaimFinding& found, const Interval& ours, const std::string& condition) {
-  if (std::isnan(ours.mean) || ours.mean <= found.ours.mean) return;
-  found.ours = ours;
-  found.condition = condition;
+bool meets(const Claim& claim, double value) {
+  return claim.direction == Direction::at_least ? value >= claim.number : value <= claim.number;
 }
 
-bool meets(const Claim& claim, const Interval& ours) {
-  return claim.direction == Direction::at_least ? ours.mean >= claim.paper
-                                                : ours.mean <= claim.paper;
+/// Of a paper's number.
+bool is_beyond(const Claim& claim, Quantity quantity, double worst) {
+  if (claim.direction == Direction::at_most) return claim.number > 0 && worst <= claim.number / 2;
+  if (claim.number <= 0) return false;
+  if (quantity == Quantity::share) return 1 - worst <= (1 - claim.number) / 2;
+  return worst >= 2 * claim.number;
+}
+
+ClaimFinding finding_of(const Claim& claim, const Measure& measure, std::string condition,
+                        const Interval& ours) {
+  return {claim, measure.quantity,        std::move(condition),
+          ours,  meets(claim, ours.mean), verdict_on(claim, measure.quantity, ours)};
 }
 
 class Evaluation {
@@ -33,14 +41,18 @@ class Evaluation {
     if (claim.taken_at == TakenAt::average) return average(claim, measure);
     const bool largest = claim.taken_at == TakenAt::largest;
     const Condition& at = largest || claim.at.empty() ? plan_.base : condition_of(claim.at);
-    ClaimFinding found{claim, measure.quantity, at.name, over_seeds(at, measure), false};
+    std::string condition = at.name;
+    Interval ours = over_seeds(at, measure);
     for (std::size_t i = 0; largest && i < plan_.sweeps.size(); ++i) {
       if (!study_.sweeps[i].title.starts_with(claim.at)) continue;
-      for (const Condition& condition : plan_.sweeps[i])
-        take_larger(found, over_seeds(condition, measure), condition.name);
+      for (const Condition& other : plan_.sweeps[i]) {
+        const Interval there = over_seeds(other, measure);
+        if (std::isnan(there.mean) || there.mean <= ours.mean) continue;
+        ours = there;
+        condition = other.name;
+      }
     }
-    found.holds = meets(claim, found.ours);
-    return found;
+    return finding_of(claim, measure, std::move(condition), ours);
   }
 
   [[nodiscard]] TableFinding table(const StudyTable& table) const {
@@ -91,10 +103,9 @@ class Evaluation {
       for (const Condition* condition : conditions) sum += measure.value(outcome(*condition, seed));
       values.push_back(sum / static_cast<double>(conditions.size()));
     }
-    const Interval ours = mean_interval(values);
-    return {claim, measure.quantity,
-            fmt::format("average of {} conditions: {}", conditions.size(), claim.at), ours,
-            meets(claim, ours)};
+    return finding_of(claim, measure,
+                      fmt::format("average of {} conditions: {}", conditions.size(), claim.at),
+                      mean_interval(values));
   }
 
   [[nodiscard]] const Measure& measure_of(const std::string& id) const {
@@ -175,6 +186,22 @@ SweepFinding Evaluation::sweep(std::size_t number) const {
 }
 
 }  // namespace
+
+std::string_view name(ClaimVerdict verdict) {
+  static constexpr std::array<std::string_view, 4> kNames{"holds", "beyond", "open", "fails"};
+  return kNames[static_cast<std::size_t>(verdict)];
+}
+
+ClaimVerdict verdict_on(const Claim& claim, Quantity quantity, const Interval& measured) {
+  using enum ClaimVerdict;
+  const bool wants_much = claim.direction == Direction::at_least;
+  const double low = measured.mean - measured.half_width,
+               high = measured.mean + measured.half_width;
+  const double worst = wants_much ? low : high, best = wants_much ? high : low;
+  if (!meets(claim, best)) return fails;  // NaN meets nothing
+  if (!meets(claim, worst)) return open;
+  return !claim.is_ours() && is_beyond(claim, quantity, worst) ? beyond : holds;
+}
 
 std::string Findings::command() const {
   std::string text = "trainyard reproduce " + study->name + (quick ? " --quick" : "");

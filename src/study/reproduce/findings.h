@@ -1,8 +1,10 @@
 // What a study found: its measures over the seeds, and of each claim whether it holds.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/stats.h"
@@ -11,12 +13,28 @@
 
 namespace trainyard {
 
+/// What the interval says of the number that is claimed. One of width 0, as on a trace that is the
+/// same with every seed, is a point.
+enum class ClaimVerdict : std::uint8_t {
+  holds,   // all of it meets the number
+  beyond,  // all of it is at least twice as good as what a paper published, or has the other sign:
+           // it was not the same thing that was measured
+  open,    // the number is within it
+  fails,   // none of it meets the number, or it is not defined
+};
+std::string_view name(ClaimVerdict verdict);
+
+/// Twice as good is half as much of what shall be little, or twice as much of what shall be much;
+/// of a share that shall be large, half as much that is missing from the whole.
+ClaimVerdict verdict_on(const Claim& claim, Quantity quantity, const Interval& measured);
+
 struct ClaimFinding {
   Claim claim;
   Quantity quantity;
   std::string condition;  // where it was taken
   Interval ours;          // over the seeds; NaN when it is not defined
-  bool holds;             // the mean meets the paper's number in the claimed direction
+  bool holds;             // the mean meets the number in the claimed direction
+  ClaimVerdict verdict;
 };
 
 /// A table of means over the seeds.

@@ -73,6 +73,31 @@ TEST(Findings, AClaimHoldsInItsDirection) {
   EXPECT_TRUE(holds(at_most, 0.51));
 }
 
+TEST(Findings, TheVerdictIsTheWholeIntervals) {
+  using enum ClaimVerdict;
+  using enum Quantity;
+  const auto verdict = [](Direction direction, double number, Interval measured,
+                          Quantity quantity = ratio, const char* source = "abstract") {
+    return verdict_on({"x", "", source, "", direction, number}, quantity, measured);
+  };
+  const Direction much = Direction::at_least, little = Direction::at_most;
+  EXPECT_EQ(verdict(much, 1.5, {2, 0.4}), holds);
+  EXPECT_EQ(verdict(much, 1.5, {2, 0.6}), open) << "the mean alone would hold";
+  EXPECT_EQ(verdict(much, 1.5, {1.4, 0.2}), open) << "the mean alone would fail";
+  EXPECT_EQ(verdict(much, 1.5, {1, 0.2}), fails);
+  EXPECT_EQ(verdict(much, 1.5, {3.2, 0.2}), beyond) << "twice as much";
+  EXPECT_EQ(verdict(much, 0.9, {0.97, 0.01}, share), beyond) << "half as much is missing";
+  EXPECT_EQ(verdict(much, 0.9, {0.94, 0.01}, share), holds);
+  EXPECT_EQ(verdict(little, 0.18, {0.15, 0.02}, share), holds);
+  EXPECT_EQ(verdict(little, 0.18, {0.06, 0.02}, share), beyond) << "half as much";
+  EXPECT_EQ(verdict(little, 0.18, {-0.3, 0.1}, share), beyond) << "the other sign";
+  EXPECT_EQ(verdict(little, 0.18, {0.25, 0.02}, share), fails);
+  EXPECT_EQ(verdict(little, 0, {-0.3, 0.1}, share), holds) << "of nothing there is no half";
+  EXPECT_EQ(verdict(much, 1.5, {1.5, 0}), holds) << "without an interval it is a point";
+  EXPECT_EQ(verdict(much, 1.5, {9, 1}, ratio, "our aim"), holds) << "no paper to go beyond";
+  EXPECT_EQ(verdict(much, 1.5, {std::nan(""), 0}), fails);
+}
+
 TEST(Findings, AClaimCanBeTakenAtAConditionOrWithinASweep) {
   Study study = sample_study();
   study.claims = {

@@ -8,26 +8,57 @@
 
 namespace trainyard {
 
-SummaryTable claims_table(const Findings& findings, bool with_source) {
-  const bool any_elsewhere = std::ranges::any_of(findings.claims, [](const ClaimFinding& found) {
-    return found.claim.taken_at != TakenAt::base;
-  });
+namespace {
+
+/// The number that is claimed, what was measured with its interval, and the verdict. Two columns
+/// for the number: the paper's, and a goal of our own.
+std::vector<SummaryTable::Cell> figures(const ClaimFinding& found, const Extent& extent) {
+  const Interval claimed{found.claim.number, 0};
+  const NumberFormat format(found.quantity, std::array{claimed, found.ours});
+  const std::string number =
+      fmt::format("{} {}", found.claim.direction == Direction::at_least ? "≥" : "≤",
+                  format.with_unit(format.mean(claimed)));
+  const bool is_point = extent.seeds == 1 || !(found.ours.half_width > 0);
+  return {{found.claim.is_ours() ? "" : number},
+          {found.claim.is_ours() ? number : ""},
+          {format.with_unit(format.mean(found.ours))},
+          {is_point ? "-" : format.with_unit(format.ends(found.ours))},
+          {std::string(name(found.verdict))},
+          {found.condition}};
+}
+
+void drop_column(SummaryTable& table, std::string_view title) {
+  const auto column = std::ranges::find(table.header, title) - table.header.begin();
+  table.header.erase(table.header.begin() + column);
+  for (auto& row : table.rows) row.erase(row.begin() + column);
+}
+
+}  // namespace
+
+SummaryTable claims_table(std::span<const Findings> all) {
   SummaryTable table;
-  table.header = {"claim", "paper", "ours", "95% interval", "holds"};
-  if (any_elsewhere) table.header.emplace_back("at");
-  for (const ClaimFinding& found : findings.claims) {
-    const Interval paper{found.claim.paper, 0};
-    const NumberFormat format(found.quantity, std::array{paper, found.ours});
-    const std::string source = with_source ? fmt::format(" ({})", found.claim.source) : "";
-    table.rows.push_back(
-        {{found.claim.text + source},
-         {fmt::format("{} {}", found.claim.direction == Direction::at_least ? "≥" : "≤",
-                      format.with_unit(format.mean(paper)))},
-         {format.with_unit(format.mean(found.ours))},
-         {findings.extent.seeds > 1 ? format.with_unit(format.ends(found.ours)) : "-"},
-         {found.holds ? "yes" : "no"}});
-    if (any_elsewhere) table.rows.back().push_back({found.condition});
-  }
+  table.header = {"study",    "claim",        "paper",   "our goal",
+                  "measured", "95% interval", "verdict", "at"};
+  for (const Findings& findings : all)
+    for (const ClaimFinding& found : findings.claims) {
+      table.rows.push_back({{findings.study->name}, {found.claim.text}});
+      for (auto& cell : figures(found, findings.extent))
+        table.rows.back().push_back(std::move(cell));
+    }
+  return table;
+}
+
+SummaryTable claims_table(const Findings& findings, bool with_source) {
+  SummaryTable table = claims_table({&findings, 1});
+  drop_column(table, "study");
+  const auto any = [&](auto which) { return std::ranges::any_of(findings.claims, which); };
+  if (!any([](const ClaimFinding& found) { return found.claim.is_ours(); }))
+    drop_column(table, "our goal");
+  if (!any([](const ClaimFinding& found) { return found.claim.taken_at != TakenAt::base; }))
+    drop_column(table, "at");
+  for (std::size_t i = 0; with_source && i < findings.claims.size(); ++i)
+    table.rows[i][0] = {
+        fmt::format("{} ({})", findings.claims[i].claim.text, findings.claims[i].claim.source)};
   return table;
 }
 

@@ -1,13 +1,18 @@
 // Findings in rows and columns, as the terminal, Markdown and HTML all show them.
 #pragma once
 
+#include <span>
+
 #include "study/report/summary.h"
 #include "study/reproduce/findings.h"
 
 namespace trainyard {
 
-/// A row a claim: the paper's number, ours, and whether it holds.
+/// A row a claim: the number that is claimed, in a column of its own if it is none of the paper's,
+/// what was measured, and what that says of it.
 SummaryTable claims_table(const Findings& findings, bool with_source);
+/// The claims of several studies.
+SummaryTable claims_table(std::span<const Findings> all);
 
 /// Means with their intervals.
 SummaryTable table_of(const TableFinding& table, const Extent& extent);

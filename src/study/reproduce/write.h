@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 
 #include "study/reproduce/findings.h"
@@ -14,6 +15,10 @@ nlohmann::ordered_json to_json(const Findings& findings);
 
 /// The claims, then the tables of the base condition.
 std::string to_terminal_text(const Findings& findings, bool terminal);
+
+/// One table of the claims of several studies.
+std::string claims_to_terminal_text(std::span<const Findings> all, bool terminal);
+std::string claims_to_markdown(std::span<const Findings> all);
 
 /// Everything but the plots, for docs/studies/.
 std::string to_markdown(const Findings& findings);

@@ -75,10 +75,10 @@ bool concerns(const Claim& claim, const SweepFinding& sweep) {
 
 /// The line of a claim: "paper ≥ 96.6 %".
 Reference reference_of(const ClaimFinding& found, std::size_t style) {
-  const Interval value{found.claim.paper, 0};
+  const Interval value{found.claim.number, 0};
   const NumberFormat format(found.quantity, {&value, 1});
-  return {found.claim.paper,
-          fmt::format("{} {} {}", found.claim.source.starts_with("our") ? "aim" : "paper",
+  return {found.claim.number,
+          fmt::format("{} {} {}", found.claim.is_ours() ? "our goal" : "paper",
                       found.claim.direction == Direction::at_least ? "≥" : "≤",
                       format.with_unit(format.mean(value))),
           style};

@@ -13,11 +13,13 @@ ordered_json claim_json(const ClaimFinding& found) {
   return {{"id", found.claim.id},
           {"text", found.claim.text},
           {"direction", found.claim.direction == Direction::at_least ? "at least" : "at most"},
-          {"paper", found.claim.paper},
+          {"paper", found.claim.is_ours() ? ordered_json() : ordered_json(found.claim.number)},
+          {"goal", found.claim.is_ours() ? ordered_json(found.claim.number) : ordered_json()},
           {"ours", ours["mean"]},
           {"low", ours["low"]},
           {"high", ours["high"]},
           {"holds", found.holds},
+          {"verdict", name(found.verdict)},
           {"condition", found.condition},
           {"source", found.claim.source}};
 }

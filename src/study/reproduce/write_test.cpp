@@ -50,7 +50,9 @@ TEST(StudyJson, HasTheClaimsAndATableForTheBaseAndEachSweep) {
   const auto claim = json["claims"][1];
   EXPECT_EQ(claim["id"], "much");
   EXPECT_EQ(claim["paper"], 0.99);
+  EXPECT_EQ(claim["goal"], nullptr);
   EXPECT_EQ(claim["holds"], false);
+  EXPECT_EQ(claim["verdict"], "fails");
   EXPECT_EQ(claim["ours"], findings.claims[1].ours.mean);
   EXPECT_LE(claim["low"], claim["ours"]);
   EXPECT_GE(claim["high"], claim["ours"]);
@@ -72,9 +74,33 @@ TEST(StudyOutput, TheTerminalHasClaimsThenTables) {
   const Study study = sample_study();
   const std::string text = to_terminal_text(sample_findings(study), false);
   EXPECT_THAT(text, HasSubstr("full run: 200 jobs, 3 seeds, 33 runs"));
-  EXPECT_TRUE(std::regex_search(text, std::regex("It saves 99% +≥ 99.0 % .* no"))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("It saves 99% +≥ 99.0 % .* fails"))) << text;
   EXPECT_LT(text.find("It saves 99%"), text.find("By policy"));
   EXPECT_THAT(text, HasSubstr("means over 3 seeds"));
+}
+
+TEST(StudyOutput, AGoalOfOurOwnIsNeverUnderThePapersName) {
+  Study study = sample_study();
+  study.claims[1].source = "our aim";
+  const Findings findings = sample_findings(study);
+  const auto json = to_json(findings)["claims"][1];
+  EXPECT_EQ(json["paper"], nullptr);
+  EXPECT_EQ(json["goal"], 0.99);
+  const std::string text = to_markdown(findings);
+  EXPECT_THAT(text, HasSubstr("| claim | paper | our goal | measured |"));
+  EXPECT_THAT(text, HasSubstr("| It saves 99% (our aim) |  | ≥ 99.0 % |"));
+  EXPECT_THAT(text, HasSubstr("| It saves something (abstract) | ≥ 0.0 % |  |"));
+}
+
+TEST(StudyOutput, OneTableOfSeveralStudies) {
+  const Study study = sample_study();
+  Study other = study;
+  other.name = "another";
+  const std::vector<Findings> all{sample_findings(study), sample_findings(other)};
+  const std::string text = claims_to_markdown(all);
+  EXPECT_THAT(text, HasSubstr("| sample | It saves 99% | ≥ 99.0 % |"));
+  EXPECT_THAT(text, HasSubstr("| another | It saves 99% | ≥ 99.0 % |"));
+  EXPECT_THAT(claims_to_terminal_text(all, false), HasSubstr("our goal"));
 }
 
 TEST(StudyOutput, MarkdownSaysHowItWasMade) {
@@ -132,7 +158,7 @@ TEST(StudyOutput, APlotHasALineForWhatIsClaimedOfItsMeasures) {
   study.claims[1].at = "load = 0.9";
   study.claims[2].at = "Load";
   const std::string narrower = to_html(sample_findings(study, {.quick = true}));
-  EXPECT_EQ(occurrences(narrower, ">aim ≥ 99.0 %</text>"), 1) << "where it was taken";
+  EXPECT_EQ(occurrences(narrower, ">our goal ≥ 99.0 %</text>"), 1) << "where it was taken";
   EXPECT_EQ(occurrences(narrower, "class=\"[^\"]* reference\""), 3 + 1);
 }
 

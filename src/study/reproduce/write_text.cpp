@@ -68,6 +68,18 @@ std::string to_terminal_text(const Findings& findings, bool terminal) {
   return text;
 }
 
+std::string claims_to_terminal_text(std::span<const Findings> all, bool terminal) {
+  std::string text = to_text(claims_table(all), terminal);
+  for (const Findings& findings : all)
+    for (const std::string& warning : findings.warnings)
+      text += fmt::format("warning: {}: {}\n", findings.study->name, warning);
+  return text;
+}
+
+std::string claims_to_markdown(std::span<const Findings> all) {
+  return markdown_table(claims_table(all));
+}
+
 std::string to_markdown(const Findings& findings) {
   const Study& study = *findings.study;
   std::string text = fmt::format("# {}\n\n", study.title);

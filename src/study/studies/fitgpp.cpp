@@ -131,7 +131,8 @@ std::string misses(const Findings& findings, std::size_t claim) {
   for (const SweepFinding& sweep : findings.sweeps) {
     for (const TableFinding::Row& row : sweep.table.rows) {
       const double ours = row.values[claim].mean;
-      const bool holds = of.direction == Direction::at_least ? ours >= of.paper : ours <= of.paper;
+      const bool holds =
+          of.direction == Direction::at_least ? ours >= of.number : ours <= of.number;
       if (!holds)
         text += fmt::format("{}{} {}: {:.1f} %", text.empty() ? "" : ", ", sweep.table.title,
                             row.name, 100 * ours);

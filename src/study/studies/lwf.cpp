@@ -115,7 +115,7 @@ std::vector<std::string> discussion(const Findings& findings) {
   for (const ClaimFinding& claim : findings.claims)
     paragraphs.push_back(
         fmt::format("{}: the published number is {}, ours is {:.3g} ± {:.2g} ({}).", claim.claim.id,
-                    claim.claim.paper, claim.ours.mean, claim.ours.half_width, claim.condition));
+                    claim.claim.number, claim.ours.mean, claim.ours.half_width, claim.condition));
   return paragraphs;
 }
 

@@ -113,7 +113,7 @@ std::vector<std::string> discussion(const Findings& findings) {
   std::vector<std::string> paragraphs;
   for (const ClaimFinding& claim : findings.claims)
     paragraphs.push_back(fmt::format("{}: the number to meet is {}, ours is {:.4g} ± {:.2g} ({}).",
-                                     claim.claim.id, claim.claim.paper, claim.ours.mean,
+                                     claim.claim.id, claim.claim.number, claim.ours.mean,
                                      claim.ours.half_width, claim.condition));
   return paragraphs;
 }
