@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -192,6 +193,14 @@ std::vector<SlurmPlace> places_of(const slurm_job_info_t& job) {
   return places;
 }
 
+/// With Slurm's default where its user has said nothing.
+std::string output_of(const slurm_job_info_t& job) {
+  std::array<char, 4096> path{};
+  slurm_get_job_stdout(path.data(), static_cast<int>(path.size()),
+                       const_cast<slurm_job_info_t*>(&job));
+  return path.data();
+}
+
 SlurmJob job_of(const slurm_job_info_t& info, bool memory_counts) {
   SlurmJob job;
   job.id = std::to_string(info.job_id);
@@ -220,7 +229,7 @@ SlurmJob job_of(const slurm_job_info_t& info, bool memory_counts) {
   if (info.time_limit != INFINITE && info.time_limit != NO_VAL)
     job.time_limit = minutes(info.time_limit);
   job.directory = text_of(info.work_dir);
-  job.output = text_of(info.std_out);
+  job.output = output_of(info);
   if (job.state != SlurmState::pending || job.is_completing) job.places = places_of(info);
   if (info.array_job_id != 0) {
     job.array = std::to_string(info.array_job_id);
@@ -230,17 +239,20 @@ SlurmJob job_of(const slurm_job_info_t& info, bool memory_counts) {
   return job;
 }
 
-/// Tasks that wait together are one record of Slurm's.
-void add_job(const slurm_job_info_t& info, bool memory_counts, std::vector<SlurmJob>& jobs) {
+/// Tasks that wait together are one record of Slurm's. `only`: all but this one are left out.
+void add_job(const slurm_job_info_t& info, bool memory_counts, std::vector<SlurmJob>& jobs,
+             std::string_view only = {}) {
   SlurmJob job = job_of(info, memory_counts);
+  const auto add = [&](std::string id) {
+    if (!only.empty() && id != only) return;
+    jobs.push_back(job);
+    jobs.back().id = std::move(id);
+  };
   const bool is_many = info.array_job_id != 0 && info.array_task_id == NO_VAL;
-  if (!is_many) return jobs.push_back(std::move(job));
+  if (!is_many) return add(job.id);
   const auto array = parse_job_array(text_of(info.array_task_str));
   if (!array) return;
-  for (const std::int32_t task : array->tasks) {
-    jobs.push_back(job);
-    jobs.back().id = fmt::format("{}_{}", job.array, task);
-  }
+  for (const std::int32_t task : array->tasks) add(fmt::format("{}_{}", job.array, task));
 }
 
 // --- Nodes ---------------------------------------------------------------------------------------
@@ -327,11 +339,10 @@ class LibSlurm final : public SlurmController {
     }
     std::vector<SlurmJob> jobs;
     for (std::uint32_t i = 0; i < message->record_count; ++i)
-      add_job(message->job_array[i], memory_counts_, jobs);
+      add_job(message->job_array[i], memory_counts_, jobs, id);
     slurm_free_job_info_msg(message);
-    const auto found = std::ranges::find(jobs, id, &SlurmJob::id);
-    if (found == jobs.end()) return std::nullopt;
-    return std::move(*found);
+    if (jobs.empty()) return std::nullopt;
+    return std::move(jobs.front());
   }
 
   SlurmAnswer<std::optional<std::vector<SlurmNode>>> nodes() override {

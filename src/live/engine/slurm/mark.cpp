@@ -22,6 +22,7 @@ bool read_field(std::string_view word, SlurmMark& mark) {
   const std::string_view key = word.substr(0, equals), value = word.substr(equals + 1);
   if (key == "job") return read_number(value, mark.job) && mark.job > 0;
   if (key == "run") return read_number(value, mark.run);
+  if (key == "restarts") return read_number(value, mark.restarts);
   if (key == "birth") return read_number(value, mark.birth) && mark.birth > 0;
   if (key == "since") return read_number(value, mark.since);
   if (key == "of") return mark.daemon = value, !value.empty();
@@ -31,8 +32,8 @@ bool read_field(std::string_view word, SlurmMark& mark) {
 }  // namespace
 
 std::string format(const SlurmMark& mark) {
-  return fmt::format("{}job={} run={} birth={} since={} of={}", kMarkBegins, mark.job, mark.run,
-                     mark.birth, mark.since, mark.daemon);
+  return fmt::format("{}job={} run={} restarts={} birth={} since={} of={}", kMarkBegins, mark.job,
+                     mark.run, mark.restarts, mark.birth, mark.since, mark.daemon);
 }
 
 std::optional<SlurmMark> parse_mark(std::string_view text) {

@@ -10,7 +10,9 @@ namespace {
 
 constexpr Duration kStartTakes = microseconds(300'000);
 constexpr Duration kSaveEvery = seconds(5), kKillWait = seconds(5);
-constexpr Duration kRegistration = seconds(2);  // after a restart: then orphans are ended
+/// After a restart: then nodes are known, orphans on them are ended, and jobs may start.
+constexpr Duration kRegistration = seconds(2);
+constexpr Duration kGhostIsSeen = seconds(120);
 constexpr Duration kAfterRequeue = seconds(121);
 constexpr Duration kMinJobAge = seconds(300);
 
@@ -113,7 +115,7 @@ class ScriptedConnection final : public SlurmController {
 };
 
 ScriptedSlurm::ScriptedSlurm(const System& clock, std::int32_t nodes, std::int32_t gpus)
-    : clock_(clock), last_save_(clock.wall_clock()), back_since_(clock.wall_clock()) {
+    : clock_(clock), last_save_(clock.wall_clock()) {
   for (std::int32_t node = 0; node < nodes; ++node)
     nodes_.push_back({fmt::format("n{}", node),
                       fmt::format("rack{}", node / 4),
@@ -192,6 +194,13 @@ void ScriptedSlurm::set_node(const std::string& name, MachineReport::State state
 void ScriptedSlurm::kill() {
   catch_up();
   is_away_ = true;
+  for (auto& [id, job] : saved_) {
+    const auto now = jobs_.find(id);
+    const bool was_over = now != jobs_.end() && now->second.serial == job.serial &&
+                          (now->second.job.state != SlurmState::running ||
+                           now->second.job.restarts > job.job.restarts);
+    if (job.job.state == SlurmState::running && was_over) job.is_ghost = true;
+  }
   jobs_ = saved_;
   next_id_ = saved_id_;
   touch();
@@ -204,9 +213,8 @@ void ScriptedSlurm::restart() {
   catch_up();
 }
 
-void ScriptedSlurm::save(Time now) {
-  if (now - last_save_ < kSaveEvery) return;
-  last_save_ = now;
+void ScriptedSlurm::save() {
+  last_save_ = clock_.wall_clock();
   saved_ = jobs_;
   saved_id_ = next_id_;
 }
@@ -219,10 +227,13 @@ std::optional<SlurmJob> ScriptedSlurm::job(const std::string& id) {
   return found == jobs_.end() ? std::nullopt : std::optional(found->second.job);
 }
 
-ScriptedSlurm::Begun ScriptedSlurm::begun(const std::string& id) const {
+std::uint64_t ScriptedSlurm::serial(const std::string& id) const {
   const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return {};
-  const auto known = begun_.find(fmt::format("{}/{}", id, found->second.serial));
+  return found == jobs_.end() ? 0 : found->second.serial;
+}
+
+ScriptedSlurm::Begun ScriptedSlurm::begun_by(std::uint64_t serial) const {
+  const auto known = begun_.find(serial);
   return known == begun_.end() ? Begun{} : known->second;
 }
 
@@ -232,7 +243,7 @@ void ScriptedSlurm::catch_up() {
     return entry.second.ends <= now || entry.second.told_to_end <= now;
   });
   if (is_away_) return;
-  save(now);
+  if (now - last_save_ >= kSaveEvery) save();
   for (auto& [serial, process] : processes_) {
     const bool is_known = std::ranges::any_of(jobs_, [&](const auto& entry) {
       return entry.second.serial == serial &&
@@ -263,10 +274,16 @@ bool ScriptedSlurm::step(Job& job, Time now) {
     seen.is_held = job.holds_then;
     return true;
   }
+  job.is_ghost = job.is_ghost && seen.state == SlurmState::running;
   if (seen.state == SlurmState::running && job.leaves <= now && process != processes_.end()) {
     processes_.erase(process);
     end(job, job.script.exit_when_told == 0 ? SlurmState::completed : SlurmState::failed,
         job.leaves, job.script.exit_when_told);
+    return true;
+  }
+  if (job.is_ghost && seen.state == SlurmState::running) {
+    if (now - back_since_ < kGhostIsSeen) return false;
+    requeue(job, false);
     return true;
   }
   if (seen.state == SlurmState::running && process == processes_.end()) {
@@ -280,6 +297,7 @@ bool ScriptedSlurm::step(Job& job, Time now) {
   }
   if (seen.state != SlurmState::pending || seen.is_held || job.ready > now || seen.eligible > now)
     return false;
+  if (now - back_since_ < kRegistration) return false;
   try_to_start(job, now);
   return seen.state == SlurmState::running;
 }
@@ -313,7 +331,7 @@ void ScriptedSlurm::try_to_start(Job& job, Time now) {
   seen.started = whole_second(now);
   seen.places = *places;
   job.leaves = Time::never();
-  Begun& begun = begun_[fmt::format("{}/{}", seen.id, job.serial)];
+  Begun& begun = begun_[job.serial];
   if (begun.times > static_cast<int>(seen.restarts)) ++begun.repeats;
   ++begun.times;
   for (const auto& [serial, process] : processes_) {
@@ -336,7 +354,7 @@ void ScriptedSlurm::end(Job& job, SlurmState state, Time at, int status) {
   job.job.exit_status = status;
   job.leaves = Time::never();
   const auto process = processes_.find(job.serial);
-  if (process == processes_.end()) return;
+  if (process == processes_.end() || job.is_ghost) return;
   job.job.is_completing = true;
   const bool is_gone = state == SlurmState::node_fail;
   process->second.told_to_end =

@@ -41,6 +41,9 @@ class ScriptedSlurm {
   /// What a job of `trainyard submit` does.
   void set_script(JobNumber job, MemoryScript script) { scripts_[job] = std::move(script); }
 
+  /// Its state, which it saves every 5 s by itself.
+  void save();
+
   // --- What goes wrong ---------------------------------------------------------------------------
   /// Does not answer from now on; what was not saved is forgotten.
   void kill();
@@ -56,7 +59,10 @@ class ScriptedSlurm {
   struct Begun {
     int times = 0, repeats = 0;
   };
-  [[nodiscard]] Begun begun(const std::string& id) const;
+  [[nodiscard]] Begun begun(const std::string& id) const { return begun_by(serial(id)); }
+  /// Of the job that has this id now, never given again; 0: there is none.
+  [[nodiscard]] std::uint64_t serial(const std::string& id) const;
+  [[nodiscard]] Begun begun_by(std::uint64_t serial) const;
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
   [[nodiscard]] std::size_t processes() const { return processes_.size(); }
   /// Acts that changed something.
@@ -75,6 +81,7 @@ class ScriptedSlurm {
     Time ready;  // to be started
     Time leaves = Time::never();
     bool is_requeued = false, holds_then = false;
+    bool is_ghost = false;  // it runs no more, but slurmctld has forgotten that
   };
   struct Process {
     Time ends = Time::never(), told_to_end = Time::never();
@@ -88,7 +95,6 @@ class ScriptedSlurm {
   void try_to_start(Job& job, Time now);
   void end(Job& job, SlurmState state, Time at, int status);
   void requeue(Job& job, bool held);
-  void save(Time now);
   [[nodiscard]] std::optional<std::vector<SlurmPlace>> room_for(const Job& job) const;
   Job& at(const std::string& id) { return jobs_.at(id); }
   void touch() { ++version_; }
@@ -97,7 +103,7 @@ class ScriptedSlurm {
   std::vector<SlurmNode> nodes_;
   Jobs jobs_, saved_;
   std::map<std::uint64_t, Process> processes_;  // by serial
-  std::map<std::string, Begun> begun_;          // by id and serial
+  std::map<std::uint64_t, Begun> begun_;        // the same
   std::map<JobNumber, MemoryScript> scripts_;
   std::uint64_t next_serial_ = 1;
   std::uint32_t next_id_ = 1, saved_id_ = 1;

@@ -101,12 +101,10 @@ void SlurmRuns::adopt(RunId id) {
   Run run;
   run.order.id = id;
   run.stage = Run::Stage::starting;
-  run.restarts = job->job.restarts;
+  run.restarts = job->mark.restarts;
   for (const SlurmPlace& place : job->job.places) run.order.nodes.push_back(place.node);
   if (job->is_own) run.order.submission = SlurmSubmission{};
   job->run = std::move(run);
-  const bool has_left = job->job.state == SlurmState::pending && job->job.is_held;
-  if (has_left) return lose(*job, "it went back to Slurm's queue while nobody watched");
   tend(*job);
 }
 

@@ -142,6 +142,8 @@ class SlurmRuns {
   void bear_anew(Followed& job, const std::string& why);
   void sweep(Followed& job);
   void write_mark(Followed& job);
+  [[nodiscard]] bool is_ghost(const Followed& job) const;
+  void lay(Followed& job);
   void refuse(Followed& job, const std::string& why);
   [[nodiscard]] std::string name_of(const Followed& job) const;
   [[nodiscard]] Jobs::iterator find_born(const std::string& name);
@@ -159,6 +161,8 @@ class SlurmRuns {
   void hear_repeated(Followed& job);
   /// Long enough after it was seen that slurmctld has gone back to what it had saved.
   [[nodiscard]] bool has_settled(Run& run) const;
+  /// Back to where it waits, held. True when it does.
+  bool put_back(Followed& job);
   [[nodiscard]] bool is_regrouping() const;
   void see_off(Followed& job);
   void see_off_running(Followed& job);

@@ -185,6 +185,35 @@ TEST_F(SlurmRunsTest, AStartThatSlurmForgetsHoldsItsGpusUntilNothingIsLeftOfIt) 
   EXPECT_EQ(slurm.begun(id).repeats, 1) << "by Slurm's restart count; it was noted";
 }
 
+TEST_F(SlurmRunsTest, AnEndThatSlurmForgetsMakesNoSecondRun) {
+  const std::string id = running(1, 0, {.runs_for = seconds(3)});
+  const std::uint64_t serial = slurm.serial(id);
+  slurm.save();
+  EXPECT_EQ(only(pass(seconds(4)), Kind::exited).exit_status, 0);
+  engine->end(1);
+  slurm.kill();
+  pass(kMoment);
+  slurm.restart();
+  ASSERT_EQ(state(id), SlurmState::running) << "as it was when it was saved";
+  EXPECT_THAT(births(pass(minutes(10))), IsEmpty());
+  EXPECT_EQ(slurm.begun_by(serial).times, 1);
+}
+
+TEST_F(SlurmRunsTest, APauseThatSlurmForgetsIsMadeAgain) {
+  const std::string id = running(1);
+  slurm.save();
+  stop({1, 1}, {});
+  EXPECT_TRUE(has(pass(kMoment), Kind::exited));
+  slurm.kill();
+  pass(kMoment);
+  slurm.restart();
+  ASSERT_EQ(state(id), SlurmState::running) << "as it was when it was saved";
+  EXPECT_FALSE(has(pass(seconds(12)), Kind::withdrawn));
+  EXPECT_TRUE(slurm.job(id)->is_held);
+  ASSERT_TRUE(start({1, 2}, {1}));
+  EXPECT_TRUE(has(pass(kMoment), Kind::started));
+}
+
 TEST_F(SlurmRunsTest, AnIdThatIsGivenAgainIsAnotherJob) {
   pass(seconds(10));
   const std::string id = born(1);
@@ -385,6 +414,8 @@ class TinyYard : public SlurmBench {
       decide();
     }
     EXPECT_TRUE(all_ended()) << unfinished();
+    for (const auto& [serial, times] : done_after_)
+      EXPECT_EQ(by_us(slurm.begun_by(serial)), times) << "it was done, and ran again";
     EXPECT_THAT(slurm.faults(), IsEmpty());
   }
 
@@ -438,6 +469,8 @@ class TinyYard : public SlurmBench {
       return void(engine->stop({.id = run->id, .signal = {}, .grace = {}}));
     if (!is_end(run->kind)) return;
     const bool was_paused = run->kind == Kind::exited && run->exit_status != 0;
+    if (run->kind == Kind::exited && run->exit_status == 0 && !run->asked_requeue)
+      done_after_[slurm.serial(id_of(job))] = by_us(slurm.begun(id_of(job)));
     job.where.reset();
     const bool comes_back = run->kind == Kind::lost || was_paused || run->asked_requeue;
     if (!comes_back || job.is_withdrawn || job.is_outside) finish(run->id.job);
@@ -489,12 +522,14 @@ class TinyYard : public SlurmBench {
            slurm.processes() == 0;
   }
 
+  /// What Slurm itself repeats because it has forgotten it, before anybody looks, is its own.
+  static int by_us(const ScriptedSlurm::Begun& begun) { return begun.times - begun.repeats; }
+  static std::string id_of(const Job& job) { return job.name.substr(6, job.name.find('@') - 6); }
   std::string unfinished() {
     std::string text;
     for (const auto& [number, job] : jobs_) {
       if (job.has_ended) continue;
-      const std::string id = job.name.substr(6, job.name.find('@') - 6);
-      const auto there = slurm.job(id);
+      const auto there = slurm.job(id_of(job));
       text += fmt::format("job {} ({}), run {}{}: {} {}\n", number, job.name, job.runs,
                           job.where ? " is to run" : "", there ? name(there->state) : "gone",
                           there ? there->mark : "");
@@ -507,10 +542,11 @@ class TinyYard : public SlurmBench {
   JobNumber last_ = 0;
   int submitted_ = 0;
   std::optional<Time> down_until_;
+  std::map<std::uint64_t, int> done_after_;  // by serial: how often it had been begun then
 };
 
 TEST(SlurmRunsAtRandom, NothingIsLostAndNoGpuGivenTwiceWhateverHappens) {
-  for (unsigned seed = 1; seed <= 40; ++seed) {
+  for (unsigned seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     TinyYard yard(seed);
     yard.live_through(20);

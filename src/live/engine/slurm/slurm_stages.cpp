@@ -30,7 +30,7 @@ void SlurmRuns::tend(Followed& job) {
 void SlurmRuns::submit_own() {
   for (auto next = unsubmitted_.begin(); next != unsubmitted_.end();) {
     Run& run = next->second;
-    SlurmMark mark{options_.daemon, run.id().job, run.id().run};
+    const SlurmMark mark{.daemon = options_.daemon, .job = run.id().job, .run = run.id().run};
     SlurmSubmission& wanted = *run.order.submission;
     wanted.comment = format(mark);
     auto there = std::ranges::find_if(jobs_, [&](const auto& entry) {
@@ -104,7 +104,12 @@ void SlurmRuns::place(Followed& job) {
     update.nodes = run.order.nodes;
     std::ranges::sort(*update.nodes);
     update.nodes->erase(std::ranges::unique(*update.nodes).begin(), update.nodes->end());
-    const SlurmMark mark{options_.daemon, run.id().job, run.id().run, job.mark.birth, job.since()};
+    const SlurmMark mark{.daemon = options_.daemon,
+                         .job = run.id().job,
+                         .run = run.id().run,
+                         .restarts = run.restarts,
+                         .birth = job.mark.birth,
+                         .since = job.since()};
     update.mark = format(mark);
     const auto answer = slurm_.update(update);
     if (!done(job, "start", answer)) {
@@ -127,17 +132,18 @@ void SlurmRuns::place(Followed& job) {
 void SlurmRuns::await_start(Followed& job) {
   Run& run = *job.run;
   if (job.job.is_configuring) return;
+  if (job.mark.run != run.id().run) {  // it may have begun all the same, unseen
+    const bool has_waited = has_settled(run);
+    if (put_back(job) && has_waited) lose(job, "slurmctld has lost the order to start it");
+    return;
+  }
+  run.undone_at.reset();
   const bool has_begun = job.job.state != SlurmState::pending || job.job.restarts > run.restarts;
   if (has_begun) {
     tell_started(job);
     return watch(job);
   }
   if (job.job.is_completing) return;
-  if (job.mark.run != run.id().run) {  // it may have begun all the same, unseen
-    if (has_settled(run)) lose(job, "slurmctld has lost the order to start it");
-    return;
-  }
-  run.undone_at.reset();
   if (job.job.is_held)
     return lose(job, fmt::format("it was held in Slurm before it began ({})", job.job.reason));
   run.waited += passed_;
@@ -167,7 +173,7 @@ void SlurmRuns::watch(Followed& job) {
   Run& run = *job.run;
   const SlurmJob& now = job.job;
   if (now.restarts > run.restarts) return hear_requeued(job);
-  if (now.state == SlurmState::pending) return hear_undone(job);
+  if (now.state == SlurmState::pending || now.restarts < run.restarts) return hear_undone(job);
   if (has_ended(now.state)) return hear_end(job);
   run.undone_at.reset();
   if (now.started != run.started && !now.is_configuring) hear_repeated(job);
@@ -193,8 +199,18 @@ void SlurmRuns::hear_undone(Followed& job) {
   if (job.job.is_completing) return;
   if (!job.run->undone_at)
     note(job, "slurmctld has forgotten that it runs; its script may be run a second time");
-  if (!job.is_own && !hold(job)) return;
-  if (has_settled(*job.run)) lose(job, "slurmctld has forgotten that it ran");
+  const bool has_waited = has_settled(*job.run);
+  if (put_back(job) && has_waited) lose(job, "slurmctld has forgotten that it ran");
+}
+
+bool SlurmRuns::put_back(Followed& job) {
+  if (job.is_own) return true;  // finish() cancels it
+  if (job.job.is_completing) return false;
+  if (job.job.state == SlurmState::pending)
+    return hold(job) && job.job.state == SlurmState::pending && !job.job.is_completing;
+  if (refresh(job) && job.job.state != SlurmState::pending)
+    (void)done(job, "requeue", slurm_.requeue_held(job.job.id));
+  return false;
 }
 
 /// Processes may live that slurmctld, which was away, does not know of yet.

@@ -47,8 +47,9 @@ void SlurmRuns::tend_waiting(Followed& job) {
     case SlurmState::running:
     case SlurmState::suspended:
       if (job.job.is_configuring) return;
-      return job.number == 0 ? bear_running(job)
-                             : bear_anew(job, "Slurm has started it without being asked to");
+      if (job.number == 0) return bear_running(job);
+      if (is_ghost(job)) return lay(job);
+      return bear_anew(job, "Slurm has started it without being asked to");
     default:
       return tend_ended(job);
   }
@@ -143,8 +144,10 @@ void SlurmRuns::bear_running(Followed& job) {
 /// one. The new name stands in Slurm before the old one is given up.
 void SlurmRuns::bear_anew(Followed& job, const std::string& why) {
   if (!refresh(job)) return;
-  SlurmMark mark{options_.daemon, std::max<JobNumber>({job.number, job.mark.job, 1}), 0,
-                 job.mark.birth + 1, job.since()};
+  SlurmMark mark = job.mark;
+  mark.daemon = options_.daemon;
+  mark.job = std::max<JobNumber>({job.number, job.mark.job, 1});
+  mark.run = 0, ++mark.birth, mark.since = job.since();
   SlurmUpdate update;
   update.id = job.job.id;
   update.mark = format(mark);
@@ -162,10 +165,23 @@ void SlurmRuns::bear_anew(Followed& job, const std::string& why) {
   job.mark = std::move(mark);
 }
 
+/// A slurmctld that was killed may have forgotten that a run is over.
+bool SlurmRuns::is_ghost(const Followed& job) const {
+  return is_mine(job.mark) && job.mark.run > 0 && job.job.restarts <= job.mark.restarts;
+}
+
+/// It waits again, as it did before slurmctld forgot that.
+void SlurmRuns::lay(Followed& job) {
+  if (!refresh(job) || job.job.is_completing || job.job.state != SlurmState::running) return;
+  note(job, "slurmctld has forgotten that its run is over; it is requeued again");
+  if (done(job, "requeue", slurm_.requeue_held(job.job.id))) job.job.is_completing = true;
+}
+
 void SlurmRuns::write_mark(Followed& job) {
   --marks_left_;
   if (!refresh(job) || job.job.state != SlurmState::pending) return;
-  const SlurmMark mark{options_.daemon, job.number, 0, job.mark.birth, job.since()};
+  const SlurmMark mark{
+      .daemon = options_.daemon, .job = job.number, .birth = job.mark.birth, .since = job.since()};
   SlurmUpdate update;
   update.id = job.job.id;
   update.mark = format(mark);
@@ -180,7 +196,9 @@ void SlurmRuns::write_mark(Followed& job) {
 void SlurmRuns::sweep(Followed& job) {
   const bool runs = job.job.state == SlurmState::running;
   if (job.job.is_completing || (job.job.state != SlurmState::pending && !runs)) return;
-  if (runs && !job.is_own) return bear_anew(job, "it runs in Slurm though it has ended here");
+  if (runs && !job.is_own && !is_ghost(job))
+    return bear_anew(job, "it runs in Slurm though it has ended here");
+  if (runs && !job.is_own) note(job, "slurmctld has forgotten that it has ended; it is cancelled");
   if (!refresh(job) || has_ended(job.job.state) || job.job.is_completing) return;
   if (done(job, "cancel", slurm_.cancel(job.job.id))) job.job.state = SlurmState::cancelled;
 }

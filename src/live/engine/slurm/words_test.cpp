@@ -57,8 +57,8 @@ TEST(SlurmComment, WhatIsWrongIsNamed) {
 }
 
 TEST(SlurmMark, IsReadAsItWasWritten) {
-  const SlurmMark mark{"1a2b3c4d", 5, 2, 3, 1'794'888'564};
-  EXPECT_EQ(format(mark), "trainyard: job=5 run=2 birth=3 since=1794888564 of=1a2b3c4d");
+  const SlurmMark mark{"1a2b3c4d", 5, 2, 1, 3, 1'794'888'564};
+  EXPECT_EQ(format(mark), "trainyard: job=5 run=2 restarts=1 birth=3 since=1794888564 of=1a2b3c4d");
   EXPECT_EQ(parse_mark(format(mark)), mark);
   EXPECT_TRUE(is_ours(format(mark)));
   EXPECT_TRUE(is_ours(not_taken("it asks for no GPUs")));
