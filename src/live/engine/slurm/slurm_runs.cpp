@@ -9,7 +9,8 @@ namespace {
 
 constexpr Duration kMostBetweenLooks = seconds(2);
 constexpr Duration kLongLook = seconds(2);  // libslurm itself has waited for slurmctld to come back
-constexpr int kMarksAtOnce = 50;            // so that starts do not wait for them
+constexpr Duration kFresh = microseconds(250'000);
+constexpr int kMarksAtOnce = 50;  // so that starts do not wait for them
 
 }  // namespace
 
@@ -167,6 +168,10 @@ bool SlurmRuns::look() {
   tend();
   passed_ = {};
   return true;
+}
+
+bool SlurmRuns::is_fresh() const {
+  return !is_away_ && system_.steady_clock() - last_look_ < kFresh;
 }
 
 void SlurmRuns::note_away(const SlurmFailure& failure) {

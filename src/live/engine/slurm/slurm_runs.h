@@ -9,9 +9,9 @@
 //   stop      the declared signal, the grace, then requeue and hold (`leaving`). The run has ended
 //             when Slurm says that nothing of it is COMPLETING any more.
 //
-// Before every act the job is read anew: one that was submitted at another time is another job, to
-// which Slurm gave the id of one that it has lost. (What it requeues Slurm says was submitted then;
-// the restart count and our mark tell that it is the same.)
+// Before every act the job is read anew, unless all were just now: one that was submitted at
+// another time is another job, to which Slurm gave the id of one that it has lost. (What it
+// requeues Slurm says was submitted then; the restart count and our mark tell that it is the same.)
 //
 // Jobs that we submitted (Start::submission) are a job of Slurm's for each run; they are cancelled
 // where others are requeued. One thread; nothing here waits but Slurm's calls.
@@ -61,6 +61,8 @@ class SlurmRuns {
 
   /// Reads what Slurm says, and does what follows. False: slurmctld does not answer.
   bool look();
+  /// Whether the last look is so young that a job need not be read anew before it is started.
+  [[nodiscard]] bool is_fresh() const;
   /// Does what is due by now without asking Slurm what is new.
   void tend();
   /// From now on jobs that nobody has adopted are nobody's.

@@ -78,7 +78,7 @@ std::string SlurmRuns::misplaced(const Followed& job) const {
 }
 
 void SlurmRuns::place(Followed& job) {
-  if (!refresh(job) || job.job.is_completing) return;
+  if ((!is_fresh() && !refresh(job)) || job.job.is_completing) return;
   Run& run = *job.run;
   const bool is_ordered = job.mark.run == run.id().run && job.mark.job == run.id().job;
   if (has_ended(job.job.state)) {
