@@ -43,7 +43,7 @@ struct ServeOptions {
 };
 
 /// What a person at another terminal needs to know.
-std::string greeting(Daemon& daemon, const HttpServer& server) {
+std::string greeting(Daemon& daemon, const HttpServer& server, const ServeOptions& options) {
   const std::string& state = daemon.state().path();
   // Another daemon may be found before this one.
   const auto found = Client::open({});
@@ -58,6 +58,15 @@ std::string greeting(Daemon& daemon, const HttpServer& server) {
   const std::string program = program_to_type();
   text += "\nIn another terminal:\n";
   if (!is_found) text += fmt::format("  export TRAINYARD_STATE={}\n", shell_quoted(state));
+  if (options.engine == "slurm") {
+    if (options.dry_run) text += "  (nothing is changed in Slurm; the log has what would be)\n";
+    return text +
+           fmt::format(
+               "  sbatch --partition={0} --gpus-per-node=1 --comment='trainyard: class=trial' "
+               "job.sh\n"
+               "  {1} queue\n",
+               options.partition, program);
+  }
   text += fmt::format(
       "  {0} demo     # half a minute: trial jobs overtake batch jobs, which come back\n"
       "  {0} submit -- sh -c 'echo on GPU $CUDA_VISIBLE_DEVICES; sleep 60'\n"
@@ -159,7 +168,7 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   if (!server) return tl::make_unexpected(server.error());
   log.write(LogLevel::info, fmt::format("listening on {}", (*daemon)->state().socket()));
   if (!is_journal(STDOUT_FILENO))
-    if (auto ok = print(greeting(**daemon, **server)); !ok) return ok;
+    if (auto ok = print(greeting(**daemon, **server, options)); !ok) return ok;
   notify_ready();
   wait_for_end(ends);
   log.write(LogLevel::info, "ending; jobs run on, and the next start finds them again");

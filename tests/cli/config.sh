@@ -40,6 +40,12 @@ refuses "bad.toml:1: set = 'x'; it must be a list" 'set = "x"'
 refuses "bad.toml:1: log-level = 'loud' is not known.*debug, info, warning, error" 'log-level = "loud"'
 refuses "bad.toml:2: " 'slots = 2' 'keep ='
 refuses "srtff" 'policy = "srtff"'
+refuses "engine = 'slrum' is not known.*local, slurm" 'engine = "slrum"'
+refuses "only --engine slurm has partitions" 'partition = "train"'
+refuses "only with --engine slurm" 'dry-run = true'
+refuses "the machines of --engine slurm are Slurm's nodes" 'engine = "slurm"' 'slots = 2'
+refuses "needs --partition|built without libslurm" 'engine = "slurm"'
+SLURM_CONF=/none refuses "/none: Slurm's configuration cannot be read|built without libslurm" 'engine = "slurm"' 'partition = "train"'
 status=0
 "$TRAINYARD" serve --config "$work/none.toml" 2>"$work/err" || status=$?
 [ "$status" = 2 ] && grep -q "none.toml: cannot be read: No such file" "$work/err" || fail "a file that is not there"
