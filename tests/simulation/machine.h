@@ -44,6 +44,7 @@ class SimulatedMachine : public System {
   // --- As the daemon sees it ---------------------------------------------------------------------
   [[nodiscard]] Time wall_clock() const override { return now_ + set_by_; }
   [[nodiscard]] Time steady_clock() const override { return now_; }
+  [[nodiscard]] std::string boot() const override { return "simulated"; }
   [[nodiscard]] Log& log() override { return log_; }
   Expected<void> before(std::string_view act) override;
   void after(std::string_view act) override;
@@ -100,6 +101,7 @@ class SimulatedMachine : public System {
     explicit TrueTime(const SimulatedMachine& of) : machine(of) {}
     [[nodiscard]] Time wall_clock() const override { return machine.now_; }
     [[nodiscard]] Time steady_clock() const override { return machine.now_; }
+    [[nodiscard]] std::string boot() const override { return machine.boot(); }
     [[nodiscard]] Disk disk(const std::string& path) const override { return machine.disk(path); }
     const SimulatedMachine& machine;
   };

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -26,6 +27,7 @@
 #include "live/job/identity.h"
 #include "live/job/job_array.h"
 #include "live/job/job_spec.h"
+#include "live/job/job_word.h"
 #include "live/job/progress.h"
 #include "model/cluster.h"
 
@@ -83,13 +85,16 @@ struct RunReport {
   };
   Kind kind{};
   RunId id;
-  Time at;              // by the wall clock
+  Time at;                       // by the wall clock, which may have been set since
+  std::optional<Time> steady{};  // the same by System::steady_clock(), where that is known
   int exit_status = 0;  // as a shell has it: 0 to 255, 128 + n by signal n; of the first worker
                         // that did not end with 0
   bool asked_requeue = false;  // the job itself asked to be run again
   std::string why;             // for people: "killed by signal 9", "out of memory"
   JobProgress progress;
   std::vector<WorkerPlace> places;  // on the machines that were ordered; empty: as ordered
+  bool was_killed = false;          // it was told to stop, and had to be killed
+  JobWord word{};                   // what the job said about saving, before it left
 };
 
 constexpr bool is_end(RunReport::Kind kind) {
@@ -144,6 +149,15 @@ class Engine {
   [[nodiscard]] virtual bool keeps_time_limits() const { return false; }
   /// Which GPUs those of the cluster are: after a restart with others, numbers mean others too.
   [[nodiscard]] virtual std::string gpu_names() const { return {}; }
+
+  /// Jobs that something is kept of from earlier: the highest run of each, and where it lives if it
+  /// does. The journal should know them all; if it was lost, this is what is left of them. Runs
+  /// that live and are not adopted are then reported as births.
+  struct Trace {
+    std::uint32_t last_run = 0;       // 0: of no run
+    std::vector<WorkerPlace> places;  // of the one that lives; empty: none does
+  };
+  [[nodiscard]] virtual std::map<JobNumber, Trace> traces() const { return {}; }
 
   /// Begins a run. Its `started`, `refused` or `lost` comes as a report, be it after minutes. An
   /// error: nothing was begun, and nothing is reported. A run that was begun before is not begun

@@ -1,8 +1,14 @@
-// The time that is written down: the wall clock as it was at the start, and what has passed since.
-// Setting the clock of the machine does not matter.
+// The time that is written down: the wall clock, but such that what lies between two times has
+// really passed. It goes on by the steady clock; when somebody sets the wall clock, or it was wrong
+// at a start, the two differ (off_by), and whoever keeps times moves all of them at once (shift).
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
+#include <sstream>
+#include <string>
 
 #include "base/time.h"
 #include "live/system/system.h"
@@ -11,16 +17,30 @@ namespace trainyard {
 
 class LiveClock {
  public:
-  /// Nothing that was written down before is later than its start.
-  LiveClock(System& system, Time last_written)
-      : system_(system),
-        began_(std::max(system.wall_clock(), last_written)),
-        steady_(system.steady_clock()) {}
+  /// `kept` is what kept() gave in an earlier life. If the machine has not been started anew since,
+  /// it is known what time has passed; else the wall clock is believed, but for what is earlier
+  /// than what was written down.
+  LiveClock(System& system, const std::optional<std::string>& kept, Time last_written)
+      : system_(system), steady_(system.steady_clock()) {
+    std::istringstream in(kept.value_or(""));
+    std::string boot;
+    Time steady, then;
+    const bool is_known = in >> boot >> steady.us >> then.us && boot == system.boot();
+    const Time now = is_known ? then + (steady_ - steady) : system.wall_clock();
+    began_ = std::max(now, last_written);
+  }
 
   [[nodiscard]] Time now() const { return began_ + (system_.steady_clock() - steady_); }
   [[nodiscard]] Time began() const { return began_; }
   /// It is at least so late.
   void advance_to(Time time) { began_ = std::max(began_, time); }
+
+  /// What the wall clock is ahead of this one.
+  [[nodiscard]] Duration off_by() const { return system_.wall_clock() - now(); }
+  void shift(Duration by) { began_ = began_ + by; }
+  [[nodiscard]] std::string kept() const {
+    return fmt::format("{} {} {}", system_.boot(), steady_.us, began_.us);
+  }
 
  private:
   System& system_;

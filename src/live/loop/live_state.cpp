@@ -1,6 +1,7 @@
 #include "live/loop/live_state.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -94,6 +95,41 @@ Expected<void> LiveState::begin_yard(const PolicySpec& spec) {
   update_book();
   decisions.is_due = true;
   return {};
+}
+
+namespace {
+
+/// A clock that is set right by the network is off by less; smaller corrections are slewed.
+constexpr Duration kNoticed = seconds(10);
+/// No clock that is right shows less: 2020.
+constexpr Time kPlausible{1'577'836'800'000'000};
+
+void shift_times(JobRecord& job, Duration by) {
+  for (Time* time : {&job.submitted, &job.eligible, &job.life.state.since,
+                     &job.life.state.first_start, &job.life.progress.at})
+    if (*time != Time::never()) *time = *time + by;
+}
+
+}  // namespace
+
+Duration LiveState::follow_wall_clock() {
+  const Duration off = clock.off_by();
+  if (std::abs(off.us) <= kNoticed.us || !yard.yard().orders().empty()) return {};
+  if (system.wall_clock() < kPlausible && now() >= kPlausible) return {};
+  const auto spec = parse(policy);
+  if (!spec) return {};
+  system.log().write(
+      LogLevel::warning,
+      fmt::format("the machine's clock was set {} by {}: the times of jobs that have not ended "
+                  "follow it, and what they have run stays as it is",
+                  off.us < 0 ? "back" : "forward", format(Duration{std::abs(off.us)})));
+  clock.shift(off);
+  for (const JobNumber number : book.numbers()) shift_times(book.edit(number), off);
+  for (auto& [number, until] : resting) until = until + off;
+  decisions.not_before = decisions.not_before + off;
+  settings.emplace_back("clock", clock.kept());
+  if (const auto ok = begin_yard(*spec); !ok) throw std::logic_error(ok.error().message);
+  return off;
 }
 
 void LiveState::forget_ended_jobs() {

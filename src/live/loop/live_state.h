@@ -70,7 +70,7 @@ struct LiveState {
         journal(given_journal),
         engine(given_engine),
         options(std::move(given_options)),
-        clock(system, journal.last_time()),
+        clock(system, journal.setting("clock"), journal.last_time()),
         reserve(system, options.reserve),
         cluster(std::make_shared<Cluster>(engine.cluster())),
         yard(cluster) {}
@@ -98,6 +98,8 @@ struct LiveState {
 
   /// Begins the yard anew, on the cluster as it is now, with the jobs of the book.
   Expected<void> begin_yard(const PolicySpec& spec);
+  /// Has all times agree with the wall clock, where somebody has set it: what they were moved by.
+  Duration follow_wall_clock();
   /// The same where most of the jobs that the yard remembers have ended.
   void forget_ended_jobs();
 

@@ -119,6 +119,7 @@ void Loop::take_turn() {
 
 void Loop::turn(Commands& commands, Questions& questions) {
   if (!state_.counters.accepting) write_down();
+  look_at_clock();
   look_at_disk();
   std::vector<Answer<void>> answers(commands.size());
   for (const bool adds : {false, true}) take_in(commands, adds, answers);
@@ -194,6 +195,14 @@ Expected<void> Loop::commit(const JournalChange& change, bool adds) {
   if (done) ++state_.counters.journal_commits;
   if (!done && !(adds && state_.counters.disk_full)) note_journal_failure(done.error());
   return done;
+}
+
+void Loop::look_at_clock() {
+  if (!state_.counters.accepting)
+    return;  // what happened under the old time is to be written first
+  const Duration moved = state_.follow_wall_clock();
+  next_compaction_ = next_compaction_ + moved;
+  next_look_at_disk_ = next_look_at_disk_ + moved;
 }
 
 /// Whether there is room again.
@@ -299,7 +308,8 @@ Time Loop::next_deadline() const {
 
 void Loop::wait_for_something() {
   const Time now = state_.now();
-  const Duration patience = std::min(feed_.wake(now), next_deadline() - now);
+  const Duration patience =
+      std::min(feed_.wake(state_.system.steady_clock()), next_deadline() - now);
   pollfd waits[] = {{wake_, POLLIN, 0}, {state_.engine.descriptor(), POLLIN, 0}};
   const std::int64_t ms = std::clamp<std::int64_t>((patience.us + 999) / 1000, 0, 3'600'000);
   (void)::poll(waits, 2, static_cast<int>(ms));

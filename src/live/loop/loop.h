@@ -80,6 +80,7 @@ class Loop {
   void turn(Commands& commands, Questions& questions);
   void take_in(Commands& commands, bool adds, std::vector<Answer<void>>& answers);
   Expected<void> commit(const JournalChange& change, bool adds);
+  void look_at_clock();
   void look_at_disk();
   void hear_engine();
   [[nodiscard]] bool may_decide() const;

@@ -10,6 +10,7 @@ Expected<void> Recovery::recover() {
   if (auto ok = machines_.recall(); !ok) return ok;
   if (auto ok = recall_gpus(); !ok) return ok;
   recall_settings();
+  state_.settings.emplace_back("clock", state_.clock.kept());
   state_.system.log().write(LogLevel::info,
                             fmt::format("the policy is {}; {} jobs have not ended yet",
                                         state_.policy.policy, state_.book.size()));

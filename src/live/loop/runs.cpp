@@ -257,11 +257,18 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   if (report.asked_requeue && !job.runs_outside)
     return come_back(number, EventKind::returned, "asked to run again");
   // It may have ended while nobody was there to see it.
-  const bool unseen = state_.now() - kHeardWithin > report.at;
-  const Time ended = unseen ? std::max(report.at, job.life.state.since) : state_.now();
+  const bool unseen = state_.now() - kHeardWithin > time_of(report);
+  const Time ended = unseen ? std::max(time_of(report), job.life.state.since) : state_.now();
   state_.yard.note_end(number, ended);
   end_by_itself(number, report);
   job.life.state.since = ended;
+}
+
+/// By our clock, whatever has become of the machine's since.
+Time Runs::time_of(const RunReport& report) const {
+  const LiveClock& clock = state_.clock;
+  if (report.steady) return clock.now() - (state_.system.steady_clock() - *report.steady);
+  return report.at == Time::never() ? report.at : report.at - clock.off_by();
 }
 
 /// It was told to leave, and has.
@@ -293,7 +300,7 @@ void Runs::hear_end_of_old_run(JobNumber number, const RunReport& report) {
                ? end_by_itself(number, report)
                : gate_.end(number, EventKind::crashed, report.why);
   const bool by_itself = report.kind == RunReport::Kind::exited && !was_leaving &&
-                         !report.asked_requeue && report.at < state_.clock.began();
+                         !report.asked_requeue && time_of(report) < state_.clock.began();
   by_itself ? end_by_itself(number, report) : gate_.release(number);
 }
 

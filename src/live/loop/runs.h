@@ -43,6 +43,7 @@ class Runs {
   void hear_end(JobNumber job, const RunReport& report);
   void hear_end_of_old_run(JobNumber job, const RunReport& report);
   void hear_left(JobNumber job, int exit_status);
+  [[nodiscard]] Time time_of(const RunReport& report) const;
   void end_by_itself(JobNumber job, const RunReport& report);
   void fail_start(JobNumber job, const std::string& why);
   void come_back(JobNumber job, EventKind kind, const std::string& why);

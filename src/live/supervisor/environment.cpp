@@ -137,6 +137,7 @@ void add_trainyard(const RunPlan& plan, Variables& all) {
   all["TRAINYARD_REPORT"] = directory + "/job/report.json";
   all["TRAINYARD_STOP_FILE"] = directory + "/stop";
   all["TRAINYARD_REQUEUE_FILE"] = directory + "/job/requeue";
+  all["TRAINYARD_SAVED"] = directory + "/job/saved";
   if (plan.restarts > 0) all["TRAINYARD_RESTART"] = std::to_string(plan.restarts);
 }
 

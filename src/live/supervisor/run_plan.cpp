@@ -140,7 +140,12 @@ std::string to_json(const RunEnd& end) {
                   {"status", end.status},
                   {"asked_requeue", end.asked_requeue},
                   {"at_us", end.at.us},
-                  {"why", end.why}});
+                  {"steady_us", end.steady.us},
+                  {"boot", end.boot},
+                  {"why", end.why},
+                  {"was_killed", end.was_killed},
+                  {"word", static_cast<int>(end.word.kind)},
+                  {"word_why", end.word.why}});
 }
 
 Expected<RunPlan> parse_run_plan(std::string_view text) {
@@ -153,11 +158,17 @@ Expected<StopOrder> parse_stop_order(std::string_view text) {
 
 Expected<RunEnd> parse_run_end(std::string_view text) {
   return parse(text, "the end of a run", [](const json& value) {
-    return RunEnd{.kind = static_cast<RunEnd::Kind>(value.at("kind").get<std::uint8_t>()),
-                  .status = value.at("status").get<int>(),
-                  .asked_requeue = value.at("asked_requeue").get<bool>(),
-                  .at = {value.at("at_us").get<std::int64_t>()},
-                  .why = value.at("why").get<std::string>()};
+    // What a later version added may be missing, as above.
+    return RunEnd{
+        .kind = static_cast<RunEnd::Kind>(value.at("kind").get<std::uint8_t>()),
+        .status = value.at("status").get<int>(),
+        .asked_requeue = value.at("asked_requeue").get<bool>(),
+        .at = {value.at("at_us").get<std::int64_t>()},
+        .steady = {value.value("steady_us", std::int64_t{0})},
+        .boot = value.value("boot", ""),
+        .why = value.at("why").get<std::string>(),
+        .was_killed = value.value("was_killed", false),
+        .word = {JobWord::Kind{value.value("word", std::uint8_t{0})}, value.value("word_why", "")}};
   });
 }
 

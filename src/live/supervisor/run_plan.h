@@ -11,7 +11,8 @@
 //              it exists
 //   exit.json  how it ended, when nothing of it is left
 //   out.W.N    what worker W wrote, see log_segments.h
-//   job/       the job's own: report.json; requeue, if it is to be run again: empty, when it has
+//   job/       the job's own: report.json; saved, where a job that leaves says what it saved
+//              (job/job_word.h); requeue, if it is to be run again: empty, when it has
 //              ended by itself, else it is ended for that
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "base/resources.h"
 #include "base/time.h"
 #include "live/job/job_array.h"
+#include "live/job/job_word.h"
 #include "live/supervisor/cgroup.h"
 
 namespace trainyard {
@@ -85,8 +87,12 @@ struct RunEnd {
   Kind kind = Kind::exited;
   int status = 0;
   bool asked_requeue = false;
-  Time at;  // by the wall clock
-  std::string why;
+  Time at{};           // by the wall clock
+  Time steady{};       // the same by the clock that nobody sets,
+  std::string boot{};  // ... since this start of the machine
+  std::string why{};
+  bool was_killed = false;  // it was asked to leave, and did not within its grace
+  JobWord word{};           // what the job itself said about saving
 
   bool operator==(const RunEnd&) const = default;
 };

@@ -39,7 +39,15 @@ TEST(RunPlan, IsReadAsItWasWritten) {
 TEST(RunPlan, StopAndEndAreReadAsTheyWereWritten) {
   const StopOrder order{SIGTERM, true, microseconds(1'500'000), seconds(3)};
   EXPECT_EQ(parse_stop_order(to_json(order)), order);
-  const RunEnd end{RunEnd::Kind::lost, 137, true, Time{1'700'000'000'000'001}, "why \"not\""};
+  const RunEnd end{.kind = RunEnd::Kind::lost,
+                   .status = 137,
+                   .asked_requeue = true,
+                   .at = Time{1'700'000'000'000'001},
+                   .steady = Time{77},
+                   .boot = "a-b-c",
+                   .why = "why \"not\"",
+                   .was_killed = true,
+                   .word = {JobWord::Kind::failed, "no room"}};
   EXPECT_EQ(parse_run_end(to_json(end)), end);
 }
 

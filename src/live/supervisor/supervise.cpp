@@ -19,6 +19,7 @@
 
 #include "live/supervisor/worker.h"
 #include "live/system/process_tree.h"
+#include "live/system/system.h"
 
 namespace trainyard {
 namespace {
@@ -239,7 +240,7 @@ void Supervisor::take_stop_steps() {
   using Step = StopSequence::Step;
   for (Step step = stop_.take(steady_now()); step != Step::none; step = stop_.take(steady_now())) {
     if (step == Step::kill) {
-      killing_ = true;
+      killing_ = was_killed_ = true;
       continue;
     }
     signal_workers(SIGCONT, false);
@@ -271,7 +272,7 @@ void Supervisor::signal_steps(int number) const {
 }
 
 /// A group outlives its first process while anybody is in it; when nobody is, its number may become
-/// that of a stranger.
+/// that of a stranger. Who has left the groups, with setsid say, is told one by one.
 void Supervisor::signal_workers(int number, bool leader_only) const {
   const std::vector<pid_t> all = descendants(::getpid());
   for (const Worker& worker : workers_) {
@@ -281,6 +282,14 @@ void Supervisor::signal_workers(int number, bool leader_only) const {
     if (leader_only && !worker.ended) ::kill(worker.pid, number);
     if (!leader_only && exists) ::kill(-worker.pid, number);
   }
+  if (leader_only) return;
+  const auto is_in_group = [&](pid_t pid) {
+    return std::ranges::find(workers_, ::getpgid(pid), &Worker::pid) != workers_.end();
+  };
+  const pid_t self = ::getpid();
+  for (const pid_t pid : all)
+    if (!is_in_group(pid))
+      signal_if(pid, number, [&](pid_t held) { return is_descendant(held, self); });
 }
 
 void Supervisor::kill_all() {
@@ -292,8 +301,25 @@ void Supervisor::kill_all() {
     signal_if(pid, SIGKILL, [self](pid_t held) { return is_descendant(held, self); });
 }
 
+/// The file is the job's, and may be anything.
+JobWord Supervisor::word_of_job() const {
+  constexpr std::size_t kMost = 4096;
+  const std::string path = directory_ + "/job/saved";
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
+  const auto text = read_small_file(path, kMost);
+  return text ? parse_job_word(*text) : JobWord{};
+}
+
 RunEnd Supervisor::end_of_run() const {
-  RunEnd end{.status = status_, .at = wall_clock_now(), .why = why_};
+  const RealSystem system;
+  RunEnd end{.status = status_,
+             .at = system.wall_clock(),
+             .steady = system.steady_clock(),
+             .boot = system.boot(),
+             .why = why_,
+             .was_killed = was_killed_,
+             .word = word_of_job()};
   struct stat about {};
   end.asked_requeue =
       ::lstat((directory_ + "/job/requeue").c_str(), &about) == 0 && S_ISREG(about.st_mode);

@@ -59,6 +59,7 @@ class Supervisor {
   void ask() const;
   void signal_steps(int number) const;
   void signal_workers(int number, bool leader_only) const;
+  [[nodiscard]] JobWord word_of_job() const;
   void kill_all();
   [[nodiscard]] Time next_wake() const;
   [[nodiscard]] RunEnd end_of_run() const;
@@ -73,6 +74,7 @@ class Supervisor {
   bool killing_ = false;         // everything, until nothing is left
   Duration kill_again_;          // after which time those that still live are killed again
   bool going_down_ = false;      // not the job is stopped but the machine
+  bool was_killed_ = false;      // it did not leave within its grace
   bool died_of_asking_ = false;  // a worker's first process did, and what it started may save
   StopSequence stop_;
   int status_ = 0;  // of the first worker that failed

@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "live/system/files.h"
+
 namespace trainyard {
 namespace {
 
@@ -29,6 +31,11 @@ System::Disk RealSystem::disk(const std::string& path) const {
 
 Time RealSystem::steady_clock() const {
   return now<std::chrono::steady_clock>();
+}
+
+std::string RealSystem::boot() const {
+  const auto id = read_small_file("/proc/sys/kernel/random/boot_id");
+  return id ? id->substr(0, id->find('\n')) : "";
 }
 
 }  // namespace trainyard

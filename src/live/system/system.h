@@ -28,6 +28,9 @@ class System {
   [[nodiscard]] virtual Time wall_clock() const = 0;
   /// Never goes back; its zero means nothing.
   [[nodiscard]] virtual Time steady_clock() const = 0;
+  /// Which start of the machine its steady clock counts from: within one, times of different
+  /// processes can be compared.
+  [[nodiscard]] virtual std::string boot() const = 0;
 
   [[nodiscard]] virtual Log& log() { return silent_log(); }
 
@@ -57,6 +60,7 @@ class RealSystem : public System {
 
   [[nodiscard]] Time wall_clock() const override;
   [[nodiscard]] Time steady_clock() const override;
+  [[nodiscard]] std::string boot() const override;
   [[nodiscard]] Log& log() override { return log_; }
   [[nodiscard]] Disk disk(const std::string& path) const override;
 

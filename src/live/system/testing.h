@@ -75,6 +75,16 @@ class HandSystem : public RealSystem {
     const std::lock_guard lock(mutex_);
     return RealSystem::steady_clock() + steady_shift_;
   }
+  [[nodiscard]] std::string boot() const override {
+    const std::lock_guard lock(mutex_);
+    return boot_;
+  }
+  /// Another start of the machine: its steady clock has another zero.
+  void reboot() {
+    const std::lock_guard lock(mutex_);
+    boot_ += "+";
+    steady_shift_ -= hours(24);
+  }
   Expected<void> before(std::string_view act) override {
     const std::lock_guard lock(mutex_);
     const auto found = failing_.find(act);
@@ -139,6 +149,7 @@ class HandSystem : public RealSystem {
   KeptLog log_;
   std::optional<Disk> disk_;
   Duration wall_shift_, steady_shift_;
+  std::string boot_ = "boot";
   std::map<std::string, std::string, std::less<>> failing_;
 };
 

@@ -365,11 +365,14 @@ void LocalEngine::report_end(const Run& run, const RunEnd& end) {
   say({.kind = kind,
        .id = run.id,
        .at = end.at,
+       .steady = end.boot == system_.boot() ? std::optional(end.steady) : std::nullopt,
        .exit_status = end.status,
        .asked_requeue = end.asked_requeue,
        .why = end.why,
        .progress = {},
-       .places = {}});
+       .places = {},
+       .was_killed = end.was_killed,
+       .word = end.word});
 }
 
 void LocalEngine::report_lost(RunId id, std::string why) {

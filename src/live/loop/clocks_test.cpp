@@ -1,0 +1,116 @@
+// Clocks that somebody sets, or that were wrong at a start: durations are what has passed, and
+// times are the wall clock's again as soon as it is right.
+#include <gtest/gtest.h>
+
+#include "live/loop/yardmaster_fixture.h"
+
+namespace trainyard {
+namespace {
+
+class Clocks : public YardmasterTest {
+ protected:
+  void pass(Duration time) { system.pass(time), system.set_wall_clock_by(time); }
+  void end(JobNumber job, Time at, bool knows_steady) {
+    RunReport report;
+    report.kind = Kind::exited, report.id = {job, 1}, report.at = at;
+    if (knows_steady) report.steady = system.steady_clock();
+    engine->report(report);
+    EXPECT_TRUE(becomes(job, "done"));
+  }
+  void expect_lasted(JobNumber job, Duration time) {
+    const JobState state = record(job).life.state;
+    EXPECT_GT(state.done, time - seconds(1));
+    EXPECT_LT(state.done, time + seconds(30));
+    EXPECT_LT((state.since - state.first_start - time).us, seconds(30).us);
+  }
+  [[nodiscard]] bool is_now(Time time) const {
+    return std::abs((system.wall_clock() - time).us) < seconds(30).us;
+  }
+};
+
+TEST_F(Clocks, WhatRanIsWhatHasPassedWhateverTheClockIsSetTo) {
+  for (const Duration step : {Duration{-hours(1).us}, hours(1), Duration{-days(400).us}, days(400)})
+    for (const bool knows_steady : {false, true}) {
+      const JobNumber job = submit(spec());
+      run(job);
+      pass(minutes(10));
+      system.set_wall_clock_by(step);
+      pass(minutes(5));
+      nudge();
+      end(job, system.wall_clock(), knows_steady);
+      expect_lasted(job, minutes(15));
+      EXPECT_TRUE(is_now(record(job).life.state.since)) << "times follow the clock";
+    }
+}
+
+/// Its end was written by a clock that was set before anybody heard of it.
+TEST_F(Clocks, AnEndThatWasNotSeenIsPlacedByTheSteadyClock) {
+  const JobNumber job = submit(spec());
+  run(job);
+  master.reset();
+  pass(minutes(10));
+  RunReport report;
+  report.kind = Kind::exited, report.id = {job, 1};
+  report.at = system.wall_clock(), report.steady = system.steady_clock();
+  pass(minutes(20));
+  system.set_wall_clock_by(Duration{-hours(1).us});
+  begin();
+  engine->report(report);
+  ASSERT_TRUE(becomes(job, "done"));
+  expect_lasted(job, minutes(10));
+}
+
+TEST_F(Clocks, AStartWithAClockFarAheadHealsWhenItIsRight) {
+  master.reset();
+  system.set_wall_clock_by(days(3000));
+  begin();
+  const JobNumber job = submit(spec());
+  run(job);
+  pass(minutes(10));
+  system.set_wall_clock_by(Duration{-days(3000).us});
+  nudge();
+  EXPECT_EQ(system.log().count(LogLevel::warning, "clock was set back by"), 1U);
+  EXPECT_TRUE(eventually([&] { return is_now(record(job).submitted + minutes(10)); }));
+  pass(minutes(10));
+  end(job, system.wall_clock(), true);
+  expect_lasted(job, minutes(20));
+  EXPECT_TRUE(is_now(record(submit(spec())).submitted));
+}
+
+TEST_F(Clocks, ItHealsAlsoWhenItWasSetRightWhileNobodyWasThere) {
+  for (const bool reboots : {false, true}) {
+    system.set_wall_clock_by(days(3000));
+    nudge();
+    const JobNumber job = submit(spec());
+    ASSERT_TRUE(is_now(record(job).submitted));
+    master.reset();
+    if (reboots) system.reboot();
+    system.set_wall_clock_by(Duration{-days(3000).us});
+    begin();
+    nudge();
+    EXPECT_TRUE(is_now(record(submit(spec())).submitted)) << reboots;
+  }
+}
+
+/// A clock without a battery shows 1970 until the network has told it the time.
+TEST_F(Clocks, ATimeThatCannotBeIsNotFollowed) {
+  const JobNumber before = submit(spec());
+  master.reset();
+  system.reboot();
+  system.set_wall_clock_by(Time{} - system.wall_clock());
+  begin();
+  const JobNumber job = submit(spec());
+  EXPECT_GE(record(job).submitted, record(before).submitted);
+}
+
+TEST_F(Clocks, EventsGoOnToBeToldWhenTimeGoesBack) {
+  system.set_wall_clock_by(Duration{-hours(5).us});
+  const JobNumber job = submit(spec());
+  ASSERT_TRUE(eventually([&] { return master->last_event() > 0; }));
+  const std::int64_t seen = master->last_event();
+  run(job);
+  EXPECT_FALSE(master->events(kAda, seen, seconds(20)).events.empty());
+}
+
+}  // namespace
+}  // namespace trainyard
