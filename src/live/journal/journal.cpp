@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/journal/tables.h"
+#include "live/system/files.h"
 
 namespace trainyard {
 namespace {
@@ -136,14 +137,53 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
     if (version > 0 && version < Tables::kVersion) writing->migrate(version);
     auto reading = std::make_unique<Tables>(path, SQLite::OPEN_READONLY);
     reading->db.setBusyTimeout(kReaderPatienceMs);
-    return std::unique_ptr<Journal>(
+    std::unique_ptr<Journal> journal(
         new Journal(system, path, std::move(writing), std::move(reading)));
+    journal->recall_head();
+    return journal;
   });
 }
+
+/// What it was, beside what it is.
+void Journal::recall_head() {
+  if (const auto own = setting("head")) head_ = parse_journal_head(*own).value_or(JournalHead{});
+  const auto text = read_small_file(path_ + ".head");
+  const auto was = text ? parse_journal_head(*text) : std::nullopt;
+  if (!was) return;
+  loss_ = describe_loss(head_, *was);
+  lost_number_ = was->last_number;
+  head_.commits = std::max(head_.commits, was->commits);  // so that the next head is no loss
+}
+
+/// Behind the present one if it cannot be written, which is as good.
+void Journal::write_head() const {
+  const Descriptor file(
+      ::open((path_ + ".head").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  std::string text = format(head_);
+  text.resize(std::max<std::size_t>(text.size(), 64), ' ');  // over all of the one before
+  if (file) (void)!::pwrite(file.get(), text.data(), text.size(), 0);
+}
+
+namespace {
+
+/// One commit's mark in the chain: what happened, and to whom.
+JournalHead next_head(JournalHead head, const JournalChange& change) {
+  JobNumber highest = 0;
+  std::string content;
+  for (const JobRecord* job : change.submitted) highest = std::max(highest, job->submission());
+  for (const JobRecord* job : change.submitted) highest = std::max(highest, job->number);
+  for (const LiveEvent& event : change.events)
+    content += fmt::format("{} {} {} {};", event.sequence, event.at.us, event.kind, event.job);
+  head.add(content, highest);
+  return head;
+}
+
+}  // namespace
 
 Expected<void> Journal::commit(const JournalChange& change) {
   if (change.empty()) return {};
   if (auto ok = system_.before("journal.commit"); !ok) return ok;
+  const JournalHead next = next_head(head_, change);
   auto done = attempt("written", [&]() -> Expected<void> {
     // At once for writing: what others hold is waited for here, and nowhere within.
     SQLite::Transaction transaction(writing_->db, SQLite::TransactionBehavior::IMMEDIATE);
@@ -151,12 +191,15 @@ Expected<void> Journal::commit(const JournalChange& change) {
     for (const JobRecord* job : change.changed) writing_->update(*job);
     for (const LiveEvent& event : change.events) writing_->insert(event);
     for (const auto& [key, value] : change.settings) writing_->set(key, value);
+    writing_->set("head", format(next));
     transaction.commit();
     return {};
   });
   writing_->settle();
   if (!done) return done;
+  head_ = next;
   system_.after("journal.commit");
+  write_head();
   bound_log();
   return done;
 }
@@ -339,7 +382,7 @@ std::int64_t Journal::number_of(const std::string& query) const {
 }
 
 JobNumber Journal::last_number() const {
-  return number_of("SELECT max(number) FROM job");
+  return std::max({number_of("SELECT max(number) FROM job"), head_.last_number, lost_number_});
 }
 
 std::int64_t Journal::last_event() const {

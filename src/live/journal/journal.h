@@ -9,7 +9,9 @@
 //  3. What others do to its files for a while (locks, readers that stay) is waited for or refused,
 //     and over when they are; the write-ahead log does not grow with those who read.
 //  4. A row that cannot be read costs that job alone: it is shown as failed.
-//  5. The format has a number. A newer one than ours is refused, nothing is touched.
+//  5. A journal that was lost or shortened since is known by its head (journal_head.h), and no job
+//     number is given a second time.
+//  6. The format has a number. A newer one than ours is refused, nothing is touched.
 //
 // commit() and compact() belong to one thread; the rest may be called from any.
 #pragma once
@@ -26,6 +28,7 @@
 
 #include "base/error.h"
 #include "live/book/job_record.h"
+#include "live/journal/journal_head.h"
 #include "live/service/service.h"
 #include "live/system/system.h"
 
@@ -78,7 +81,10 @@ class Journal {
   [[nodiscard]] Expected<std::vector<LiveEvent>> events(std::int64_t after,
                                                         std::size_t limit) const;
 
+  /// Of all jobs that it has or is known to have had.
   [[nodiscard]] JobNumber last_number() const;
+  /// What has been lost of it since it was last written, for people; empty: nothing.
+  [[nodiscard]] const std::string& loss() const { return loss_; }
   [[nodiscard]] std::int64_t last_event() const;
   [[nodiscard]] Time last_time() const;
   [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
@@ -97,6 +103,8 @@ class Journal {
           std::unique_ptr<Tables> reading);
   void checkpoint_until(const std::stop_token& stop) const;
   void bound_log();
+  void recall_head();
+  void write_head() const;
   template <class Work>
   auto read(Work work) const;
   [[nodiscard]] std::int64_t number_of(const std::string& query) const;
@@ -108,6 +116,9 @@ class Journal {
   std::unique_ptr<Tables> reading_;
   std::uintmax_t next_bound_;  // bytes of the write-ahead log at which it is emptied
   SeldomLog seldom_;
+  JournalHead head_;
+  JobNumber lost_number_ = 0;  // the highest of the jobs that may have been lost
+  std::string loss_;
   std::jthread checkpointer_;
 };
 

@@ -28,21 +28,6 @@ void describe_gang(const std::vector<WorkerPlace>& places, JobSpec& spec) {
   spec.workers = static_cast<std::int32_t>(is_even ? places.size() : gpus_of(places));
 }
 
-SavedRoom room_on(const std::vector<WorkerPlace>& places, std::int32_t gpus_each) {
-  std::map<MachineId, std::vector<std::int32_t>> by_machine;
-  for (const WorkerPlace& worker : places) {
-    if (worker.gpus.empty()) continue;
-    auto& gpus = by_machine[worker.machine];
-    gpus.insert(gpus.end(), worker.gpus.begin(), worker.gpus.end());
-  }
-  SavedRoom room;
-  for (auto& [machine, gpus] : by_machine) {
-    room.placement.push_back({machine, static_cast<std::int32_t>(gpus.size()) / gpus_each});
-    room.gpus.push_back(std::move(gpus));
-  }
-  return room;
-}
-
 /// As the journal is able to keep it, and to read it again.
 Expected<JobSpec> readable(JobSpec spec, const BirthReport& report) {
   if (spec.name.empty()) spec.name = report.name;
@@ -62,6 +47,21 @@ JobSpec stand_in() {
 }
 
 }  // namespace
+
+SavedRoom room_on(const std::vector<WorkerPlace>& places, std::int32_t gpus_each) {
+  std::map<MachineId, std::vector<std::int32_t>> by_machine;
+  for (const WorkerPlace& worker : places) {
+    if (worker.gpus.empty()) continue;
+    auto& gpus = by_machine[worker.machine];
+    gpus.insert(gpus.end(), worker.gpus.begin(), worker.gpus.end());
+  }
+  SavedRoom room;
+  for (auto& [machine, gpus] : by_machine) {
+    room.placement.push_back({machine, static_cast<std::int32_t>(gpus.size()) / gpus_each});
+    room.gpus.push_back(std::move(gpus));
+  }
+  return room;
+}
 
 void Births::hear(BirthReport report) {
   if (!is_utf8(report.name))

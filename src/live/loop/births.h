@@ -12,6 +12,9 @@
 
 namespace trainyard {
 
+/// Workers' places as a job's room.
+SavedRoom room_on(const std::vector<WorkerPlace>& places, std::int32_t gpus_each);
+
 class Births {
  public:
   Births(LiveState& state, Gate& gate) : state_(state), gate_(gate) {}

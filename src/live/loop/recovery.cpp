@@ -1,6 +1,9 @@
 #include "live/loop/recovery.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "live/loop/births.h"
 
 namespace trainyard {
 
@@ -25,7 +28,33 @@ Expected<void> Recovery::enter_jobs() {
   if (auto ok = bury_damaged(*jobs); !ok) return ok;
   for (JobRecord& job : *jobs) state_.book.enter(std::move(job));
   state_.book.entered();
+  if (const std::string& loss = state_.journal.loss(); !loss.empty())
+    state_.system.log().write(
+        LogLevel::error,
+        fmt::format("THE JOURNAL HAS LOST A PART: {}. Jobs that were submitted or ended in it are "
+                    "not known any more; runs that still live keep their GPUs",
+                    loss));
+  heed_traces();
   return {};
+}
+
+/// What the engine has of jobs that the journal has lost, or knows an earlier state of. No number
+/// is used again. A run of a job that is still to run has to end before it does.
+void Recovery::heed_traces() {
+  for (const auto& [number, trace] : state_.engine.traces()) {
+    state_.last_number = std::max(state_.last_number, number);
+    const JobRecord* known = state_.book.find(number);
+    if (known == nullptr || known->runs >= trace.last_run) continue;
+    JobRecord& job = state_.book.edit(number);
+    job.runs = trace.last_run;
+    JobLife life = job.life;
+    life.room =
+        trace.places.empty() ? SavedRoom{} : room_on(trace.places, job.spec.per_worker.gpus);
+    life.next = {}, life.lead = life.room_for = 0;
+    life.state.phase = Phase::absent;
+    if (!trace.places.empty()) job.old_run = OldRun::leaving;
+    state_.book.set_life(number, std::move(life));
+  }
 }
 
 /// Those whose rows cannot be read have failed, and that is written down.

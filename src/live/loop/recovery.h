@@ -20,6 +20,7 @@ class Recovery {
  private:
   Expected<void> enter_jobs();
   Expected<void> bury_damaged(std::vector<JobRecord>& jobs);
+  void heed_traces();
   Expected<void> recall_arrays();
   Expected<void> recall_gpus();
   void recall_settings();

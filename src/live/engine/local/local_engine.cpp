@@ -21,6 +21,7 @@
 #include "live/engine/local/machine.h"
 #include "live/engine/local/shims.h"
 #include "live/engine/local/supervisor_link.h"
+#include "live/engine/local/traces.h"
 #include "live/supervisor/environment.h"
 #include "live/supervisor/log_segments.h"
 #include "live/system/process_tree.h"
@@ -121,8 +122,15 @@ std::string LocalEngine::describe() const {
                             : "no control groups here: limits of CPU and memory do not hold");
 }
 
+RunId LocalEngine::own_id(RunId id) const {
+  const std::lock_guard lock(strays_mutex_);
+  const auto stray = strays_.find(id.job);
+  return stray == strays_.end() ? id : stray->second;
+}
+
 std::string LocalEngine::directory_of(RunId id) const {
-  return run_directory(site_.state, id.job, id.run);
+  const RunId own = own_id(id);
+  return run_directory(site_.state, own.job, own.run);
 }
 
 // --- orders ---
@@ -193,6 +201,37 @@ Expected<void> LocalEngine::adopt(RunId id) {
   return {};
 }
 
+std::map<JobNumber, Engine::Trace> LocalEngine::traces() const {
+  return find_traces(site_.state, site_.gpu_numbers);
+}
+
+/// Once all that the journal knows have been adopted: what lives besides is nobody's, and has GPUs.
+void LocalEngine::report_strays() {
+  has_looked_for_strays_ = true;
+  for (const RunId id : living_runs(site_.state)) {
+    const bool is_known =
+        std::ranges::any_of(runs_, [&](const auto& run) { return own_id(run.first) == id; });
+    const auto plan =
+        is_known ? std::nullopt : read_plan(run_directory(site_.state, id.job, id.run));
+    if (!plan) continue;
+    system_.log().write(LogLevel::error,
+                        fmt::format("run {} of job {} lives, and the journal does not know it: it "
+                                    "keeps its GPUs, as a job of its own",
+                                    id.run, id.job));
+    reports_.emplace_back(birth_of(*plan, site_.gpu_numbers));
+  }
+}
+
+void LocalEngine::call(const std::string& born_as, JobNumber job) {
+  const auto stray = stray_run(born_as);
+  if (!stray) return;
+  {
+    const std::lock_guard lock(strays_mutex_);
+    strays_[job] = *stray;
+  }
+  if (has_looked_for_strays_ && !runs_.contains({job, 1})) std::ignore = adopt_begun({job, 1});
+}
+
 Expected<void> LocalEngine::adopt_begun(RunId id) {
   const auto plan = read_plan(directory_of(id));
   Run run = make_run(id, plan ? plan->uid : ::geteuid());
@@ -241,6 +280,7 @@ std::vector<EngineReport> LocalEngine::poll() {
   std::array<epoll_event, 64> events;
   const int count = ::epoll_wait(events_.get(), events.data(), events.size(), 0);
   std::uint64_t ignored = 0;
+  if (!has_looked_for_strays_) report_strays();
   for (int i = 0; i < count; ++i) {
     const int source = events[i].data.fd;
     if (source == notices_.get()) {
@@ -345,7 +385,8 @@ void LocalEngine::on_supervisor_end(Run& run) {
 
 bool LocalEngine::clear_rest(const Run& run) {
   const RunCgroup group(run.cgroups, run.cgroup);
-  const auto marks = marks_of_run(site_.state, run.id.job, run.id.run);
+  const RunId own = own_id(run.id);
+  const auto marks = marks_of_run(site_.state, own.job, own.run);
   const auto left = processes_with_environment(marks);
   if (left.empty() && group.members().empty()) {
     group.remove();

@@ -14,6 +14,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ class LocalEngine : public Engine {
   Expected<void> start(const Launch& launch) override;
   Expected<void> stop(const Stop& stop) override;
   Expected<void> adopt(RunId id) override;
+  [[nodiscard]] std::map<JobNumber, Trace> traces() const override;
+  void call(const std::string& born_as, JobNumber job) override;
   void forget(RunId id) override;
   void erase(JobNumber job, std::uint32_t runs) override;
   [[nodiscard]] std::string gpu_names() const override { return claims_.names(); }
@@ -78,7 +81,10 @@ class LocalEngine : public Engine {
               LocalEngineOptions& options);
   Expected<void> open_events();
 
+  /// As the run calls itself: one that was found has got another number here.
+  [[nodiscard]] RunId own_id(RunId id) const;
   [[nodiscard]] std::string directory_of(RunId id) const;
+  void report_strays();
   Run make_run(RunId id, uid_t owner) const;
   [[nodiscard]] Expected<std::vector<Descriptor>> claims_of(const Launch& launch) const;
   void watch(Run& run);
@@ -107,6 +113,9 @@ class LocalEngine : public Engine {
   Trash trash_;
   Descriptor events_, timer_, notices_, wake_;
   std::map<RunId, Run> runs_;
+  std::map<JobNumber, RunId> strays_;  // runs that the journal did not know, by their new numbers
+  mutable std::mutex strays_mutex_;    // output() asks for them from any thread
+  bool has_looked_for_strays_ = false;
   std::map<int, RunId> by_process_;  // descriptor
   std::map<int, RunId> by_watch_;
   std::vector<EngineReport> reports_;

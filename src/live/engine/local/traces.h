@@ -1,0 +1,31 @@
+// What earlier daemons have left in a state directory: run directories and checkpoints by the
+// numbers of their jobs, and runs that still live.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "live/engine/engine.h"
+#include "live/supervisor/run_plan.h"
+
+namespace trainyard {
+
+/// `gpu_numbers`: what the GPUs of the cluster are called in a run's plan (launch.h).
+std::map<JobNumber, Engine::Trace> find_traces(const std::string& state,
+                                               const std::vector<std::int32_t>& gpu_numbers);
+
+/// Runs of which a supervisor lives.
+std::vector<RunId> living_runs(const std::string& state);
+
+/// Where a run's workers are, by its plan. GPUs that the cluster does not have are left out.
+std::vector<WorkerPlace> places_of(const RunPlan& plan,
+                                   const std::vector<std::int32_t>& gpu_numbers);
+
+/// A run that lives and that the journal does not know, as a job that was born here. Its name is
+/// "run JOB.RUN"; stray_run() reads it again.
+BirthReport birth_of(const RunPlan& plan, const std::vector<std::int32_t>& gpu_numbers);
+std::optional<RunId> stray_run(const std::string& name);
+
+}  // namespace trainyard
