@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -252,6 +253,40 @@ const ClientOptions& Client::found() const {
   return wire_->found;
 }
 
+namespace {
+
+/// A daemon that ends the connection while we write must not end us: within it SIGPIPE waits, and
+/// is gone afterwards. What is written to standard output is not meant.
+class WithoutPipeSignal {
+ public:
+  WithoutPipeSignal() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~WithoutPipeSignal() {
+    const timespec at_once{};
+    while (::sigismember(&before_, SIGPIPE) == 0 && ::sigtimedwait(&pipe_, nullptr, &at_once) > 0) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutPipeSignal(const WithoutPipeSignal&) = delete;
+  WithoutPipeSignal& operator=(const WithoutPipeSignal&) = delete;
+
+  /// For what is to be ended by it.
+  auto with_signal(const auto& work) const {
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    auto result = work();
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, nullptr);
+    return result;
+  }
+
+ private:
+  sigset_t pipe_{}, before_{};
+};
+
+}  // namespace
+
 Expected<json> Client::ask(const char* method, const std::string& path, const std::string& body) {
   httplib::Request request;
   request.method = method;
@@ -260,6 +295,7 @@ Expected<json> Client::ask(const char* method, const std::string& path, const st
   request.body = body;
   if (!body.empty()) request.headers.emplace("Content-Type", "application/json");
   ::ERR_clear_error();
+  const WithoutPipeSignal quiet;
   const httplib::Result result = wire_->http->send(request);
   if (!result) return wire_->unanswered(result.error());
   return parse_answer(*result);
@@ -284,6 +320,7 @@ Expected<void> Client::stream(const std::string& path,
   std::string refusal;
   bool had_enough = false;
   ::ERR_clear_error();
+  const WithoutPipeSignal quiet;
   const auto result = wire_->http->Get(
       path, wire_->headers,
       [&](const httplib::Response& response) {
@@ -295,7 +332,7 @@ Expected<void> Client::stream(const std::string& path,
           refusal.append(data, size);
           return refusal.size() < (1 << 20);
         }
-        had_enough = !take({data, size});
+        had_enough = !quiet.with_signal([&] { return take({data, size}); });
         return !had_enough;
       });
   if (had_enough) return {};

@@ -49,7 +49,7 @@ bool Connection::wait_for_tls(int result, Clock::time_point deadline) {
 
 bool Connection::begin() {
   if (!tls_) return true;
-  const auto deadline = Clock::now() + limits_.head;
+  const auto deadline = Clock::now() + patience(limits_.head);
   for (;;) {
     ERR_clear_error();
     const int done = SSL_accept(tls_.get());
@@ -83,9 +83,9 @@ bool Connection::await_request(bool is_first) {
   head_complete_ = false;
   head_bytes_ = line_bytes_ = 0;
   must_close = answered_ = false;
-  if (begin_ == end_ && !fill(Clock::now() + (is_first ? limits_.head : limits_.idle)))
+  if (begin_ == end_ && !fill(Clock::now() + patience(is_first ? limits_.head : limits_.idle)))
     return false;
-  head_deadline_ = Clock::now() + limits_.head;
+  head_deadline_ = Clock::now() + patience(limits_.head);
   return true;
 }
 

@@ -9,6 +9,7 @@
 
 #include <httplib.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <optional>
@@ -25,6 +26,8 @@ struct ConnectionLimits {
   std::chrono::milliseconds head{10'000};   // of a request, from its first byte
   std::chrono::milliseconds body{30'000};   // of a request, from the end of its head
   std::chrono::milliseconds write{30'000};  // without a byte of the answer being taken
+  /// Of one who has not shown a token yet, instead of `idle` and `head`.
+  std::chrono::milliseconds stranger{5'000};
   std::size_t head_bytes = 32 << 10;
 };
 
@@ -50,6 +53,9 @@ class Connection : public httplib::Stream {
   [[nodiscard]] bool has_answered() const { return answered_; }
   [[nodiscard]] const std::optional<Identity>& peer() const { return peer_; }
   [[nodiscard]] const std::string& address() const { return address_; }
+  /// Who has shown a token, on a connection without a peer. The last one's role counts.
+  void recognise(const Identity& who) { shown_ = who; }
+  [[nodiscard]] const std::optional<Identity>& shown() const { return shown_; }
   /// Nobody is there to read any more.
   [[nodiscard]] bool hung_up() const;
 
@@ -67,6 +73,10 @@ class Connection : public httplib::Stream {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// For a request's first byte, and for its head.
+  [[nodiscard]] std::chrono::milliseconds patience(std::chrono::milliseconds usual) const {
+    return peer_ || shown_ ? usual : std::min(usual, limits_.stranger);
+  }
   /// Waits until the socket is ready for `events`; false at the deadline.
   bool wait(short events, Clock::time_point deadline);
   /// Fills the buffer with what has come, at least a byte.
@@ -78,6 +88,7 @@ class Connection : public httplib::Stream {
 
   Descriptor socket_;
   std::optional<Identity> peer_;
+  std::optional<Identity> shown_;
   std::string address_;
   TlsSession tls_;
   ConnectionLimits limits_;

@@ -143,15 +143,18 @@ TEST_F(ServerTest, NobodyTakesAllConnections) {
   options.limits.connections = 10;
   options.limits.reserved = 1;
   options.limits.of_one_user = 4;
-  options.limits.of_tcp = 3;
+  options.limits.strangers = 3;
   start(options);
   const auto greedy = [&] { return connect_as(65534, folder.path); };
   const auto other = [&] { return connect_as(65533, folder.path); };
   const auto through_tcp = [&] { return RawClient(connect_to_loopback(server->tcp_port())); };
   auto taken = as_many_as_are_taken(greedy);
   EXPECT_EQ(taken.size(), 4U);
-  const auto by_tcp = as_many_as_are_taken(through_tcp);
-  EXPECT_EQ(by_tcp.size(), 3U);
+  std::vector<RawClient> by_tcp;
+  for (int i = 0; i < 3; ++i) {
+    by_tcp.push_back(through_tcp());
+    ASSERT_EQ(by_tcp.back().ask("GET", "/healthz").status, 200);
+  }
   const auto of_other = as_many_as_are_taken(other);
   EXPECT_EQ(of_other.size(), 2U) << "what is left, but for the reserve";
   EXPECT_EQ(ask("GET", "/healthz").status, 200) << "an operator has the reserve";
@@ -164,7 +167,66 @@ TEST_F(ServerTest, NobodyTakesAllConnections) {
   while (status != 200 && std::chrono::steady_clock::now() < deadline)
     status = greedy().ask("GET", "/healthz").status;
   EXPECT_EQ(status, 200) << "who has left is not counted";
-  EXPECT_EQ(through_tcp().answer().status, 503) << "there is room, but none of theirs";
+}
+
+std::string with_token(const std::string& token) {
+  return "Authorization: Bearer " + token + "\r\n";
+}
+
+/// Idle ones without a token give way to who comes after them, and so to who has one.
+TEST_F(ServerTest, StrangersKeepNobodyOut) {
+  const auto token = TokenFile(folder.path).add("ci", Role::operator_, "root");
+  ASSERT_TRUE(token);
+  ServerOptions options;
+  options.tcp = "127.0.0.1:0";
+  options.limits.strangers = 20;
+  start(options);
+  const auto through_tcp = [&] { return RawClient(connect_to_loopback(server->tcp_port())); };
+  RawClient known = through_tcp();
+  ASSERT_EQ(known.ask("GET", "/v1/cluster", "", with_token(*token)).status, 200);
+  std::vector<RawClient> idle;
+  for (int i = 0; i < 100; ++i) {
+    idle.push_back(through_tcp());
+    if (i % 10 != 0) continue;
+    EXPECT_EQ(through_tcp().ask("GET", "/v1/cluster", "", with_token(*token)).status, 200);
+  }
+  EXPECT_EQ(known.ask("GET", "/v1/cluster", "", with_token(*token)).status, 200)
+      << "who has shown a token does not give way";
+  EXPECT_TRUE(idle.front().read_to_end()) << "the oldest was closed";
+}
+
+TEST_F(ServerTest, AStrangerHasLittleTime) {
+  const auto token = TokenFile(folder.path).add("ci", Role::viewer, "root");
+  ASSERT_TRUE(token);
+  ServerOptions options;
+  options.tcp = "127.0.0.1:0";
+  options.limits.each.stranger = std::chrono::milliseconds(200);
+  start(options);
+  RawClient silent(connect_to_loopback(server->tcp_port()));
+  RawClient asked(connect_to_loopback(server->tcp_port()));
+  EXPECT_EQ(asked.ask("GET", "/healthz").status, 200);
+  EXPECT_TRUE(silent.read_to_end());
+  EXPECT_TRUE(asked.read_to_end());
+}
+
+TEST_F(ServerTest, TheStreamsOfATokenEndWithIt) {
+  TokenFile tokens(folder.path);
+  const auto token = tokens.add("ci", Role::viewer, "root"),
+             other = tokens.add("b", Role::viewer, "root");
+  ASSERT_TRUE(token && other);
+  ServerOptions options;
+  options.tcp = "127.0.0.1:0";
+  start(options);
+  const auto listen = [&](const std::string& with) {
+    RawClient client(connect_to_loopback(server->tcp_port()));
+    client.send("GET /v1/events HTTP/1.1\r\nHost: x\r\n" + with_token(with) + "\r\n");
+    EXPECT_TRUE(client.read_until("events follow"));
+    return client;
+  };
+  RawClient revoked = listen(*token), kept = listen(*other);
+  ASSERT_TRUE(tokens.remove("ci"));
+  EXPECT_TRUE(revoked.read_until("\r\n0\r\n")) << "the stream is at its end";
+  EXPECT_EQ(kept.received.find("\r\n0\r\n"), std::string::npos);
 }
 
 TEST_F(ServerTest, WhoOperatesTheDaemonIsNotHeldToTheShareOfAUser) {

@@ -43,6 +43,7 @@ class RunningServer : public HttpServer {
                                           std::size_t most);
   static std::optional<Reply> read_body(Connection& connection, std::size_t length,
                                         std::string& body);
+  void end_when_revoked(const httplib::Request& request, Reply& reply);
   Reply answer_call(const Route& route, const Call& call, std::shared_ptr<MemoryBudget::Part> held);
 
   Service& service_;
@@ -76,6 +77,14 @@ std::optional<std::size_t> length_of(const httplib::Request& request) {
                                    std::numeric_limits<std::int64_t>::max());
   if (!length) return {};
   return static_cast<std::size_t>(*length);
+}
+
+/// Empty: none, or more than one.
+std::string bearer_of(const httplib::Request& request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string header = request.get_header_value("Authorization");
+  const bool is_single = request.get_header_value_count("Authorization") == 1;
+  return is_single && header.starts_with(kBearer) ? header.substr(kBearer.size()) : "";
 }
 
 Reply no_memory(const char* message) {
@@ -143,11 +152,8 @@ Expected<Endpoint> RunningServer::tcp_endpoint() {
 Caller RunningServer::caller_of(const Connection& connection, const httplib::Request& request) {
   if (connection.peer())
     return {connection.peer(), "uid " + std::to_string(connection.peer()->uid)};
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string header = request.get_header_value("Authorization");
-  const bool is_single = request.get_header_value_count("Authorization") == 1;
-  if (is_single && header.starts_with(kBearer))
-    if (auto bearer = tokens_.find(std::string_view(header).substr(kBearer.size())))
+  if (const std::string token = bearer_of(request); !token.empty())
+    if (auto bearer = tokens_.find(token))
       return {std::move(bearer->identity), "token " + bearer->token_name};
   return {std::nullopt, "address " + connection.address()};
 }
@@ -203,6 +209,7 @@ Reply RunningServer::answer(Connection& connection, const httplib::Request& requ
   connection.must_close =
       request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
   const Caller caller = caller_of(connection, request);
+  if (caller.who && !connection.peer()) connection.recognise(*caller.who);
   if (const Duration wait = rate_.take(caller.bucket, steady_now()); wait.us > 0) {
     refusals_.write(LogLevel::warning, fmt::format("{} sends too many requests", caller.bucket));
     Reply reply = error_reply(429, "too_many", "too many requests; wait a moment");
@@ -239,7 +246,17 @@ Reply RunningServer::answer(Connection& connection, const httplib::Request& requ
     return no_memory("your other requests and their answers take too much memory; read them");
   if (auto refused = read_body(connection, length, call.body)) return *std::move(refused);
   connection.must_close = false;
-  return answer_call(route, call, std::move(held));
+  Reply reply = answer_call(route, call, std::move(held));
+  if (reply.next_part && !connection.peer()) end_when_revoked(request, reply);
+  return reply;
+}
+
+/// An answer that goes on for hours ends with its token's right to it.
+void RunningServer::end_when_revoked(const httplib::Request& request, Reply& reply) {
+  reply.next_part = [this, token = bearer_of(request),
+                     next = std::move(reply.next_part)](std::string& part) {
+    return tokens_.find(token).has_value() && next(part);
+  };
 }
 
 Reply RunningServer::answer_call(const Route& route, const Call& call,

@@ -44,11 +44,6 @@ void refuse(int socket) {
   ::shutdown(socket, SHUT_WR);
 }
 
-/// By whom a connection is counted.
-std::optional<uid_t> holder(const std::optional<Identity>& peer) {
-  return peer ? std::optional<uid_t>(peer->uid) : std::nullopt;
-}
-
 /// Who is at the other end, for the log.
 std::string name_of(const std::optional<Identity>& peer, const std::string& address) {
   return peer ? "user " + peer->user : "address " + address;
@@ -153,16 +148,9 @@ void Listener::accept_one(const Endpoint& endpoint, Descriptor socket, std::stri
   auto connection = std::make_shared<Connection>(std::move(socket), peer, std::move(address),
                                                  std::move(tls), limits_.each);
   const bool runs = threads_.run([this, connection, peer] {
-    {
-      const std::lock_guard lock(mutex_);
-      live_.insert(connection.get());
-    }
+    enter(*connection);
     serve(*connection);
-    {
-      const std::lock_guard lock(mutex_);
-      live_.erase(connection.get());
-    }
-    leave(peer);
+    leave(*connection);
   });
   if (runs) return;
   log_.write(LogLevel::error, fmt::format("a connection from {} is refused: there is no thread",
@@ -174,20 +162,57 @@ void Listener::accept_one(const Endpoint& endpoint, Descriptor socket, std::stri
 bool Listener::admit(const std::optional<Identity>& peer) {
   const bool is_operator = peer && peer->role == Role::operator_;
   const std::lock_guard lock(mutex_);
-  if (open_ >= limits_.connections - (is_operator ? 0 : limits_.reserved)) return false;
-  std::size_t& held = held_[holder(peer)];
-  // Who operates the daemon may use all of it.
-  if (!is_operator && held >= (peer ? limits_.of_one_user : limits_.of_tcp)) return false;
-  ++held;
+  const bool is_full = open_ >= limits_.connections - (is_operator ? 0 : limits_.reserved);
+  // Who has shown nothing makes room: a caller with a token has shown it before its turn comes.
+  const bool gives_way = strangers_.size() >= limits_.strangers || (is_full && !peer);
+  if (!peer && gives_way && !strangers_.empty()) {
+    ::shutdown(strangers_.front()->socket(), SHUT_RDWR);
+    strangers_.pop_front();
+  } else if (is_full) {
+    return false;
+  }
+  if (peer) {
+    std::size_t& held = held_[peer->uid];
+    // Who operates the daemon may use all of it.
+    if (!is_operator && held >= limits_.of_one_user) return false;
+    ++held;
+  }
   ++open_;
   return true;
 }
 
 void Listener::leave(const std::optional<Identity>& peer) {
   const std::lock_guard lock(mutex_);
-  const auto held = held_.find(holder(peer));
-  if (--held->second == 0) held_.erase(held);
   --open_;
+  if (!peer) return;
+  const auto held = held_.find(peer->uid);
+  if (--held->second == 0) held_.erase(held);
+}
+
+void Listener::enter(Connection& connection) {
+  const std::lock_guard lock(mutex_);
+  live_.insert(&connection);
+  if (!connection.peer()) strangers_.push_back(&connection);
+}
+
+void Listener::leave(Connection& connection) {
+  {
+    const std::lock_guard lock(mutex_);
+    live_.erase(&connection);
+    recognised_.erase(&connection);
+    std::erase(strangers_, &connection);
+  }
+  leave(connection.peer());
+}
+
+bool Listener::recognise(Connection& connection) {
+  const std::lock_guard lock(mutex_);
+  if (recognised_.contains(&connection)) return true;
+  const bool is_operator = connection.shown()->role == Role::operator_;
+  if (!is_operator && recognised_.size() >= limits_.of_tcp) return false;
+  std::erase(strangers_, &connection);
+  recognised_.insert(&connection);
+  return true;
 }
 
 void Listener::serve(Connection& connection) {
@@ -218,6 +243,10 @@ void Listener::answer(const httplib::Request& request, httplib::Response& respon
   Reply reply;
   try {
     reply = answerer_(*t_connection, request);
+    if (t_connection->shown() && !recognise(*t_connection)) {
+      t_connection->must_close = true;
+      reply = error_reply(503, "unavailable", "too many connections; try again later");
+    }
   } catch (const std::exception& problem) {
     log_.write(LogLevel::error, fmt::format("{} {} could not be handled: {}", request.method,
                                             request.path, problem.what()));

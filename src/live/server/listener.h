@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -27,7 +28,8 @@ struct ListenerLimits {
   std::size_t connections = 2048;  // when so many are open a new one is answered 503 and closed
   std::size_t reserved = 16;       // of them, for operators on the Unix socket
   std::size_t of_one_user = 1280;  // of them, by one user of the Unix socket who is no operator
-  std::size_t of_tcp = 512;        // of them, by all who do not come through the Unix socket
+  std::size_t of_tcp = 512;        // of them, by all who have shown a token over TCP
+  std::size_t strangers = 128;     // of them, by all who have shown none: the oldest gives way
   ConnectionLimits each;
 };
 
@@ -58,6 +60,11 @@ class Listener : private httplib::Server, public ServerStatus {
   /// Whether there is room for one more of these; if so it is counted until leave().
   bool admit(const std::optional<Identity>& peer);
   void leave(const std::optional<Identity>& peer);
+  /// A connection that is served begins, and ends.
+  void enter(Connection& connection);
+  void leave(Connection& connection);
+  /// It has shown a token. False: there is no room for one more of these.
+  bool recognise(Connection& connection);
   void serve(Connection& connection);
   void answer(const httplib::Request& request, httplib::Response& response);
   void explain_failure(httplib::Response& response);
@@ -73,8 +80,10 @@ class Listener : private httplib::Server, public ServerStatus {
   std::atomic<std::size_t> open_ = 0;
   std::array<std::atomic<std::uint64_t>, 6> answers_{};
   std::mutex mutex_;
-  std::set<Connection*> live_;                        // to be ended at the end
-  std::map<std::optional<uid_t>, std::size_t> held_;  // open connections by user; nobody's: TCP
+  std::set<Connection*> live_;         // to be ended at the end
+  std::map<uid_t, std::size_t> held_;  // open connections of the Unix socket by user
+  std::deque<Connection*> strangers_;  // over TCP, from the oldest on
+  std::set<Connection*> recognised_;   // over TCP, with a token
   std::vector<std::thread> accepting_;
   ElasticThreads threads_;  // last: waits for its work before the rest goes
 };
