@@ -14,7 +14,7 @@ Nothing here does anything, or fails, in a script that was not started by Trainy
 standard library only; `trainyard.torch` does the saving for PyTorch.
 """
 
-from trainyard._job import checkpoint_dir, requeue, restart_count
+from trainyard._job import checkpoint_dir, requeue, restart_count, saved
 from trainyard._report import progress, timed_load, timed_save
 from trainyard._stop import should_stop
 
@@ -23,6 +23,7 @@ __all__ = [
     "progress",
     "requeue",
     "restart_count",
+    "saved",
     "should_stop",
     "timed_load",
     "timed_save",

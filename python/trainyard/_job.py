@@ -1,6 +1,7 @@
 """The job that this process belongs to, as its environment tells. Read once, on import, but for
 the rank: a script that starts its workers itself sets that later."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Optional
@@ -28,10 +29,28 @@ restart_count: int = _number("TRAINYARD_RESTART")
 report_file: Optional[Path] = _path("TRAINYARD_REPORT")
 stop_file: Optional[Path] = _path("TRAINYARD_STOP_FILE")
 _requeue_file: Optional[Path] = _path("TRAINYARD_REQUEUE_FILE")
+_saved_file: Optional[Path] = _path("TRAINYARD_SAVED")
 
 
 def rank() -> int:
     return _number("RANK")
+
+
+def saved() -> None:
+    """Says that all this job needs to go on is on disk: leaving is a pause then, also with status 0.
+    In any worker; timed_save() says it by itself once the job was asked to leave."""
+    if _saved_file is None:
+        return
+    with contextlib.suppress(FileExistsError), open(_saved_file, "x", encoding="utf-8") as file:
+        file.write("saved\n")  # not over another worker's word that its save failed
+
+
+def save_failed(why: BaseException) -> None:
+    """Says that a job that was asked to leave could not save: then it has failed."""
+    if _saved_file is None:
+        return
+    with contextlib.suppress(OSError), open(_saved_file, "w", encoding="utf-8") as file:
+        file.write(f"failed: {why or type(why).__name__}\n")
 
 
 def requeue() -> None:

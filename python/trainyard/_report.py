@@ -124,10 +124,19 @@ def flush() -> None:
 @contextmanager
 def timed_save():
     """`with timed_save(): ...` tells the scheduler what writing a checkpoint takes, and so what it
-    costs to pause this job. A save that raises is not counted."""
+    costs to pause this job. A save that raises is not counted. Once the job was asked to leave it
+    also says how the save went: saved, and the job is paused; failed, and so has the job."""
+    from trainyard import _stop
     begin = time.monotonic()
-    yield
+    try:
+        yield
+    except BaseException as error:
+        if _stop.should_stop():
+            _job.save_failed(error)
+        raise
     _report.update({"save_s": round(time.monotonic() - begin, 6)}, now=True)
+    if _stop.should_stop():
+        _job.saved()
 
 
 @contextmanager

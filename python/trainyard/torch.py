@@ -157,6 +157,8 @@ class Checkpointer:
         if wish == _GO_ON:
             return
         saved = self._save()
+        if wish == _LEAVE and saved:
+            _job.saved()
         if wish == _LEAVE:
             sys.exit(EXIT_PAUSED if saved else "trainyard: leaving without a checkpoint of "
                      f"step {self.step}; the last one is of step {self._saved_step}")

@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr std::string_view kBatch = R"(saved="$TRAINYARD_CHECKPOINT_DIR/step"
 step=$(cat "$saved" 2>/dev/null || echo 0)
 [ "$step" = 0 ] || echo "goes on after step $step"
-leave() { echo "$step" > "$saved"; echo "saved after step $step"; exit 0; }
+leave() { echo "$step" > "$saved"; echo "saved after step $step"; exit 143; }
 trap leave TERM
 while [ "$step" -lt 50 ]; do
   sleep 0.5

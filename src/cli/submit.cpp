@@ -13,6 +13,7 @@
 #include "cli/client.h"
 #include "cli/options.h"
 #include "live/book/job_words.h"
+#include "live/job/utf8.h"
 #include "live/sbatch/batch_script.h"
 #include "live/sbatch/job_options.h"
 #include "workload/mapped_file.h"
@@ -31,17 +32,25 @@ struct SubmitOptions : AskOptions {
   bool wait = false;
 };
 
-bool is_utf8(const std::string& text) {
-  try {
-    std::ignore = json(text).dump();
-    return true;
-  } catch (const json::exception&) {
-    return false;
+/// Drops the largest until the daemon takes the rest.
+void shrink(std::map<std::string, std::string>& variables) {
+  const auto bytes_of = [](const auto& variable) {
+    return variable.first.size() + variable.second.size() + 2;
+  };
+  std::size_t bytes = 0;
+  for (const auto& variable : variables) bytes += bytes_of(variable);
+  while (bytes > kMostEnvironmentBytes) {
+    const auto largest = std::ranges::max_element(variables, {}, bytes_of);
+    note(fmt::format("the variable {} is left out: all together are larger than {} bytes",
+                     trainyard::quoted(largest->first), kMostEnvironmentBytes));
+    bytes -= bytes_of(*largest);
+    variables.erase(largest);
   }
 }
 
-/// What the job's processes may find beside what Trainyard sets. Not the token: it is for the
-/// person, not for whatever the job runs. Functions that bash exports are no variables.
+/// What the job's processes may find beside what Trainyard sets: any environment is good for that,
+/// less what no daemon takes. Not the token: it is for the person, not for whatever the job runs.
+/// Functions that bash exports are no variables.
 std::map<std::string, std::string> environment_to_send() {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -50,12 +59,30 @@ std::map<std::string, std::string> environment_to_send() {
     if (sign == std::string::npos || sign == 0) continue;
     const std::string name = text.substr(0, sign);
     if (name == "TRAINYARD_TOKEN" || name.find_first_of("%()") != std::string::npos) continue;
-    if (is_utf8(text))
-      variables[name] = text.substr(sign + 1);
-    else
+    if (!is_utf8(text))
       note(fmt::format("the variable {} is not UTF-8 and is left out", trainyard::quoted(name)));
+    else if (!is_variable_name(name))
+      note(fmt::format("the variable {} is left out: its name is not of letters, digits and _",
+                       trainyard::quoted(name)));
+    else
+      variables[name] = text.substr(sign + 1);
   }
+  shrink(variables);
   return variables;
+}
+
+/// JSON holds UTF-8 alone.
+Expected<void> check_utf8(const JobSpec& spec) {
+  for (std::size_t i = 0; i < spec.command.size(); ++i)
+    if (!is_utf8(spec.command[i]))
+      return fail("word {} of the command, {}, is not UTF-8; pass such bytes through a file", i + 1,
+                  trainyard::quoted(spec.command[i]));
+  for (const auto& [what, text] :
+       {std::pair{"the script", &spec.script}, std::pair{"the folder", &spec.directory},
+        std::pair{"--name", &spec.name}, std::pair{"--output", &spec.output},
+        std::pair{"--error", &spec.error}})
+    if (!is_utf8(*text)) return fail("{} is not UTF-8", what);
+  return {};
 }
 
 Expected<BatchScript> parse_script(std::string_view text, const std::string& where,
@@ -143,6 +170,7 @@ Expected<JobSpec> make_spec(const SubmitOptions& options) {
   if (!rule) return fail_at("--export", rule.error());
   if (auto ok = set_job_field(*spec, "environment", exported(*rule, environment_to_send())); !ok)
     return tl::make_unexpected(ok.error());
+  if (auto ok = check_utf8(*spec); !ok) return tl::make_unexpected(ok.error());
   // The same checks as the daemon makes, before anything is sent.
   return job_spec_from_json(to_json(*spec));
 }

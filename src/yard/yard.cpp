@@ -122,8 +122,10 @@ Verdict Yard::submit(JobId job) {
   return Verdict::ok;
 }
 
-/// Its duration says how much work that was, unless the engine knows better.
+/// Its duration says how much work that was, unless the engine knows better. One that was told to
+/// leave may have come to its end instead, with what it had done by then.
 Verdict Yard::finish(JobId job, Duration work) {
+  if (state(job).phase == Phase::draining) return end_early(job, Phase::done);
   if (state(job).phase != Phase::running) return Verdict::wrong_phase;
   RunProgress now = progress(job);
   now.done = work.us < 0 ? this->job(job).duration : std::max(work, state(job).done);

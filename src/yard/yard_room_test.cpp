@@ -41,6 +41,20 @@ TEST(YardRoom, ThePausedLeaveAndTheWaiterStartsInTheirPlace) {
   EXPECT_EQ(h.yard.state(waiter).waited, minutes(4)) << "waits until its room is made";
 }
 
+/// Which of the two it was, the engine is told by the job.
+TEST(YardRoom, OneThatIsToldToLeaveMayHaveComeToItsEnd) {
+  HandYard h("1x8xV100");
+  const JobId a = h.running(kBatch, 0);
+  h.at(minutes(10));
+  const JobId waiter = h.submit(gang(8));
+  HandYard::must(h.make_room(waiter, on(0, 8), {a}));
+  h.at(minutes(12));
+  h.tell(EventKind::finished, a);
+  EXPECT_EQ(h.phase(a), Phase::done);
+  EXPECT_EQ(h.yard.state(a).done, minutes(10));
+  EXPECT_EQ(h.phase(waiter), Phase::starting) << "it has the room all the same";
+}
+
 TEST(YardRoom, WhatIsFreeOfItIsHeldAtOnceAndTheRestGoesFree) {
   HandYard h("1x8xV100");
   const JobId a = h.running(kBatch, 0);

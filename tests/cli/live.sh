@@ -302,4 +302,16 @@ api http://x/v1/history >"$work/out"
 expect "the history is a workload" "^id,|,submit," "$work/out"
 timeout 60 "$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||
   { cat "$work/err" >&2; fail "the history cannot be read back"; }
+# --- any environment, and words that are not UTF-8 ---
+large=$(head -c 120000 /dev/zero | tr '\0' x)
+variables=('a-b=1' 'x.y=2' 'BASH_FUNC_f%%=() { :; }' $'bad=\xff' 'GOOD=yes')
+for n in 1 2 3 4 5 6 7 8 9 10; do variables+=("LARGE$n=$large"); done
+timeout 60 env "${variables[@]}" "$TRAINYARD" submit --wait -- \
+  sh -c 'test "$GOOD" = yes' >"$work/out" 2>"$work/err" || { cat "$work/err" >&2; fail "an odd environment"; }
+expect "an odd name" "variable 'a-b' is left out: its name" "$work/err"
+expect "odd bytes" "variable 'bad' is not UTF-8 and is left out" "$work/err"
+expect "too much" "variable 'LARGE[0-9]*' is left out: all together" "$work/err"
+refuses "word 2 of the command, .*, is not UTF-8" submit -- echo $'\xff\xfe'
+refuses "name.* is not UTF-8" submit --name $'\xff' -- true
+
 echo "the commands that talk to the daemon do what they say"

@@ -12,6 +12,7 @@ echo "run $TRAINYARD_RUN after $n: ${TRAINYARD_RESTART-unset} ${SLURM_RESTART_CO
 save() {
   [ -e $TRAINYARD_STOP_FILE ] || echo "no stop file"
   echo $n >$saved.part && mv $saved.part $saved
+  [ $1 != 0 ] || touch $TRAINYARD_SAVED  # else it would be done
   exit $1
 }
 trap "save $1" TERM

@@ -92,7 +92,7 @@ JobSpec job(const std::string& work, std::int32_t gpus, JobClass job_class = Job
 
 /// Leaves when it is told to in its first run, and is done at once in a later one.
 const std::string kPausable =
-    "test -n \"$TRAINYARD_RESTART\" || { trap 'exit 0' TERM; for i in 1 2 3 4 5 6 7 8 9 10 11 12 "
+    "test -n \"$TRAINYARD_RESTART\" || { trap 'exit 143' TERM; for i in 1 2 3 4 5 6 7 8 9 10 11 12 "
     "13 14 15 16; do "
     "sleep 0.02; done; }";
 

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;    // of environment, script or arguments
+constexpr std::size_t kMostBytes = kMostEnvironmentBytes;   // also of script or arguments
 constexpr std::size_t kMostOfOne = std::size_t{128} << 10;  // what execve takes as one string
 constexpr std::size_t kLongestName = 256, kLongestPath = 4095, kMostAfter = 64;
 constexpr std::size_t kLongestGuessedName = 64;  // names beyond resemble none, and cost time
@@ -87,16 +87,6 @@ Expected<void> read_command(const json& value, JobSpec& spec) {
     spec.command.push_back(*std::move(text));
   }
   return {};
-}
-
-bool is_variable_name(std::string_view name) {
-  const auto is_letter = [](char c) {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-  };
-  if (name.empty() || !is_letter(name[0])) return false;
-  for (const char c : name)
-    if (!is_letter(c) && (c < '0' || c > '9')) return false;
-  return true;
 }
 
 Expected<void> read_environment(const json& value, JobSpec& spec) {
@@ -302,6 +292,16 @@ std::string default_name(const JobSpec& spec) {
 }
 
 }  // namespace
+
+bool is_variable_name(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+  };
+  if (name.empty() || !is_letter(name[0])) return false;
+  for (const char c : name)
+    if (!is_letter(c) && (c < '0' || c > '9')) return false;
+  return true;
+}
 
 Expected<void> set_job_field(JobSpec& spec, std::string_view field, const json& value) {
   std::vector<std::string_view> known;

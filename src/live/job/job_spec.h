@@ -77,6 +77,10 @@ struct JobSpec {
   [[nodiscard]] bool is_elastic() const { return max_workers > workers; }
 };
 
+/// What all variables of an environment may take together, and what their names are made of.
+inline constexpr std::size_t kMostEnvironmentBytes = std::size_t{1} << 20;
+bool is_variable_name(std::string_view name);
+
 /// Refuses what no daemon could run: names what is wrong, field by field.
 Expected<JobSpec> parse_job_spec(std::string_view json);
 Expected<JobSpec> job_spec_from_json(const nlohmann::json& json);

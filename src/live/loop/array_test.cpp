@@ -69,7 +69,7 @@ TEST_F(ArrayTest, NoMoreRunAtOnceThanItSaysWhateverHappens) {
   const JobNumber trial = submit(spec(3, JobClass::trial), kBob);
   ASSERT_TRUE(eventually([&] { return in("draining").size() == 1; }));
   const JobNumber paused = in("draining").front();
-  engine->report(Kind::exited, {paused, 1}, 0);
+  engine->report(Kind::exited, {paused, 1}, 143);
   run(trial);
   EXPECT_EQ(state(paused), "queued");
   EXPECT_THAT(in("held"), ElementsAre(5, 6, 7));

@@ -147,7 +147,7 @@ TEST_F(YardmasterTest, OneThatIsCancelledBeforeItCouldStartDoesNotStart) {
   ASSERT_TRUE(told("stop 1.1"));
   // The room is made while nothing may be decided, and the one it is for is cancelled.
   engine->refuse_starts("no space left on device");
-  engine->report(Kind::exited, {batch, 1}, 0);
+  engine->report(Kind::exited, {batch, 1}, 143);
   ASSERT_TRUE(eventually([&] { return record(trial).runs == 1; }));
   ASSERT_TRUE(master->cancel(kAda, {trial}));
   EXPECT_TRUE(becomes(trial, "cancelled"));
@@ -227,7 +227,7 @@ TEST_F(YardmasterTest, AnotherPolicyDoesNotForgetWhoWasToStart) {
   run(batch);
   const JobNumber trial = submit(spec(4, JobClass::trial));
   ASSERT_TRUE(told("stop 1.1"));
-  engine->report(Kind::exited, {batch, 1}, 0);
+  engine->report(Kind::exited, {batch, 1}, 143);
   ASSERT_TRUE(master->set_policy(kOperator, {"fifo", {}}));
   run(trial);
 }
@@ -293,7 +293,7 @@ TEST_F(YardmasterTest, NumbersBeyond32BitsArePausedAndTakenUpAsOthersAre) {
   EXPECT_EQ(record(kFirst).life.room_for, trial);
   begin();
   EXPECT_EQ(state(trial), "reserved");
-  engine->report(Kind::exited, {kFirst, 1}, 0);
+  engine->report(Kind::exited, {kFirst, 1}, 143);
   run(trial);
   EXPECT_EQ(record(kFirst).life.yielded_to, std::vector<JobNumber>{trial});
   begin();

@@ -253,7 +253,7 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
     const std::string why = job.is_broken ? job.reason : report.why;
     return has_run ? come_back(number, EventKind::lost, why) : fail_start(number, why);
   }
-  if (job.phase() == Phase::draining) return hear_left(number, report.exit_status);
+  if (job.phase() == Phase::draining) return hear_left(number, report);
   if (report.asked_requeue && !job.runs_outside)
     return come_back(number, EventKind::returned, "asked to run again");
   // It may have ended while nobody was there to see it.
@@ -271,14 +271,37 @@ Time Runs::time_of(const RunReport& report) const {
   return report.at == Time::never() ? report.at : report.at - clock.off_by();
 }
 
-/// It was told to leave, and has.
-void Runs::hear_left(JobNumber number, int exit_status) {
+/// It was told to leave, and has. What it says itself is believed; one that says nothing has come
+/// to its end if its status is 0, and has kept what it had if it left in any other way by itself.
+void Runs::hear_left(JobNumber number, const RunReport& report) {
+  using Word = JobWord::Kind;
+  const int exit_status = report.exit_status;
+  const Word word = report.word.kind;
+  if (word == Word::failed)
+    return gate_.end(
+        number, EventKind::crashed,
+        "its final save failed" + (report.word.why.empty() ? "" : ": " + report.word.why));
+  const bool comes_back = word == Word::saved || report.asked_requeue;
+  if (!comes_back && report.was_killed) return hear_killed(number, report);
+  if (!comes_back && exit_status == 0) return end_by_itself(number, report);
   JobRecord& job = state_.book.edit(number);
   job.pause_took = state_.now() - job.life.state.since;
   job.quick_returns = 0;
   (void)state_.tell(EventKind::drained, number);
   state_.yard.learn(job, state_.now());
   state_.note(job, Happening::paused, {{"run", job.runs}, {"exit_status", exit_status}});
+  state_.decisions.is_due = true;
+}
+
+/// It did not leave within its grace: what it did in this run is lost.
+void Runs::hear_killed(JobNumber number, const RunReport& report) {
+  JobRecord& job = state_.book.edit(number);
+  job.pause_took = state_.now() - job.life.state.since;
+  job.quick_returns = 0;
+  (void)state_.tell(EventKind::lost, number);
+  state_.yard.learn(job, state_.now());
+  state_.note(job, Happening::paused,
+              {{"run", job.runs}, {"exit_status", report.exit_status}, {"killed", true}});
   state_.decisions.is_due = true;
 }
 

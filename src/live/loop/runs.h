@@ -42,7 +42,8 @@ class Runs {
   void hear_started(JobNumber job, const std::vector<WorkerPlace>& places = {});
   void hear_end(JobNumber job, const RunReport& report);
   void hear_end_of_old_run(JobNumber job, const RunReport& report);
-  void hear_left(JobNumber job, int exit_status);
+  void hear_left(JobNumber job, const RunReport& report);
+  void hear_killed(JobNumber job, const RunReport& report);
   [[nodiscard]] Time time_of(const RunReport& report) const;
   void end_by_itself(JobNumber job, const RunReport& report);
   void fail_start(JobNumber job, const std::string& why);

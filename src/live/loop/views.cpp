@@ -189,7 +189,7 @@ Answer<std::string> Views::history(const Identity& who) const {
   JobFilter of;
   if (who.role != Role::operator_) of.user = who.user, of.uid = who.uid;
   const auto add = [&](const JobRecord& record) {
-    if (record.phase() != Phase::done || record.life.state.done.us <= 0) return;
+    if (record.life.state.done.us <= 0) return;  // it never ran, or nothing came of it
     Job job;
     job.submit = record.submitted;
     job.duration = record.life.state.done;

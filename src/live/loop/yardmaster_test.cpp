@@ -70,8 +70,7 @@ TEST_F(YardmasterTest, ATrialJobTakesTheGpusOfABatchJobWhichComesBack) {
   ASSERT_TRUE(told("stop 1.1"));
   EXPECT_TRUE(becomes(batch, "draining"));
   EXPECT_EQ(master->why(kBob, trial)->reason.token, "room-being-made");
-  // It exits with 0 because it has saved: it is paused all the same.
-  engine->report(Kind::exited, {batch, 1}, 0);
+  engine->report(Kind::exited, {batch, 1}, 143);
   ASSERT_TRUE(becomes(batch, "queued"));
   run(trial);
   engine->report(Kind::exited, {trial, 1}, 0);

@@ -343,6 +343,7 @@ void MemoryWorld::end(RunId id, Run& run, Kind kind, Time at, int status, const 
   run.end.kind = kind, run.end.id = id, run.end.at = at;
   run.end.exit_status = status;
   run.end.asked_requeue = kind == Kind::exited && run.script.asks_requeue;
+  run.end.was_killed = kind == Kind::exited && status == 128 + SIGKILL;
   run.end.why = why;
   say(run, run.end);
 }
