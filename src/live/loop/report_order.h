@@ -8,6 +8,8 @@
 
 namespace trainyard {
 
+/// Reports of machines come after those of runs: what had ended was not broken by a machine that is
+/// down now.
 /// Reports that runs have started on GPUs of the engine's choice come after all others, but before
 /// the next change of the cluster: ids of machines mean that of before. Each run's reports stay in
 /// their order; where one has ended too, where it ran does not matter any more.
