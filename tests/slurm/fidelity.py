@@ -31,9 +31,9 @@ def drawn():
 
 def read_events(yard):
     """{Trainyard's number: [(kind, when)]}."""
-    last, found = "0", {}
-    with open_stream(yard.state, "/v1/events", {"Last-Event-ID": last}) as stream:
-        # The newest that there is: they are read until it comes.
+    found = {}
+    with open_stream(yard.state, "/v1/events", {"Last-Event-ID": "0"}) as stream:
+        # The stream goes on for ever: it is read until a job comes that was submitted last.
         marker = yard.submit("--after", "1", "--", "true")
         for line in stream:
             if not line.startswith(b"data: "):
@@ -47,10 +47,10 @@ def read_events(yard):
 
 def measure(yard, numbers, runs):
     """The delays of this engine, in seconds: {"start": ..., "leave": ...}, and all that they were made of."""
-    events = read_events(yard)
+    events, known = read_events(yard), yard.by_name()
     seen, started, ended, left = [], [], [], []
-    for name, (slurm_id, submitted) in numbers.items():
-        of_job = events[yard.number(slurm_id)]
+    for name, (_, submitted) in numbers.items():
+        of_job = events[known[name]["job"]]
         at = {kind: [when for found, when in of_job if found == kind] for kind, _ in of_job}
         seen.append(at["submitted"][0] - submitted)
         started += [run.begin - order for run, order in zip(runs[name], at["starting"])]
@@ -71,16 +71,15 @@ def measure(yard, numbers, runs):
 def simulate(cluster, yard, jobs, numbers, delays, policy):
     """{name: completion time} of the same jobs in the simulator."""
     history = {row["id"]: row for row in csv.DictReader(io.StringIO(yard.http("GET", "/v1/history").body.decode()))}
-    first = min(at for _, at in numbers.values())
+    numbered, first = yard.by_name(), min(at for _, at in numbers.values())
     trace = cluster.root / "jobs.csv"
     with open(trace, "w", newline="") as file:
         out = csv.DictWriter(file, FIELDS)
         out.writeheader()
         for job in jobs:
-            slurm_id, submitted = numbers[job.name]
-            known = history[str(yard.number(slurm_id))]
-            out.writerow({**{key: known[key] for key in FIELDS if key in known},
-                          "id": job.name, "submit": f"{submitted - first:.6f}", "duration": f"{job.work:.6f}",
+            recorded = history[str(numbered[job.name]["job"])]
+            out.writerow({**{key: recorded[key] for key in FIELDS if key in recorded},
+                          "id": job.name, "submit": f"{numbers[job.name][1] - first:.6f}", "duration": f"{job.work:.6f}",
                           "grace": 0, "save": job.save, "declared_pause": GRACE})
     table = cluster.root / "simulated.csv"
     subprocess.run([TRAINYARD, "sim", "--workload", trace, "--cluster", "8x4xV100", "--policy", policy,

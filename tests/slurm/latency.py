@@ -32,7 +32,8 @@ def main():
         until_seen(yard)
         submitted = logged(cluster.said(), r"_slurm_rpc_submit_batch_job: JobId=(\d+) ")
         ended = logged(cluster.said(), r"_job_complete: JobId=(\d+) done")
-        seen = {number: yard.of(number) for number, _ in numbers.values()}
+        known = yard.by_name()
+        seen = {number: known[name] for name, (number, _) in numbers.items()}
         ordered = [float(ms) / 1000 for ms in
                    re.findall(r"Slurm has the start of its job \S+ ([\d.]+) ms after it was ordered", yard.said())]
     print(f"{'milliseconds':44} {'':5} {'p50':>8} {'p99':>8} {'max':>8}")

@@ -34,6 +34,10 @@ class Yard(Scene):
     def of(self, slurm_id):
         return self.job(self.number(slurm_id))
 
+    def by_name(self):
+        """All jobs, also those that Slurm has forgotten by now: {name: job}."""
+        return {job["name"]: job for job in self.http("GET", "/v1/jobs?limit=1000").json()["jobs"]}
+
     def notes(self):
         """What the engine wants people to know, of all jobs: what Slurm or somebody did behind its back."""
         return re.findall(r"job (\d+) of \S+ has a note from the engine: (.*)", self.said())
