@@ -23,6 +23,18 @@ FIELDS = ("id", "user", "class", "submit", "duration", "workers", "gpus", "cpus"
           "declared_pause")
 
 
+# The cluster of cluster.py.
+MACHINES = """\
+[[rack]]
+count = 2
+[[rack.machine]]
+count = 4
+gpus = 4
+cpus = 16
+memory = "64000MiB"
+"""
+
+
 def drawn():
     """Trial jobs of 5 to 20 s, batch jobs of 20 to 90 s: beside that a poll is short."""
     return [job._replace(work=10 * job.work if job.is_trial else 10 * job.work + 10)
@@ -81,13 +93,16 @@ def simulate(cluster, yard, jobs, numbers, delays, policy):
             out.writerow({**{key: recorded[key] for key in FIELDS if key in recorded},
                           "id": job.name, "submit": f"{numbers[job.name][1] - first:.6f}", "duration": f"{job.work:.6f}",
                           "grace": 0, "save": job.save, "declared_pause": GRACE})
-    table = cluster.root / "simulated.csv"
-    subprocess.run([TRAINYARD, "sim", "--workload", trace, "--cluster", "8x4xV100", "--policy", policy,
+    table, machines = cluster.root / "simulated.csv", cluster.root / "cluster.toml"
+    machines.write_text(MACHINES)
+    subprocess.run([TRAINYARD, "sim", "--workload", trace, "--cluster", machines, "--policy", policy,
                     "--set", "yard.min_run=0", "--jobs-csv", table,
                     "--delays", f"start={delays['start']:.3f}s,leave={delays['leave']:.3f}s"],
                    check=True, stdout=subprocess.DEVNULL)
     with open(table, newline="") as file:
-        return {row["id"]: float(row["jct_s"]) for row in csv.DictReader(file)}
+        rows = list(csv.DictReader(file))
+    print(f"  simulated: {sum(int(row['pauses']) for row in rows)} pauses")
+    return {row["id"]: float(row["jct_s"]) for row in rows}
 
 
 def compare(policy):
