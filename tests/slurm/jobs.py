@@ -7,7 +7,8 @@ import typing
 from cluster import USER, wait_until
 
 # Works for so long in all: what is done is saved when the job is asked to leave, and a later run goes on from
-# there. Every run writes down its begin and end, and the GPUs that it has on each of its nodes.
+# there. Every run writes down its begin and end, and the GPUs that it has on each of its nodes. One that is
+# asked to leave just as it ends is run again, and finds that there is nothing left to do.
 SCRIPT = """\
 #!/bin/bash
 work={work_us} save={save_s}
@@ -31,9 +32,11 @@ else
   note gpus "$SLURMD_NODENAME:$CUDA_VISIBLE_DEVICES"
 fi
 note start
+[ "$done_us" -lt "$work" ] || {{ note again; exit 0; }}
 while left=$((work - done_us - ${{EPOCHREALTIME/./}} + begin)); [ "$left" -gt 0 ]; do
   sleep "$((left / 1000000)).$(printf %06d $((left % 1000000)))" & wait $!
 done
+echo "$work" >"$saved"
 note end
 """
 
@@ -55,7 +58,7 @@ class Run(typing.NamedTuple):
     pid: int
     begin: float
     end: float | None   # None: it was killed
-    finished: bool      # all work is done
+    last_word: str      # "stop": it was asked to leave; "end": all work is done; "again": it was so before
     gpus: frozenset     # (node, index)
 
 
@@ -108,9 +111,9 @@ def runs_of(name, text):
         if what == "gpus":
             node, _, indexes = gpus[0].partition(":")
             run["gpus"] |= {(node, int(index)) for index in indexes.split(",")}
-        elif what in ("stop", "end"):
-            run["end"], run["finished"] = float(at), what == "end"
-    runs = [Run(name, *key, run["begin"], run.get("end"), run.get("finished", False), frozenset(run["gpus"]))
+        elif what in ("stop", "end", "again"):
+            run["end"], run["last word"] = float(at), what
+    runs = [Run(name, *key, run["begin"], run.get("end"), run.get("last word", ""), frozenset(run["gpus"]))
             for key, run in found.items()]
     return sorted(runs, key=lambda run: run.begin)
 
@@ -136,13 +139,14 @@ def check_gpus(runs):
 
 
 def check_all_done(jobs, runs, repeats=()):
-    """None lost, and each to its end once, with the GPUs that it asked for in every run. Those of `repeats`
-    may have been run again by Slurm."""
+    """None lost, each to its end once, with the GPUs that it asked for in every run. After its end it is run
+    again only if it had been asked to leave by then, or if Slurm did so: those of `repeats`."""
     for job in jobs:
         of_job = runs.get(job.name, [])
-        ends = [run for run in of_job if run.finished]
-        assert len(ends) == 1 or ends and job.name in repeats, f"{job} came to its end {len(ends)} times: {of_job}"
-        assert ends[-1] is of_job[-1], f"{job} ran again after its end: {of_job}"
+        words = [run.last_word for run in of_job]
+        assert words.count("end") == 1 or "end" in words and job.name in repeats, f"{job} did not end once: {of_job}"
+        after = of_job[words.index("end"):]
+        assert all(run.last_word in ("again", "end") for run in after), f"{job} ran again after its end: {of_job}"
         for run in of_job:
             nodes = {node for node, _ in run.gpus}
             assert len(nodes) == job.nodes and len(run.gpus) == job.nodes * job.gpus, f"{job}: {run}"
