@@ -282,7 +282,7 @@ void Supervisor::signal_workers(int number, bool leader_only) const {
     if (leader_only && !worker.ended) ::kill(worker.pid, number);
     if (!leader_only && exists) ::kill(-worker.pid, number);
   }
-  if (leader_only) return;
+  if (leader_only || plan_.runs_once) return;  // srun passes signals on to what it has started
   const auto is_in_group = [&](pid_t pid) {
     return std::ranges::find(workers_, ::getpgid(pid), &Worker::pid) != workers_.end();
   };
