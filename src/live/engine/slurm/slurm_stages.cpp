@@ -267,8 +267,10 @@ void SlurmRuns::see_off(Followed& job) {
   if (job.job.is_completing) return;
   if (job.job.state == SlurmState::pending) {
     if (!job.is_own && !hold(job)) return;
-    if (job.job.state == SlurmState::pending) finish(job, report_of(job, Kind::exited));
-    return;
+    if (job.job.state != SlurmState::pending) return;
+    RunReport report = report_of(job, Kind::exited);
+    report.asked_requeue = true;  // it waits in Slurm for its next run, also if it left with 0
+    return finish(job, std::move(report));
   }
   if (!has_ended(job.job.state)) return see_off_running(job);
   if (!run.is_told) tell_started(job);
