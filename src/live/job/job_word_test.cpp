@@ -5,13 +5,13 @@
 namespace trainyard {
 namespace {
 
-using Kind = JobWord::Kind;
+using WordKind = JobWord::Kind;
 
 TEST(JobWord, SaysSavedUnlessItSaysThatItFailed) {
   for (const char* text : {"", "saved", "saved\n", "step 120\n", "\xff"})
-    EXPECT_EQ(parse_job_word(text).kind, Kind::saved) << text;
+    EXPECT_EQ(parse_job_word(text).kind, WordKind::saved) << text;
   for (const char* text : {"failed", "failed\n", "failed: ", "failed \nx"})
-    EXPECT_EQ(parse_job_word(text), (JobWord{Kind::failed, ""})) << text;
+    EXPECT_EQ(parse_job_word(text), (JobWord{WordKind::failed, ""})) << text;
 }
 
 TEST(JobWord, TheReasonIsOneLineOfText) {

@@ -100,7 +100,7 @@ Expected<void> LiveState::begin_yard(const PolicySpec& spec) {
 namespace {
 
 /// A clock that is set right by the network is off by less; smaller corrections are slewed.
-constexpr Duration kNoticed = seconds(10);
+constexpr Duration kClockIsOff = seconds(10);
 /// No clock that is right shows less: 2020.
 constexpr Time kPlausible{1'577'836'800'000'000};
 
@@ -114,7 +114,7 @@ void shift_times(JobRecord& job, Duration by) {
 
 Duration LiveState::follow_wall_clock() {
   const Duration off = clock.off_by();
-  if (std::abs(off.us) <= kNoticed.us || !yard.yard().orders().empty()) return {};
+  if (std::abs(off.us) <= kClockIsOff.us || !yard.yard().orders().empty()) return {};
   if (system.wall_clock() < kPlausible && now() >= kPlausible) return {};
   const auto spec = parse(policy);
   if (!spec) return {};
