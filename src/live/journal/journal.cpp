@@ -44,15 +44,28 @@ constexpr int kWriterPatienceMs = 1000, kReaderPatienceMs = 1000, kCheckpointPat
 constexpr std::uintmax_t kLargeLog = std::uintmax_t{32} << 20;
 constexpr std::int64_t kRowsAtOnce = 1000;
 
-/// Bytes of the write-ahead log.
-std::uintmax_t log_size(SQLite::Database& db) {
+/// The write-ahead log, which is open once something was read; null before.
+sqlite3_file* log_of(SQLite::Database& db) {
   sqlite3_file* log = nullptr;
+  const int found =
+      sqlite3_file_control(db.getHandle(), "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  return found == SQLITE_OK && log != nullptr && log->pMethods != nullptr ? log : nullptr;
+}
+
+/// In bytes.
+std::uintmax_t log_size(SQLite::Database& db) {
+  sqlite3_file* log = log_of(db);
   sqlite3_int64 size = 0;
-  const bool is_open = sqlite3_file_control(db.getHandle(), "main", SQLITE_FCNTL_JOURNAL_POINTER,
-                                            &log) == SQLITE_OK &&
-                       log != nullptr && log->pMethods != nullptr;
-  if (!is_open || log->pMethods->xFileSize(log, &size) != SQLITE_OK) return 0;
+  if (log == nullptr || log->pMethods->xFileSize(log, &size) != SQLITE_OK) return 0;
   return static_cast<std::uintmax_t>(size);
+}
+
+/// A daemon that was killed within a commit may have written all of it and synced none: what is
+/// read from now on, and shown, would be gone after a power failure.
+Expected<void> sync_log(SQLite::Database& db) {
+  sqlite3_file* log = log_of(db);
+  if (log == nullptr || log->pMethods->xSync(log, SQLITE_SYNC_FULL) == SQLITE_OK) return {};
+  return fail("the journal cannot be opened: its log cannot be synced");
 }
 
 }  // namespace
@@ -135,6 +148,7 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
     if (version == 0) writing->create();
     if (version > 0 && version < Tables::kVersion) writing->migrate(version);
+    if (auto ok = sync_log(writing->db); !ok) return tl::make_unexpected(ok.error());
     auto reading = std::make_unique<Tables>(path, SQLite::OPEN_READONLY);
     reading->db.setBusyTimeout(kReaderPatienceMs);
     std::unique_ptr<Journal> journal(
