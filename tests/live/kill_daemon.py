@@ -3,6 +3,7 @@ it, and at random moments under load. No acknowledged job is lost, no run starts
 of a job are alive at once, and everything comes to its end afterwards.
 
     kill_daemon.py [points|random] [N]    all points (at most N), or N random moments (500)
+    kill_daemon.py soak [SECONDS]         random moments for so long (./yard soak)
 """
 import collections
 import concurrent.futures
@@ -113,11 +114,27 @@ def random_moments(times, seed):
         return sum(pool.map(kill_at_random, scenes, range(seed, seed + len(scenes))))
 
 
+def soak(limit, seed):
+    """Scene after scene, two at a time."""
+    begin = time.monotonic()
+    per_scene = 20
+    kills = jobs = scenes = 0
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        while time.monotonic() - begin < limit:
+            jobs += sum(pool.map(kill_at_random, [per_scene] * 2, [seed + scenes, seed + scenes + 1]))
+            scenes, kills = scenes + 2, kills + 2 * per_scene
+            hours = (time.monotonic() - begin) / 3600
+            print(f"{kills} kills, {kills / hours:.0f} an hour, of daemons with {jobs} jobs; nothing lost, nothing twice",
+                  flush=True)
+
+
 def main():
     what = sys.argv[1] if len(sys.argv) > 1 else "all"
     seed = int(os.environ.get("TRAINYARD_TEST_SEED", random.randrange(1 << 30)))
     print(f"TRAINYARD_TEST_SEED={seed}")
     random.seed(seed)
+    if what == "soak":
+        soak(float(sys.argv[2]) if len(sys.argv) > 2 else 600, seed)
     if what in ("all", "points"):
         every_point(int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000)
     if what in ("all", "random"):
