@@ -19,6 +19,7 @@ bool is_end(std::string_view happening) {
 }  // namespace
 
 std::string Audit::look(bool in_full) {
+  if (!clients_.complaint().empty()) return clients_.complaint();
   if (!machine_.is_up()) return {};
   if (auto wrong = look_at_events(); !wrong.empty()) return wrong;
   if (auto wrong = look_at_world(); !wrong.empty()) return wrong;
@@ -57,10 +58,9 @@ std::string Audit::look_at_world() {
 /// A new daemon tells all of it again.
 std::string Audit::look_at_events() {
   if (daemon_ != machine_.daemons()) daemon_ = machine_.daemons(), heard_ = 0, told_.clear();
-  if (machine_.master().last_event() < static_cast<std::int64_t>(events_.size()) &&
-      machine_.master().counters().accepting)
-    return fmt::format("{} events were shown, and now there are {}", events_.size(),
-                       machine_.master().last_event());
+  const std::int64_t shown = events_.empty() ? 0 : events_.rbegin()->first;
+  const std::int64_t last = machine_.master().last_event();
+  if (last < shown) return fmt::format("event {} was shown, and now {} is the last", shown, last);
   while (heard_ < machine_.master().last_event()) {
     const auto page = machine_.master().events(kOperator, heard_, {});
     if (page.events.empty()) break;
@@ -71,22 +71,20 @@ std::string Audit::look_at_events() {
 }
 
 std::string Audit::take(const LiveEvent& event) {
-  if (event.sequence != heard_ + 1)
+  // Those of jobs that ended long ago may have been dropped.
+  if (event.sequence <= heard_ || (event.sequence != heard_ + 1 && !compacts_))
     return fmt::format("event {} comes after event {}", event.sequence, heard_);
   heard_ = event.sequence;
   const std::uint64_t digest = digest_of(
       fmt::format("{} {} {} {} {}", event.at.us, event.kind, event.job, event.user, event.details));
-  if (static_cast<std::size_t>(heard_) <= events_.size()) {
-    if (events_[static_cast<std::size_t>(heard_) - 1] != digest)
-      return fmt::format("event {} was shown as another before: it is now {} of job {}", heard_,
-                         event.kind, event.job);
-  } else {
-    events_.push_back(digest);
-    digest_ = digest_of(std::to_string(digest), digest_);
-  }
+  const auto [shown, is_new] = events_.emplace(heard_, digest);
+  if (shown->second != digest)
+    return fmt::format("event {} was shown as another before: it is now {} of job {}", heard_,
+                       event.kind, event.job);
+  if (is_new) digest_ = digest_of(std::to_string(digest), digest_);
   if (event.job == 0) return {};
   Told& told = told_[event.job];
-  if (told.last.empty() && event.kind != "submitted")
+  if (told.last.empty() && event.kind != "submitted" && !compacts_)
     return fmt::format("job {}: its first event is {}", event.job, event.kind);
   if (told.has_ended) return fmt::format("job {}: event {} after its end", event.job, event.kind);
   told.last = event.kind;
@@ -154,7 +152,8 @@ std::string Audit::look_at_jobs() {
   is_room_made_ = false;
   for (const JobRecord& job : page->jobs) {
     is_room_made_ |= job.phase() == Phase::reserved || job.phase() == Phase::draining;
-    held[job.owner.uid] += memory_of(job.spec), all += memory_of(job.spec);
+    if (job.born_as.empty())  // one that was born elsewhere could not be refused
+      held[job.owner.uid] += memory_of(job.spec), all += memory_of(job.spec);
     if (const auto ended = ended_.find(job.number); ended != ended_.end())
       return fmt::format("job {} was {}, and is now {}", job.number, ended->second,
                          state_name(job.phase()));
@@ -224,7 +223,7 @@ std::string Audit::look_at_ended(const JobRecord& job) {
   if (!is_new && before->second != how)
     return fmt::format("job {} was {}, and is now {}", job.number, before->second, how);
   const Told& told = told_[job.number];
-  if (told.last != state_name(job.phase()))
+  if (told.last != state_name(job.phase()) && !compacts_)
     return fmt::format("job {} is {}, and its last event is {}", job.number,
                        state_name(job.phase()), told.last);
   return {};

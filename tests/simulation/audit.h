@@ -26,9 +26,14 @@ namespace trainyard {
 
 class Audit {
  public:
-  /// `chooses_gpus`: the engine does.
-  Audit(SimulatedMachine& machine, const Clients& clients, std::size_t memory, bool chooses_gpus)
-      : machine_(machine), clients_(clients), memory_(memory), chooses_gpus_(chooses_gpus) {}
+  /// `chooses_gpus`: the engine does. `compacts`: events of ended jobs are dropped soon.
+  Audit(SimulatedMachine& machine, const Clients& clients, std::size_t memory, bool chooses_gpus,
+        bool compacts)
+      : machine_(machine),
+        clients_(clients),
+        memory_(memory),
+        chooses_gpus_(chooses_gpus),
+        compacts_(compacts) {}
 
   /// What does not hold; empty when all does. `in_full`: also what takes longer.
   [[nodiscard]] std::string look(bool in_full);
@@ -59,15 +64,15 @@ class Audit {
   SimulatedMachine& machine_;
   const Clients& clients_;
   std::size_t memory_;
-  std::vector<std::uint64_t> events_;  // by sequence number, from 1 on: a digest of each
-  std::int64_t heard_ = 0;             // of the present daemon
-  std::uint64_t daemon_ = 0;           // which that is
+  std::map<std::int64_t, std::uint64_t> events_;  // that were shown, by number: a digest of each
+  std::int64_t heard_ = 0;                        // of the present daemon
+  std::uint64_t daemon_ = 0;                      // which that is
   std::map<JobNumber, Told> told_;
   std::map<JobNumber, std::string> ended_;       // how
   std::map<JobNumber, std::uint32_t> last_run_;  // the run that ended its job
   std::uint64_t digest_ = 14695981039346656037ULL;
   bool allows_refused_ = false;
-  bool chooses_gpus_;
+  bool chooses_gpus_, compacts_;
   bool is_room_made_ = false;  // for a job, of GPUs that nobody holds meanwhile
 };
 

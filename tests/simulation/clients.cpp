@@ -134,6 +134,12 @@ void Clients::cancel() {
   const JobNumber number = some_number();
   const Identity who = lots_.below(4) == 0 ? kOperator : somebody();
   const Asked asked = ask(who, "DELETE", fmt::format("/v1/jobs/{}", number));
+  const bool only_full =
+      machine_.is_full() && !machine_.is_meddled_with() && !machine_.fails_sync();
+  if (asked.is_answered && asked.reply.status == 503 && only_full &&
+      asked.reply.body.find("disk is full") != std::string::npos)
+    complaint_ =
+        fmt::format("on a full disk job {} cannot be cancelled: {}", number, asked.reply.body);
   if (!asked.is_answered || asked.reply.status != 200) return;
   const auto jobs = machine_.master().find(kOperator, {number, {}});
   if (!jobs) return;

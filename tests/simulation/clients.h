@@ -46,7 +46,8 @@ class Clients {
   /// without an answer.
   [[nodiscard]] const std::map<std::uint64_t, std::string>& policies() const { return policies_; }
 
-  [[nodiscard]] const std::vector<Identity>& users() const { return users_; }
+  /// What they were refused though it must work; empty: nothing.
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
  private:
   struct Asked {
@@ -73,7 +74,7 @@ class Clients {
   std::map<JobNumber, std::uint32_t> cancelled_;
   std::map<std::uint64_t, std::string> policies_;  // in the order in which they were asked for
   std::uint64_t policies_asked_ = 0;
-  std::string last_;
+  std::string last_, complaint_;
   int depth_ = 0;
 };
 

@@ -62,6 +62,7 @@ class SimulatedDisk {
   void set_watch(std::function<bool()> watch) { watch_ = std::move(watch); }
   /// The next sync fails, as on a disk with a bad sector.
   void fail_sync(bool fails = true) { fails_sync_ = fails; }
+  [[nodiscard]] bool fails_sync() const { return fails_sync_; }
 
   /// The machine is off and on again.
   void lose_power();

@@ -87,8 +87,14 @@ System::Disk SimulatedMachine::disk(const std::string& /*path*/) const {
 }
 
 void SimulatedMachine::fill_disk(std::uint64_t free) {
+  if (scratch_.used() == 0) return;  // nothing has been kept aside yet
   const std::uint64_t there = disk("").free;
   if (there > free) others_ += there - free;
+}
+
+void SimulatedMachine::fail_sync() {
+  disk_.fail_sync();
+  fails_sync_ = true;
 }
 
 // --- Time ----------------------------------------------------------------------------------------
@@ -107,7 +113,7 @@ void SimulatedMachine::pass(Duration time) {
     now_ = std::min({until, now_ + next, std::max(world_.next(), now_ + kTick)});
     if (foreign_ && now_ >= foreign_ends_) end_meddling();
     master_->take_turn();
-    if (is_up() && now_ - last_checkpoint >= seconds(1)) {
+    if (is_up() && now_ - last_checkpoint >= seconds(20)) {
       journal_->checkpoint();
       last_checkpoint = now_;
     }
@@ -128,6 +134,7 @@ std::string SimulatedMachine::begin() try {
   if (!master) return master.error().message;
   master_ = std::move(*master);
   ++daemons_;
+  fails_sync_ = disk_.fails_sync();
   return is_dead_ ? "it died" : "";
 } catch (const std::exception& problem) {
   return std::string("it threw: ") + problem.what();

@@ -86,6 +86,9 @@ class SimulatedMachine : public System {
   void fill_disk(std::uint64_t free);
   void make_room() { others_ = 0; }
   [[nodiscard]] bool is_full() const { return others_ > 0; }
+  /// From now on, once; and whether it did since the last daemon began.
+  void fail_sync();
+  [[nodiscard]] bool fails_sync() const { return fails_sync_; }
 
   [[nodiscard]] SimulatedDisk& files() { return disk_; }
   [[nodiscard]] MemoryWorld& world() { return world_; }
@@ -112,6 +115,7 @@ class SimulatedMachine : public System {
   ScratchDirectory scratch_;
   Time now_;
   Duration set_by_;
+  bool fails_sync_ = false;
   std::uint64_t others_ = 0;  // bytes of the disk
   KeptLog log_;
   SimulatedDisk disk_;

@@ -25,12 +25,14 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   options_.policy = {some_policy(lots_), {}};
   options_.memory = std::array{std::size_t{64} << 10, std::size_t{512} << 20}[lots_.below(2)];
   options_.private_jobs = lots_.below(3) == 0;
+  const bool compacts = lots_.below(4) == 0;
+  if (compacts) options_.keep_ended = minutes(1);
   machine_ = std::make_unique<SimulatedMachine>(seed, cluster_, options_);
   machine_->world().set_scripts([this](const Launch& launch) { return script_of(launch); });
   const bool chooses_gpus = lots_.below(4) == 0;
   if (chooses_gpus) machine_->world().choose_gpus();
   clients_ = std::make_unique<Clients>(*machine_, seed, options_.policy.policy);
-  audit_ = std::make_unique<Audit>(*machine_, *clients_, options_.memory, chooses_gpus);
+  audit_ = std::make_unique<Audit>(*machine_, *clients_, options_.memory, chooses_gpus, compacts);
 }
 
 Simulation::~Simulation() = default;
@@ -96,11 +98,11 @@ SimulationResult Simulation::run() {
     try {
       step();
       check(step_ % 16 == 0);
-      if (machine_->is_dead()) machine_->put_away();
-      if (!machine_->is_up()) come_up();
-    } catch (const std::exception& problem) {
-      wrong_ = std::string("the daemon threw: ") + problem.what();
+    } catch (const std::exception& problem) {  // a dead one may do what it likes
+      if (!machine_->is_dead()) wrong_ = std::string("the daemon threw: ") + problem.what();
     }
+    if (machine_->is_dead()) machine_->put_away();
+    if (!machine_->is_up() && wrong_.empty()) come_up();
   }
   if (wrong_.empty()) finish();
   if (tell_) tell_state();
@@ -129,7 +131,7 @@ void Simulation::come_up() {
     const bool was_dead = machine_->is_dead();
     say("the daemon does not come up: " + why);
     machine_->put_away();
-    const bool is_hindered = machine_->is_meddled_with();
+    const bool is_hindered = machine_->is_meddled_with() || machine_->fails_sync();
     if (!was_dead && !is_hindered) {
       wrong_ = "the daemon does not come up: " + why;
       return;
@@ -169,11 +171,38 @@ void Simulation::step() {
     return say(fmt::format("the clock is set by {} s", shift.us / 1'000'000));
   }
   if (lot < 98) return trouble_the_disk();
+  if (lot < 99) return bear_job();
   machine_->end();
   say("the daemon is ended");
 }
 
+/// Somebody submits a job past us, or takes the last such back.
+void Simulation::bear_job() {
+  if (born_ > 0 && lots_.below(3) == 0) {
+    machine_->world().withdraw(fmt::format("born-{}", born_));
+    return say("the last job that was born elsewhere is withdrawn");
+  }
+  BirthReport birth;
+  birth.name = fmt::format("born-{}", ++born_);
+  birth.owner = {"ada", 1001, 1000, Role::user};
+  birth.spec.name = birth.name;
+  birth.spec.command = {"train"};
+  Launch as;
+  as.id = {static_cast<JobNumber>(1'000'000 + born_), 9};  // its first run is as its last
+  MemoryScript script = script_of(as);
+  machine_->world().bear(birth, std::move(script));
+  say(birth.name + " is submitted elsewhere");
+}
+
 void Simulation::trouble_machines() {
+  if (lots_.below(8) == 0 && cluster_.machines.size() < 6) {
+    const Cluster more = *parse_cluster_shorthand(
+        fmt::format("{}x{}x{}", cluster_.machines.size() + 1, cluster_.machines[0].capacity.gpus,
+                    cluster_.kinds[0]));
+    cluster_ = more;
+    machine_->world().set_cluster(more);
+    return say("the cluster has one more machine");
+  }
   const Machine& machine = cluster_.machines[lots_.below(cluster_.machines.size())];
   const auto state =
       std::array{MachineReport::State::up, MachineReport::State::up, MachineReport::State::closed,
@@ -189,7 +218,7 @@ void Simulation::trouble_the_disk() {
       machine_->is_full() ? machine_->make_room() : machine_->fill_disk(lots_.below(20'000));
       return say(machine_->is_full() ? "the disk is full" : "the disk has room");
     case 1:
-      machine_->files().fail_sync();
+      machine_->fail_sync();
       audit_->allow_refused();
       return say("the next sync fails");
     case 2:

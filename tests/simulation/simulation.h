@@ -34,6 +34,7 @@ class Simulation {
   void finish();
   void trouble_the_disk();
   void trouble_machines();
+  void bear_job();
   [[nodiscard]] MemoryScript script_of(const Launch& launch) const;
   void check(bool in_full);
   void say(const std::string& what);
@@ -47,7 +48,7 @@ class Simulation {
   std::unique_ptr<SimulatedMachine> machine_;
   std::unique_ptr<Clients> clients_;
   std::unique_ptr<Audit> audit_;
-  std::uint64_t step_ = 0;
+  std::uint64_t step_ = 0, born_ = 0;
   std::string wrong_;
 };
 
