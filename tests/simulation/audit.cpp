@@ -45,10 +45,12 @@ std::string Audit::look_at_world() {
     if (cancelled != clients_.cancelled().end() && run.id.run > cancelled->second)
       return fmt::format("job {}: its cancellation was accepted after run {}, and there is run {}",
                          job, cancelled->second, run.id.run);
-    const bool by_itself = run.has_ended && run.has_run && !run.was_told &&
-                           run.end.kind == RunReport::Kind::exited && !run.end.asked_requeue;
-    // One that was to be paused when it ended counts as paused.
-    if (by_itself && !told_[job].pausing.contains(run.id.run)) last_run_.emplace(job, run.id.run);
+    if (!run.has_ended || !run.has_run || run.end.kind != RunReport::Kind::exited) continue;
+    if (run.end.asked_requeue || told_[job].broken.contains(run.id.run)) continue;
+    // One that was to be paused counts as paused, unless it says that it is done.
+    const bool by_itself = !run.was_told && !told_[job].pausing.contains(run.id.run);
+    if (by_itself || run.end.exit_status == 0) last_run_.emplace(job, run.id.run);
+    if (by_itself) lasted_[job] = run.end.at - run.began_to_run;
   }
   return {};
 }
@@ -57,7 +59,10 @@ std::string Audit::look_at_world() {
 
 /// A new daemon tells all of it again.
 std::string Audit::look_at_events() {
-  if (daemon_ != machine_.daemons()) daemon_ = machine_.daemons(), heard_ = 0, told_.clear();
+  if (daemon_ != machine_.daemons()) {
+    daemon_ = machine_.daemons(), heard_ = 0, told_.clear();
+    begun_after_ = machine_.master().last_event();
+  }
   const std::int64_t shown = events_.empty() ? 0 : events_.rbegin()->first;
   const std::int64_t last = machine_.master().last_event();
   if (last < shown) return fmt::format("event {} was shown, and now {} is the last", shown, last);
@@ -90,7 +95,11 @@ std::string Audit::take(const LiveEvent& event) {
   told.last = event.kind;
   told.has_ended = is_end(event.kind);
   if (event.kind == "starting") ++told.starts;
+  const bool is_its_own = is_new && event.sequence > begun_after_;
+  if (event.kind == "starting" && is_its_own) seen_by_[event.job].first = daemon_;
+  if (event.kind == "done" && is_its_own) seen_by_[event.job].second = daemon_;
   if (event.kind == "pausing" || event.kind == "broken") told.pausing.insert(told.starts);
+  if (event.kind == "broken") told.broken.insert(told.starts);
   return {};
 }
 
@@ -222,6 +231,7 @@ std::string Audit::look_at_ended(const JobRecord& job) {
   const auto [before, is_new] = ended_.emplace(job.number, how);
   if (!is_new && before->second != how)
     return fmt::format("job {} was {}, and is now {}", job.number, before->second, how);
+  if (auto wrong = look_at_duration(job); !wrong.empty()) return wrong;
   const Told& told = told_[job.number];
   if (told.last != state_name(job.phase()) && !compacts_)
     return fmt::format("job {} is {}, and its last event is {}", job.number,
@@ -229,8 +239,40 @@ std::string Audit::look_at_ended(const JobRecord& job) {
   return {};
 }
 
+/// Of a job that ran once, in the sight of one daemon, at the speed that it was said to have.
+std::string Audit::look_at_duration(const JobRecord& job) {
+  constexpr Duration kTolerance = seconds(5);
+  const auto seen = seen_by_.find(job.number);
+  const auto lasted = lasted_.find(job.number);
+  const bool is_plain = job.phase() == Phase::done && job.runs == 1 && !job.spec.is_elastic() &&
+                        !job.progress && job.born_as.empty();
+  if (!is_plain || seen == seen_by_.end() || lasted == lasted_.end()) return {};
+  if (seen->second.first == 0 || seen->second.first != seen->second.second) return {};
+  const Duration recorded = job.life.state.done, true_one = lasted->second;
+  if (recorded >= true_one - kTolerance && recorded <= true_one + kTolerance) return {};
+  return fmt::format("job {} ran for {}, and {} are recorded", job.number, format(true_one),
+                     format(recorded));
+}
+
+/// All that ever ran is in it.
+std::string Audit::look_at_history() {
+  JobFilter filter;
+  filter.limit = 10'000;
+  const auto page = machine_.master().jobs(kOperator, filter);
+  const auto history = machine_.master().history(kOperator);
+  if (!page || !history) return "the history cannot be read";
+  const auto ran = std::ranges::count_if(
+      page->jobs, [](const JobRecord& job) { return job.life.state.done.us > 0; });
+  const auto lines = std::ranges::count(*history, '\n');
+  if (lines < ran) return fmt::format("{} jobs ran, and the history has {} lines", ran, lines);
+  return {};
+}
+
 std::string Audit::look_at_end() {
   if (auto wrong = look(true); !wrong.empty()) return wrong;
+  if (machine_.kept_log().count(LogLevel::error, "JOURNAL HAS LOST") > 0)
+    return "the daemon says that its journal has lost a part, which it has not";
+  if (auto wrong = look_at_history(); !wrong.empty()) return wrong;
   const auto cluster = machine_.master().cluster(kOperator);
   for (const MachineView& machine : cluster->machines)
     if (machine.free != machine.capacity)

@@ -9,7 +9,8 @@
 //     is its job's last, and a job whose cancellation was accepted begins no other run.
 //  4. No GPU twice: no two processes, and no process on a GPU that the books give to another job.
 //  5. The books balance: free and held GPUs are all GPUs; each that is held belongs to a job that
-//     holds it; what events tell of a job is the state that it is in.
+//     holds it; what events tell of a job is the state that it is in; what is recorded of a run is
+//     what it took, whatever the clock was set to; all that ran is in the history.
 //  6. Every user, and all together, are within their budgets.
 //  7. The policy in force is the last that was accepted.
 #pragma once
@@ -51,6 +52,8 @@ class Audit {
   std::string look_at_machines();
   std::string look_at_promises();
   std::string look_at_ended(const JobRecord& job);
+  std::string look_at_duration(const JobRecord& job);
+  std::string look_at_history();
   [[nodiscard]] bool is_unheard(const MemoryWorld::Seen& run);
   std::string take(const LiveEvent& event);
 
@@ -58,6 +61,7 @@ class Audit {
     std::string last;
     std::uint32_t starts = 0;
     std::set<std::uint32_t> pausing;  // runs that were told to leave, or were to be
+    std::set<std::uint32_t> broken;   // ... because a part of them is gone
     bool has_ended = false;
   };
 
@@ -67,9 +71,12 @@ class Audit {
   std::map<std::int64_t, std::uint64_t> events_;  // that were shown, by number: a digest of each
   std::int64_t heard_ = 0;                        // of the present daemon
   std::uint64_t daemon_ = 0;                      // which that is
+  std::int64_t begun_after_ = 0;                  // the last event before it
   std::map<JobNumber, Told> told_;
   std::map<JobNumber, std::string> ended_;       // how
   std::map<JobNumber, std::uint32_t> last_run_;  // the run that ended its job
+  std::map<JobNumber, Duration> lasted_;         // runs that ended by themselves
+  std::map<JobNumber, std::pair<std::uint64_t, std::uint64_t>> seen_by_;  // its start and its end
   std::uint64_t digest_ = 14695981039346656037ULL;
   bool allows_refused_ = false;
   bool chooses_gpus_, compacts_;

@@ -1,5 +1,6 @@
 #include "machine.h"
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -109,7 +110,9 @@ void SimulatedMachine::pass(Duration time) {
   const Time until = now_ + time;
   Time last_checkpoint = now_;
   for (int turns = 0; now_ < until && is_up() && turns < kMostTurns; ++turns) {
-    const Duration next = std::max(kTick, master_->next_turn());
+    pollfd engine{engine_->descriptor(), POLLIN, 0};
+    const bool has_reports = ::poll(&engine, 1, 0) > 0;
+    const Duration next = has_reports ? kTick : std::max(kTick, master_->next_turn());
     now_ = std::min({until, now_ + next, std::max(world_.next(), now_ + kTick)});
     if (foreign_ && now_ >= foreign_ends_) end_meddling();
     master_->take_turn();
