@@ -40,6 +40,7 @@ class YardAudit : public YardListener {
   struct Book {
     Time since;
     Duration held, waited;
+    bool ended_early = false;  // it was told to leave, and was done with what it had
     std::int64_t pauses = 0;
     std::multiset<JobId> gave_way_to;  // once for each pause
     Placement promised;                // while its room is being made
