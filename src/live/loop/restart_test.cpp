@@ -210,6 +210,7 @@ TEST_F(YardmasterTest, WhatEndedWhileNobodyWatchedHasItsTime) {
   run(job);
   const Time started = record(job).life.state.since;
   system.pass(hours(1));
+  system.set_wall_clock_by(hours(1));
   begin();
   RunReport report;
   report.kind = Kind::exited, report.id = {job, 1};
@@ -222,7 +223,8 @@ TEST_F(YardmasterTest, WhatEndedWhileNobodyWatchedHasItsTime) {
     if (event.kind == "done" || event.kind == "failed" || event.kind == "cancelled")
       ends += event.kind + " ";
   EXPECT_TRUE(ends == "done " || ends == "failed ") << ends;
-  if (ends == "done ") EXPECT_NEAR(record(job).life.state.done.seconds(), 120, 1);
+  const double ran_s = record(job).life.state.done.seconds();
+  EXPECT_TRUE(ends == "failed " || std::abs(ran_s - 120) < 1) << ran_s;
 }
 
 TEST_F(YardmasterTest, AnotherPolicyDoesNotForgetWhoWasToStart) {
