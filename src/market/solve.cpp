@@ -267,8 +267,4 @@ Allocation solve(const Market& market, const SolveOptions& options) {
   return Sampler(market, options).best();
 }
 
-Allocation go_on(const Market& market, bool shares) {
-  return trade(market, market.has(), shares);
-}
-
 }  // namespace trainyard

@@ -40,7 +40,4 @@ struct SolveOptions {
 /// Where not all can have their least, some get nothing, whatever they cost idle.
 Allocation solve(const Market& market, const SolveOptions& options = {});
 
-/// The same for a market in which buyers have workers: from what they have, by trades alone.
-Allocation go_on(const Market& market, bool shares = true);
-
 }  // namespace trainyard

@@ -5,6 +5,7 @@
 
 #include "market/exact.h"
 #include "market/testing.h"
+#include "market/trading.h"
 
 namespace trainyard {
 namespace {
@@ -140,7 +141,7 @@ TEST(Solve, AsFewAsPossibleGetNothingWhereAllMustRun) {
   EXPECT_EQ(found.workers(1) + found.workers(2), 4);
 }
 
-TEST(GoOn, LeavesASettledMarketAlone) {
+TEST(TradeFromWhatTheyHave, LeavesASettledMarketAlone) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const RandomMarket made = random_market(seed, {.buyers = 20, .gpus = {20, 30, 10}});
@@ -148,11 +149,11 @@ TEST(GoOn, LeavesASettledMarketAlone) {
     Market again({20, 30, 10});
     for (std::size_t i = 0; i < made.market.size(); ++i)
       again.add(made.market.buyer(i), made.market.power(i), settled.of(i));
-    EXPECT_EQ(go_on(again), settled);
+    EXPECT_EQ(trade(again, again.has()), settled);
   }
 }
 
-TEST(GoOn, AnArrivalGetsItsPartAndMovesFewOthers) {
+TEST(TradeFromWhatTheyHave, AnArrivalGetsItsPartAndMovesFewOthers) {
   const RandomMarket made = random_market(1, {.buyers = 100, .gpus = {200, 200}});
   const Allocation settled = solve(made.market, {.shaken = 0});
   Market again({200, 200});
@@ -162,7 +163,7 @@ TEST(GoOn, AnArrivalGetsItsPartAndMovesFewOthers) {
     again.add(buyer, made.market.power(i), settled.of(i));
   }
   again.add(made.market.buyer(0), made.market.power(0));
-  const Allocation found = go_on(again);
+  const Allocation found = trade(again, again.has());
   EXPECT_EQ(again.fault_of(found), "");
   EXPECT_GT(found.workers(100), 0);
   int changed = 0;

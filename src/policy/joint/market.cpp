@@ -24,10 +24,9 @@
 //   closeness the market reckons with the closest placement of each size, and with nobody else on
 //             its links. Then all are placed; what an iteration takes there, by the distance
 //             between its workers and by the traffic of all the others in the plan, is what it
-//             costs from then on; and they go to market again, until it comes out as it was
-//             reckoned, a few times at most. The cheapest of these plans as it would really be is
-//             carried out. In a round a job that is spread out may also move closer together, as it
-//             is.
+//             costs from then on; where that is not what was reckoned they go to market once more.
+//             Of both plans, the cheaper as it would really be is carried out. In a round a job
+//             that is spread out may also move closer together, as it is.
 //
 // Example: 4 V100 and 4 K80; A and B can use 1 to 4 workers and have an hour left on a V100, but on
 // a K80 A takes 10 hours and B 2. A gets the V100s and B the K80s: 15 + 30 min; the other way round
@@ -122,6 +121,8 @@ class MarketPolicy final : public Policy {
   [[nodiscard]] Market make_market() const;
   [[nodiscard]] bool buy(bool is_round, std::span<const Placement> placed);
   [[nodiscard]] std::vector<double> powers(JobId job, bool kinds_are_seen) const;
+  /// Of all workers there, with so much power each by kind.
+  [[nodiscard]] double power_at(const Placement& at, const std::vector<double>& powers) const;
   [[nodiscard]] bool mixes_kinds(JobId job) const;
   [[nodiscard]] bool fits_one_kind(JobId job) const;
   [[nodiscard]] Buyer make_buyer(JobId job) const;
@@ -201,6 +202,11 @@ std::vector<double> MarketPolicy::powers(JobId job, bool kinds_are_seen) const {
   for (double& power : powers)
     if (power > 0) power = slowest;
   return powers;
+}
+
+double MarketPolicy::power_at(const Placement& at, const std::vector<double>& powers) const {
+  const std::vector<std::int32_t> kinds = by_kind(yard_.cluster(), at);
+  return std::inner_product(kinds.begin(), kinds.end(), powers.begin(), 0.0);
 }
 
 /// Whether its workers can be on any kinds without one waiting for another.
@@ -358,9 +364,7 @@ bool MarketPolicy::learn(std::size_t i, const Placement& at, double slowed) {
   if (buyer.communication_s.empty()) return true;
   const JobId id = customers_[i].job;
   const Job& job = yard_.job(id);
-  const std::vector<double> power_of = powers(id, true);
-  const std::vector<std::int32_t> kinds = by_kind(yard_.cluster(), at);
-  const double power = std::inner_product(kinds.begin(), kinds.end(), power_of.begin(), 0.0);
+  const double power = power_at(at, powers(id, true));
   const GangSpeed gang = yard_.speed()->gang(job);
   const double compute_s = gang.unit_s / power;
   const double takes_s = yard_.speed()->rate(job, at).time_per_work() * gang.work_s * slowed;
@@ -387,8 +391,7 @@ double MarketPolicy::cost(const Deal& deal) const {
   double sum = 0;
   for (std::size_t i = 0; i < customers_.size(); ++i) {
     const Placement& at = deal.at[i];
-    const std::vector<std::int32_t> kinds = by_kind(yard_.cluster(), at);
-    const double power = std::inner_product(kinds.begin(), kinds.end(), powers_[i].begin(), 0.0);
+    const double power = power_at(at, powers_[i]);
     const bool is_changed = customers_[i].runs && at != yard_.placement(customers_[i].job);
     sum += cost_of(buyers_[i], fairness_, power, workers(at), is_changed);
   }
@@ -405,8 +408,7 @@ void MarketPolicy::move_closer(Deal& best) {
       continue;
     Buyer alone = buyers_[i];
     alone.communication_s = yard_.speed()->gang(yard_.job(customer.job)).communication_s;
-    const std::vector<std::int32_t> kinds = by_kind(yard_.cluster(), best.at[i]);
-    const double power = std::inner_product(kinds.begin(), kinds.end(), powers_[i].begin(), 0.0);
+    const double power = power_at(best.at[i], powers_[i]);
     const std::int32_t size = workers(best.at[i]);
     const double gain =
         cost_of(buyers_[i], fairness_, power, size) - cost_of(alone, fairness_, power, size, true);

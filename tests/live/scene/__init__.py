@@ -135,13 +135,13 @@ class Scene:
         log = self.root / "daemon.log"
         return log.read_text(errors="replace") if log.exists() else ""
 
-    def start(self):
+    def start(self, asked="/healthz"):
         self.daemon = self.serve()
 
         def answers():
             assert self.daemon.poll() is None, f"the daemon ended: {self.said()}"
             with contextlib.suppress(OSError):
-                return self.http("GET", "/healthz").status == 200
+                return self.http("GET", asked).status == 200
 
         wait_until(answers, "the daemon to answer")
 

@@ -144,7 +144,7 @@ std::string ScriptedSlurm::sbatch(std::int32_t nodes, std::int32_t gpus_per_node
   made.job.request.nodes = nodes;
   made.job.request.per_node.count = gpus_per_node;
   made.job.request.memory_mib = 100;
-  made.job.output = "/work/slurm-" + made.job.id + ".out";
+  made.job.output = "/home/ada/slurm-" + made.job.id + ".out";
   made.script = std::move(script);
   made.serial = next_serial_++;
   touch();
