@@ -23,11 +23,10 @@ def check(cluster, yard, jobs):
     """What Slurm itself repeats, because slurmctld has forgotten it, is noticed, and recorded with the job."""
     runs, known = read_runs(cluster), yard.by_name()
     noted = {int(number) for number, _ in yard.notes()}
-    repeats = {name for name, job in known.items() if job["job"] in noted}
-    check_gpus(runs)
-    check_all_done(jobs, runs, repeats)
     for earlier, later in repeated(runs):
-        assert later.job in repeats, f"Slurm ran {earlier} again as {later}, and nobody noticed"
+        assert known[later.job]["job"] in noted, f"Slurm ran {earlier} again as {later}, and nobody noticed"
+    check_gpus(runs)
+    check_all_done(jobs, runs, {later.job for _, later in repeated(runs)})
     undone = [job for name, job in known.items() if name in runs and job["state"] != "done"]
     assert not undone, undone
     print(f"{len(repeated(runs))} runs were repeated by Slurm", flush=True)

@@ -45,7 +45,7 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
   cluster_ = std::move(cluster);
   workload_ = {};
   numbers_.clear(), ids_.clear(), estimated_.clear();
-  marks_.clear(), told_.clear(), all_work_.clear(), changed_.clear();
+  marks_.clear(), told_.clear(), all_work_.clear(), changed_.clear(), queued_.clear();
   speed_ = std::make_unique<CatalogueSpeed>(*cluster_, workload_, Catalogue::builtin(),
                                             CatalogueSpeed::DurationIs::in_one_machine);
   yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());
@@ -297,6 +297,8 @@ void LiveYard::take_changed(const std::function<void(JobNumber, JobLife)>& visit
 
 void LiveYard::on_phase(JobId job, Phase from, Phase to) {
   changed_.insert(number(job));
+  if (from == Phase::queued) queued_.erase(number(job));
+  if (to == Phase::queued) queued_.insert(number(job));
   if (from == Phase::running) marks_.erase(job);
   if (has_ended(to)) all_work_.erase(job), told_.erase(job);
 }

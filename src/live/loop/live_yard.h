@@ -80,6 +80,8 @@ class LiveYard : private YardListener {
 
   /// With an expected start only where all jobs on which that depends have said how long they take.
   [[nodiscard]] WaitReason explain(JobNumber job) const;
+  /// The one that was submitted first of those that are queued; 0: none is.
+  [[nodiscard]] JobNumber oldest_queued() const { return queued_.empty() ? 0 : *queued_.begin(); }
   [[nodiscard]] Regards regards() const { return policy_->regards(); }
   /// Since the job began to run, of work that counts.
   [[nodiscard]] Duration ran(JobNumber job, Time now) const;
@@ -121,7 +123,7 @@ class LiveYard : private YardListener {
   std::unique_ptr<CatalogueSpeed> speed_;
   std::unique_ptr<Yard> yard_;
   std::unique_ptr<Policy> policy_;
-  std::set<JobNumber> changed_;
+  std::set<JobNumber> changed_, queued_;
   std::map<std::pair<std::string, std::string>, MeasuredPause> measured_;  // by user and model
   std::uint64_t refused_ = 0;
 };

@@ -37,7 +37,24 @@ RunReport never_begun(RunId id, Time now) {
 // --- What is ordered -----------------------------------------------------------------------------
 
 void Runs::take_orders() {
-  for (const LiveYard::Order& order : state_.yard.take_orders()) carry_out(order);
+  const std::vector<LiveYard::Order> orders = state_.yard.take_orders();
+  for (const LiveYard::Order& order : orders) carry_out(order);
+  const auto is_start = [](const LiveYard::Order& o) { return o.kind == Order::Kind::start; };
+  if (std::ranges::any_of(orders, is_start)) tell_who_is_passed();
+}
+
+/// Why others than the job that was submitted first are started: said when it is not what was said
+/// last.
+void Runs::tell_who_is_passed() {
+  const JobNumber oldest = state_.yard.oldest_queued();
+  if (oldest == 0 || !state_.system.log().takes(LogLevel::info)) return;
+  const WaitReason reason = state_.yard.explain(oldest);
+  std::string line = fmt::format(
+      "job {} of {}, the first that was submitted of those that wait, is not started: {}", oldest,
+      state_.book.at(oldest).owner.user, reason.sentence);
+  if (line == last_passed_) return;
+  state_.system.log().write(LogLevel::info, line);
+  last_passed_ = std::move(line);
 }
 
 void Runs::carry_out(const LiveYard::Order& order) {
@@ -78,6 +95,8 @@ void Runs::launch(JobNumber number) {
     if (machines.empty() || machines.back() != machine) machines.push_back(machine);
   }
   json details{{"run", job.runs}, {"gpus", gpus}};
+  if (const JobNumber oldest = state_.yard.oldest_queued(); oldest != 0 && oldest < number)
+    details["passes"] = oldest;
   if (state_.cluster->machines.size() > 1) details["machines"] = machines;
   state_.note(job, Happening::starting, details);
   state_.later([this, launch = std::move(launch)] { start_run(launch); });

@@ -34,6 +34,7 @@ class Runs {
 
  private:
   void carry_out(const LiveYard::Order& order);
+  void tell_who_is_passed();
   void launch(JobNumber job);
   void pause(JobNumber job);
   void start_run(Launch launch);
@@ -51,6 +52,7 @@ class Runs {
 
   LiveState& state_;
   Gate& gate_;
+  std::string last_passed_;  // what was said
 };
 
 }  // namespace trainyard

@@ -387,6 +387,13 @@ TEST_F(YardmasterTest, ByDefaultASmallJobStartsBesideFreeGpus) {
   const JobNumber large = submit(spec(4)), small = submit(spec(1));
   EXPECT_TRUE(told(fmt::format("start {}.1", small)));
   EXPECT_EQ(state(large), "queued");
+  const auto events = master->events(kAda, 0, {}).events;
+  const auto start = std::ranges::find_if(events, [&](const LiveEvent& event) {
+    return event.job == small && event.kind == "starting";
+  });
+  ASSERT_NE(start, events.end());
+  EXPECT_NE(start->details.find(fmt::format(R"("passes":{})", large)), std::string::npos)
+      << start->details;
 }
 
 TEST_F(YardmasterTest, WhyAdvisesOnlyWhatHelps) {

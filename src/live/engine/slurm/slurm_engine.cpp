@@ -129,9 +129,8 @@ void SlurmEngine::erase(JobNumber job, std::uint32_t /*runs*/) {
 // --- The thread ----------------------------------------------------------------------------------
 
 void SlurmEngine::work() {
-  Time next_look = system_.steady_clock() + options_.look_every;
   for (std::unique_lock lock(mutex_);;) {
-    const Time due = std::min(next_look, runs_.next());
+    const Time due = std::min(next_look_, runs_.next());
     const Duration wait = std::max(due - system_.steady_clock(), Duration{});
     ordered_.wait_for(lock, std::chrono::microseconds(wait.us),
                       [&] { return is_ending_ || !orders_.empty(); });
@@ -140,9 +139,8 @@ void SlurmEngine::work() {
     if (is_open_) runs_.open();
     lock.unlock();
     carry_out(std::move(orders));
-    if (system_.steady_clock() >= next_look) {
-      (void)runs_.look();
-      next_look = system_.steady_clock() + options_.look_every;
+    if (system_.steady_clock() >= next_look_) {
+      look();
     } else if (system_.steady_clock() >= runs_.next()) {
       runs_.tend();
     }
@@ -151,11 +149,20 @@ void SlurmEngine::work() {
   }
 }
 
+void SlurmEngine::look() {
+  constexpr std::int64_t kPausesForALook = 20;  // so many times as long as it took
+  const Time begun = system_.steady_clock();
+  (void)runs_.look();
+  const Time now = system_.steady_clock();
+  next_look_ = now + std::clamp((now - begun) * kPausesForALook, options_.least_between_looks,
+                                options_.most_between_looks);
+}
+
 /// Many orders at once are cheaper after a look at all jobs than with one at each.
 void SlurmEngine::carry_out(std::vector<Order> orders) {
   constexpr std::size_t kMany = 8;
   for (std::size_t i = 0; i < orders.size(); ++i) {
-    if (orders.size() - i > kMany && !runs_.is_fresh()) (void)runs_.look();
+    if (orders.size() - i > kMany && !runs_.is_fresh()) look();
     orders[i](runs_);
   }
 }

@@ -1,6 +1,6 @@
 // Has a Slurm cluster run the jobs (docs/slurm.md). What it does with Slurm's jobs is in
-// slurm_runs.h; here it gets a thread of its own, which looks at Slurm twice a second and carries
-// out orders as they come, so that the scheduler never waits for slurmctld.
+// slurm_runs.h; here it gets a thread of its own, which looks at Slurm several times a second and
+// carries out orders as they come, so that the scheduler never waits for slurmctld.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,9 @@ namespace trainyard {
 
 struct SlurmEngineOptions {
   SlurmRunsOptions runs;
-  Duration look_every = microseconds(400'000);
+  /// Looks are as frequent as slurmctld can well bear: the slower it answers, the rarer they are.
+  Duration least_between_looks = microseconds(100'000);
+  Duration most_between_looks = microseconds(400'000);
   /// False: whoever calls does the work, and poll() looks. For tests.
   bool has_thread = true;
 };
@@ -57,6 +59,7 @@ class SlurmEngine : public Engine {
   SlurmEngine(System& system, std::unique_ptr<SlurmController> slurm, SlurmEngineOptions options);
   void order(Order order);
   void work();
+  void look();
   void carry_out(std::vector<Order> orders);
   void publish();
 
@@ -64,6 +67,7 @@ class SlurmEngine : public Engine {
   const SlurmEngineOptions options_;
   std::unique_ptr<SlurmController> slurm_;
   SlurmRuns runs_;                            // the thread's, once it runs
+  Time next_look_;                            // the thread's
   Cluster cluster_;                           // as it was last told of
   std::map<JobNumber, std::uint32_t> begun_;  // the highest number of a run
   Descriptor wake_;

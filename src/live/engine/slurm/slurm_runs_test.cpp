@@ -125,7 +125,9 @@ TEST_F(SlurmRunsTest, APauseEndsWhenNothingIsLeftAndTheNextStartIsAtOnce) {
 TEST_F(SlurmRunsTest, OneThatLeavesByItselfWhenAskedIsPausedAllTheSame) {
   const std::string id = running(1, 0, {.leaves_after = kMoment, .exit_when_told = 0});
   stop({1, 1}, seconds(30));
-  EXPECT_EQ(only(pass(seconds(3)), Kind::exited).exit_status, 0);
+  const RunReport left = only(pass(seconds(3)), Kind::exited);
+  EXPECT_EQ(left.exit_status, 0);
+  EXPECT_TRUE(left.asked_requeue) << "else a status of 0 means that it is done";
   EXPECT_EQ(state(id), SlurmState::pending);
   EXPECT_TRUE(slurm.job(id)->is_held);
   ASSERT_TRUE(start({1, 2}, {0}));
@@ -160,7 +162,9 @@ TEST_F(SlurmRunsTest, AnAcknowledgedStartThatSlurmLosesIsLost) {
   slurm.kill();
   pass(seconds(20));
   slurm.restart();
-  EXPECT_FALSE(has(pass(seconds(5)), Kind::lost)) << "it may have begun, unseen";
+  const auto reports = pass(seconds(5));
+  EXPECT_FALSE(has(reports, Kind::lost)) << "it may have begun, unseen";
+  EXPECT_THAT(only(reports, Kind::noted).why, HasSubstr("may be run a second time"));
   EXPECT_THAT(only(pass(seconds(10)), Kind::lost).why, HasSubstr("lost the order"));
   ASSERT_TRUE(start({1, 2}, {0}));
   EXPECT_TRUE(has(pass(kMoment), Kind::started));

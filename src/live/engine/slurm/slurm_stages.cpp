@@ -132,7 +132,11 @@ void SlurmRuns::place(Followed& job) {
 void SlurmRuns::await_start(Followed& job) {
   Run& run = *job.run;
   if (job.job.is_configuring) return;
-  if (job.mark.run != run.id().run) {  // it may have begun all the same, unseen
+  if (job.mark.run != run.id().run) {
+    if (!run.undone_at)
+      note(job,
+           "slurmctld has forgotten the order to start it; it may have begun all the same, and its "
+           "script may be run a second time");
     const bool has_waited = has_settled(run);
     if (put_back(job) && has_waited) lose(job, "slurmctld has lost the order to start it");
     return;
