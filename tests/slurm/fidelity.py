@@ -3,8 +3,9 @@
     ./yard slurm fidelity [POLICY...]
 
 How far each job's completion time in the simulation is from the real one. The delays (see
-src/sim/delays.h) are medians over all runs: from what the daemon decided, by its events, to what the
-processes wrote down."""
+src/sim/delays.h) are medians over all runs of other jobs on that cluster: from what the daemon decided, by
+its events, to what the processes wrote down."""
+import contextlib
 import csv
 import io
 import json
@@ -18,7 +19,8 @@ from scene import TRAINYARD
 from scene.http import open_stream
 from steered import steered
 
-JOBS, SPAN, SEED, SAVE, GRACE = 100, 150, 3, 1.0, 10
+JOBS, SPAN, SAVE, GRACE = 100, 150, 1.0, 10
+MEASURED, COMPARED = 103, 3  # seeds
 FIELDS = ("id", "user", "class", "submit", "duration", "workers", "gpus", "cpus", "memory", "grace", "save",
           "declared_pause")
 
@@ -35,10 +37,10 @@ memory = "64000MiB"
 """
 
 
-def drawn():
+def drawn(seed):
     """Trial jobs of 5 to 20 s, batch jobs of 20 to 90 s: beside that a poll is short."""
     return [job._replace(work=10 * job.work if job.is_trial else 10 * job.work + 10)
-            for job in draw(JOBS, SEED, SPAN, longest=8, save=SAVE)]
+            for job in draw(JOBS, seed, SPAN, longest=8, save=SAVE)]
 
 
 def read_events(yard):
@@ -103,8 +105,10 @@ def simulate(cluster, yard, jobs, numbers, delays, policy):
     return {row["id"]: float(row["jct_s"]) for row in rows}
 
 
-def compare(policy):
-    jobs = drawn()
+@contextlib.contextmanager
+def done(policy, seed):
+    """(cluster, yard, jobs, numbers, runs), when all jobs have ended."""
+    jobs = drawn(seed)
     with steered(policy) as (cluster, yard):
         numbers = submit_all(cluster, jobs, grace=GRACE)
         until_all_end(cluster)
@@ -112,8 +116,15 @@ def compare(policy):
         runs = read_runs(cluster)
         check_gpus(runs)
         check_all_done(jobs, runs)
-        print(f"{policy}: {JOBS} jobs, seed {SEED}, {sum(map(len, runs.values())) - JOBS} pauses")
+        print(f"{policy}: {JOBS} jobs, seed {seed}, {sum(map(len, runs.values())) - JOBS} pauses", flush=True)
+        yield cluster, yard, jobs, numbers, runs
+
+
+def compare(policy):
+    """The delays come from a run of other jobs than those that are compared."""
+    with done(policy, MEASURED) as (_, yard, _, numbers, runs):
         delays = measure(yard, numbers, runs)
+    with done(policy, COMPARED) as (cluster, yard, jobs, numbers, runs):
         simulated = simulate(cluster, yard, jobs, numbers, delays, policy)
     real = {job.name: runs[job.name][-1].end - numbers[job.name][1] for job in jobs}
     errors = [abs(simulated[name] - took) / took for name, took in real.items()]
