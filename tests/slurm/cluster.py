@@ -54,7 +54,7 @@ SelectTypeParameters=CR_Core_Memory
 TopologyPlugin=topology/tree
 GresTypes=gpu
 ReturnToService=2
-SlurmdTimeout=20
+SlurmdTimeout={node_timeout}
 KillWait=5
 {more}
 {nodes}
@@ -92,10 +92,11 @@ def descendants(pid):
 
 class Cluster:
     """`more`: lines of slurm.conf beside those above; `lua`: the text of job_submit.lua;
-    `credential_expires`: so many seconds Slurm itself waits before it starts a requeued job again."""
+    `credential_expires`: so many seconds Slurm itself waits before it starts a requeued job again;
+    `node_timeout`: and so many before it gives up a node that does not answer."""
 
     def __init__(self, nodes=8, gpus=4, racks=2, cpus=16, memory_mib=64000, more=(), lua=None,
-                 credential_expires=120,
+                 credential_expires=120, node_timeout=20,
                  partitions=(f"PartitionName={PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP",)):
         missing = [name for name in PROGRAMS if shutil.which(name, path="/usr/sbin:/usr/bin") is None]
         if missing:
@@ -106,7 +107,7 @@ class Cluster:
         self.names = [f"r{rack + 1}n{node + 1}" for rack in range(racks)
                       for node in range(nodes // racks)]
         self.more, self.lua, self.partitions = list(more), lua, partitions
-        self.credential_expires = credential_expires
+        self.credential_expires, self.node_timeout = credential_expires, node_timeout
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="trainyard-slurm-"))
         self.root.chmod(0o755)
         self.conf, self.work = self.root / "slurm.conf", self.root / "work"
@@ -147,7 +148,7 @@ class Cluster:
                  for name, port in zip(self.names, ports[1:])]
         self.conf.write_text(SLURM_CONF.format(
             host=socket.gethostname(), root=self.root, ctld_port=ports[0], more="\n".join(self.more),
-            credential_expires=self.credential_expires,
+            credential_expires=self.credential_expires, node_timeout=self.node_timeout,
             nodes="\n".join([*nodes, *self.partitions])))
 
     # --- Its daemons: "munged", "slurmctld", and every node by its name ---------------------------

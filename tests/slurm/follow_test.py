@@ -118,6 +118,19 @@ def test_what_happens_behind_its_back():
         wait_until(lambda: yard.of(waiting)["state"] == "running", "both to be seen")
 
 
+def test_a_node_that_stays_down():
+    """Slurm takes the job from it, and it runs elsewhere."""
+    with steered(nodes=2, node_timeout=4) as (cluster, yard):
+        job = cluster.sbatch(FOREVER, gpus=4)
+        node = cluster.until(job, "RUNNING")["NodeList"]
+        yard.until(yard.number(job), "running")
+        cluster.kill(node)
+        wait_until(lambda: yard.of(job)["restarts"] == 1, lambda: f"it to be run again: {cluster.job(job)}")
+        assert cluster.until(job, "RUNNING")["NodeList"] != node, cluster.job(job)
+        states = {machine["name"]: machine["state"] for machine in yard.http("GET", "/v1/cluster").json()["machines"]}
+        assert states[node] == "down", states
+
+
 def test_slurmctld_away():
     """It waits, changes nothing, and goes on where it was."""
     with steered(nodes=2) as (cluster, yard):

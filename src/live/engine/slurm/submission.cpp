@@ -62,7 +62,11 @@ std::vector<std::string> environment_of(const Launch& launch) {
     variables.push_back(name + "=" + value);
   if (!launch.spec->environment.contains("PATH"))
     variables.emplace_back("PATH=/usr/local/bin:/usr/bin:/bin");
-  variables.push_back(fmt::format("TRAINYARD_JOB={}", launch.id.job));
+  variables.push_back(fmt::format("TRAINYARD_JOB_ID={}", launch.id.job));
+  variables.push_back(fmt::format("TRAINYARD_RUN={}", launch.id.run));
+  // Where all nodes see it, as they see the job's own directory.
+  variables.push_back(fmt::format("TRAINYARD_CHECKPOINT_DIR={}/trainyard-checkpoints/{}",
+                                  launch.spec->directory, launch.id.job));
   if (launch.restarts > 0)
     for (const char* name : {"TRAINYARD_RESTART", "SLURM_RESTART_COUNT"})
       variables.push_back(fmt::format("{}={}", name, launch.restarts));

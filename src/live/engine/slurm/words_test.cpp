@@ -14,6 +14,7 @@
 namespace trainyard {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -176,9 +177,12 @@ TEST(SlurmSubmission, AGangIsSharedEvenly) {
   JobSpec spec;
   spec.command = {"python3", "it's.py"};
   Launch launch;
-  launch.spec = &spec, launch.per_worker = {2, 8000, 1000};
+  spec.directory = "/home/ada";
+  launch.spec = &spec, launch.id = {7, 1}, launch.per_worker = {2, 8000, 1000};
   launch.workers.resize(1);
   EXPECT_EQ(submission_of(launch, {"a"})->script, "#!/bin/sh\nexec 'python3' 'it'\\''s.py'\n");
+  EXPECT_THAT(submission_of(launch, {"a"})->environment,
+              Contains("TRAINYARD_CHECKPOINT_DIR=/home/ada/trainyard-checkpoints/7"));
   launch.workers.resize(4);
   const auto even = submission_of(launch, {"a", "a", "b", "b"});
   ASSERT_TRUE(even) << even.error().message;
