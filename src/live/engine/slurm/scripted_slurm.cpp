@@ -327,6 +327,9 @@ void ScriptedSlurm::try_to_start(Job& job, Time now) {
   const auto places = room_for(job);
   if (!places) return;
   SlurmJob& seen = job.job;
+  if (seen.restarts > 0 && whole_second(now) <= seen.submitted)
+    faults_.push_back(
+        fmt::format("job {} starts in the second in which it left: slurmd refuses that", seen.id));
   seen.state = SlurmState::running;
   seen.started = whole_second(now);
   seen.places = *places;

@@ -12,6 +12,10 @@ constexpr Duration kLongLook = seconds(2);  // libslurm itself has waited for sl
 constexpr Duration kFresh = microseconds(250'000);
 constexpr int kMarksAtOnce = 50;  // so that starts do not wait for them
 
+bool is_on_nodes(const SlurmJob& job) {
+  return job.state != SlurmState::pending || job.is_completing;
+}
+
 }  // namespace
 
 std::string_view name(SlurmState state) {
@@ -230,6 +234,9 @@ bool SlurmRuns::is_same(const Followed& job, const SlurmJob& seen) {
 }
 
 void SlurmRuns::see(Followed& job, SlurmJob seen) {
+  const bool may_have_run = job.job.id.empty() && seen.restarts > 0;
+  if (may_have_run || is_on_nodes(job.job) || is_on_nodes(seen))
+    job.last_ran = system_.steady_clock();
   job.job = std::move(seen);
   job.is_there = true;
   job.mark = parse_mark(job.job.mark).value_or(SlurmMark{});

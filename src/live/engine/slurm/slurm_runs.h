@@ -13,6 +13,9 @@
 // another time is another job, to which Slurm gave the id of one that it has lost. (What it
 // requeues Slurm says was submitted then; the restart count and our mark tell that it is the same.)
 //
+// A job starts again some seconds after it has left: slurmd refuses one that it has ended in the
+// same second, by its clock, and Slurm takes that for the job's own failure.
+//
 // Jobs that we submitted (Start::submission) are a job of Slurm's for each run; they are cancelled
 // where others are requeued. One thread; nothing here waits but Slurm's calls.
 #pragma once
@@ -105,6 +108,7 @@ class SlurmRuns {
     bool is_over = false;      // it is not to run any more
     bool end_is_told = false;  // that of its last run, which Slurm shows
     bool needs_mark = false;
+    Time last_ran;          // by the steady clock, as far as it was seen
     std::string not_taken;  // why
     SlurmRequest told;      // what the yard knows of it
     std::string told_comment;

@@ -8,6 +8,12 @@ namespace trainyard {
 
 using Kind = RunReport::Kind;
 
+namespace {
+
+constexpr Duration kBetweenRuns = seconds(3);  // clocks of nodes differ a little
+
+}  // namespace
+
 void SlurmRuns::tend(Followed& job) {
   if (job.is_over) return sweep(job);
   if (!job.run) return tend_waiting(job);
@@ -98,6 +104,9 @@ void SlurmRuns::place(Followed& job) {
   run.restarts = job.job.restarts;
   if (!is_ordered || job.job.is_held) {
     if (is_regrouping()) return;
+    const bool has_just_left =
+        job.job.restarts > 0 && system_.steady_clock() - job.last_ran < kBetweenRuns;
+    if (has_just_left) return;
     SlurmUpdate update;
     update.id = job.job.id;
     update.hold = SlurmUpdate::Hold::release;
