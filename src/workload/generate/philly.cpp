@@ -135,9 +135,9 @@ Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster,
   draw_arrivals(span_s, rhythm, seed, workload.jobs);
   mark_trials(basics.trial_share, workload.jobs);
   draw_users(basics.users, seed, workload);
+  set_flexibility(basics.flexibility, seed, workload);
   set_pauses(basics.pauses, workload);
   set_estimates(basics.estimates, seed, workload);
-  set_flexibility(basics.flexibility, seed, workload);
   return workload;
 }
 

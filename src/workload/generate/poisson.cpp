@@ -75,9 +75,9 @@ Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std:
     workload.jobs.push_back(job);
   }
   draw_users(basics.users, seed, workload);
+  set_flexibility(basics.flexibility, seed, workload);
   set_pauses(basics.pauses, workload);
   set_estimates(basics.estimates, seed, workload);
-  set_flexibility(basics.flexibility, seed, workload);
   return workload;
 }
 

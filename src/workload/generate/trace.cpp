@@ -122,9 +122,9 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
   scale_durations(scale, *workload);
   if (auto ok = place_arrivals(load, cluster, *workload); !ok)
     return tl::make_unexpected(ok.error());
+  set_flexibility(flexibility, seed, *workload);
   set_pauses(pauses, *workload);
   set_estimates(estimates, seed, *workload);
-  set_flexibility(flexibility, seed, *workload);
   return workload;
 }
 

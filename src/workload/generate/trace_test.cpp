@@ -125,6 +125,14 @@ TEST(Pauses, OfAModelFollowFromItsCheckpoint) {
   EXPECT_GT(seen, 0);
 }
 
+TEST(Pauses, OfAModelAreThoseOfTheModelThatWasDrawn) {
+  for (const char* generator :
+       {"poisson:", "philly-like:", "trace:file=examples/workloads/dally.json,"})
+    for (const Job& job :
+         generated(fmt::format("{}jobs=9,models=ResNet-50,pause=model", generator)).jobs)
+      EXPECT_NEAR(job.load.seconds(), 250 + 0.2 + 1 + std::log2(job.gpus()), 0.1) << generator;
+}
+
 TEST(Pauses, AreScaledAlsoWhereTheyAreGiven) {
   const Job job = generated("poisson:jobs=1,grace=10,save=20,load_time=30,pause_scale=0.5").jobs[0];
   EXPECT_EQ(job.grace, seconds(5));
