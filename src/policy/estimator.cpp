@@ -83,7 +83,7 @@ class History final : public AtSubmission {
 
  private:
   struct Seen {
-    double log_sum = 0;
+    double sum_us = 0;
     double count = 0;
   };
 
@@ -91,16 +91,16 @@ class History final : public AtSubmission {
     const Job& job = yard_.job(id);
     for (const Key& key : {Key{index(job.user), job.gpus()}, Key{index(job.user), kAny}, kAll})
       if (const auto seen = seen_.find(key); seen != seen_.end())
-        return Duration{std::llround(std::exp(seen->second.log_sum / seen->second.count))};
+        return Duration{std::llround(seen->second.sum_us / seen->second.count)};
     return hours(1);
   }
 
   void finished(JobId id) override {
     const Job& job = yard_.job(id);
-    const double log = std::log(static_cast<double>(yard_.state(id).done.us));
+    const auto took_us = static_cast<double>(yard_.state(id).done.us);
     for (const Key& key : {Key{index(job.user), job.gpus()}, Key{index(job.user), kAny}, kAll}) {
       Seen& seen = seen_[key];
-      seen.log_sum += log;
+      seen.sum_us += took_us;
       ++seen.count;
     }
   }

@@ -5,9 +5,9 @@
 //   declared  what the job's estimate says; a trace's importer sets that to the truth. With an
 //             error e every job's is multiplied by its own factor from [1 - e, 1 + e], drawn once.
 //   attained  a job is expected to go on for as long as it has run already. Nothing is declared.
-//   history   a job is expected to take the geometric mean of its user's jobs of as many GPUs that
-//             have finished, as of its submission; of all that user's, or of everybody's, where
-//             there are none; an hour where nobody's has.
+//   history   a job is expected to take as long as its user's jobs of as many GPUs that have
+//             finished took on the average, as of its submission; as all of that user's, or as
+//             everybody's, where there are none; an hour where no job has.
 //
 // A running job's time left changes with the clock. To keep running jobs sorted they are given a
 // rank that does not: at any instant a higher rank means more time left.
