@@ -15,11 +15,13 @@ struct PauseCase {
   double remaining, load, price;  // of the waiter
   double others, cluster_gpus;    // jobs that wait beside it, GPUs there are
   double first_room;              // when it would have room without a pause; may be infinite
+  double cluster_load;            // the share of GPU time that was held of late
   std::vector<Victim> victims = {};
 
+  [[nodiscard]] double delayed() const { return others / (1 - std::min(cluster_load, 0.875)); }
   [[nodiscard]] double loss_of(const Victim& v) const {
     return std::floor(v.price * (v.leave + load + v.load)) +
-           std::floor((v.leave + v.load) * (others / cluster_gpus) * v.gpus);
+           std::floor((v.leave + v.load) * (delayed() / cluster_gpus) * v.gpus);
   }
   /// On a slot of its own, as if everybody waited for this one.
   [[nodiscard]] double gain_alone(const Victim& v) const {
@@ -29,7 +31,7 @@ struct PauseCase {
     double latest = 0, suspended = 0;
     for (const Victim& v : victims) latest = std::max(latest, v.left);
     for (const Victim& v : victims) suspended += std::floor(v.price * remaining);
-    const double start = std::min(first_room * (1 + others), latest);
+    const double start = std::min(first_room * (1 + 2 * others), latest);
     const double own = std::min(first_room, latest);
     return std::max(0.0, start + std::floor((price - 1) * own) - suspended);
   }

@@ -106,7 +106,8 @@ PauseCase Preemption::pause_case(std::size_t waiter) const {
                 job.job_class == JobClass::trial ? set_.trial_price : 1,
                 static_cast<double>(state_.in(Stage::queued).size() - 1),
                 std::max(static_cast<double>(state_.cluster.total_gpus), 1.0),
-                std::numeric_limits<double>::infinity()};
+                std::numeric_limits<double>::infinity(),
+                state_.recent_load()};
   Jobs leaving;
   for (const std::size_t j : by_end()) {
     if (state_.trains[j].stage != Stage::running || pause_terms(j).left <= 0) continue;
@@ -137,9 +138,10 @@ bool Preemption::make_room_by_gain(std::size_t j) {
     };
     return key(a) > key(b);
   };
-  const auto by_loss = [&](std::size_t a, std::size_t b) {
+  const auto by_cost = [&](std::size_t a, std::size_t b) {
     const auto each = [&](std::size_t v) {
-      return empty.loss_of(pause_terms(v)) / pause_terms(v).gpus;
+      const PauseCase::Victim terms = pause_terms(v);
+      return (empty.loss_of(terms) + terms.price * empty.remaining) / terms.gpus;
     };
     return each(a) != each(b) ? each(a) < each(b) : by_gain(a, b);
   };
@@ -152,11 +154,11 @@ bool Preemption::make_room_by_gain(std::size_t j) {
   std::optional<Room> room = room_by(j, would_pay);
   if (room) {
     PauseCase set = with(room->victims);
-    if (room->victims.size() > 1) {
-      std::sort(would_pay.begin(), would_pay.end(), by_loss);
+    if (room->victims.size() > 1 && set.loss() > 0) {
+      std::sort(would_pay.begin(), would_pay.end(), by_cost);
       const Room other = *room_by(j, would_pay);
       const PauseCase second = with(other.victims);
-      if (std::min(set.worth(), second.worth()) - second.loss() > set.worth() - set.loss()) {
+      if (second.worth() - second.loss() > set.worth() - set.loss()) {
         room = other;
         set = second;
       }

@@ -87,7 +87,7 @@ class Simulator {
 std::vector<Outcome> Simulator::run() {
   const auto over = [](const Train& train) { return train.stage == Stage::done; };
   while (!std::all_of(state_.trains.begin(), state_.trains.end(), over)) {
-    state_.now = next_instant();
+    state_.go_on_to(next_instant());
     bool has_news = happen();
     state_.refresh_paces();
     while (has_news) {

@@ -112,6 +112,31 @@ Jobs State::in(Stage stage) const {
   return found;
 }
 
+void State::go_on_to(Time next) {
+  std::int64_t held_gpus = 0;
+  bool any = false;
+  for (std::size_t j = 0; j < trains.size(); ++j) {
+    any = any || trains[j].stage != Stage::absent;
+    if (holds(j)) held_gpus += job(j).gpus();
+  }
+  if (any) passed_.push_back({now, next, held_gpus});
+  now = next;
+}
+
+double State::recent_load() const {
+  const std::int64_t week_us = days(7).us, from_us = (now.us / week_us - 1) * week_us;
+  std::int64_t span_us = 0, held_us = 0;
+  for (const Passed& part : passed_) {
+    const std::int64_t us = part.to.us - std::max(part.from.us, from_us);
+    if (us <= 0) continue;
+    span_us += us;
+    held_us += us * part.held_gpus;
+  }
+  if (span_us == 0) return 0;
+  return static_cast<double>(held_us) /
+         (static_cast<double>(span_us) * std::max(static_cast<double>(cluster.total_gpus), 1.0));
+}
+
 Resources State::free_on(std::size_t machine) const {
   Resources free = cluster.machines[machine].capacity;
   for (const Train& train : trains) free -= train.held[machine];

@@ -55,6 +55,11 @@ class State {
   [[nodiscard]] bool is_skewed(std::size_t j) const;
   [[nodiscard]] Jobs in(Stage stage) const;
 
+  /// Time passes, until when nothing changes.
+  void go_on_to(Time next);
+  /// The share of the GPU time that was held, of this week and the one before.
+  [[nodiscard]] double recent_load() const;
+
   [[nodiscard]] Resources free_on(std::size_t machine) const;
   [[nodiscard]] bool suits(std::size_t j, std::size_t machine) const;
   /// Where job j may go, and what is free there.
@@ -113,6 +118,11 @@ class State {
   [[nodiscard]] Time end_of(std::size_t j, Duration work) const;
 
   const Workload& workload_;
+  struct Passed {
+    Time from, to;
+    std::int64_t held_gpus;
+  };
+  std::vector<Passed> passed_;  // since the first submission
 };
 
 }  // namespace trainyard::reference

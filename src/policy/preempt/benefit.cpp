@@ -2,22 +2,22 @@
 // a waiting job gets the room of others only if the sum of completion times falls by it, the time
 // to save, to load and to wait for both included. The arithmetic is in gain.h.
 //
-// Victims are offered by what pausing each alone would gain, most first (ties: who would stay
-// longest, then who was submitted last), until the gang fits; with free pauses that is the order of
-// srtf-blind. Which set of several costs the least is another question, so a second one is looked
-// at: of the kPool that would stay longest and whose pauses pay alone, those that lose the least
-// for each GPU first. It is taken if it gains more; but for the comparison its victims' time is
-// worth no more than that of the first set, so that it can win by its costs only, and never when
-// pauses are free. What is chosen is done if it gains anything at all.
+// Victims are offered by what pausing each alone would gain, most first (ties: the one that would
+// stay longest, then the one that was submitted last), until the gang fits; with free pauses that
+// is the order of srtf-blind. Which set of several costs the least is another question, so that
+// where pauses are not free a second one is looked at: of the kPool that would stay longest and
+// whose pauses pay alone, those first that lose the least for each GPU, their time without it
+// included. The set that gains more is chosen, and done if it gains anything at all.
 //
 // The walk goes by time left, which is more than what a pause gains: as soon as the best gain
-// found is no less than that of the next if it were free, it is the best of all.
+// found is no less than that of the next if it cost as little as any, it is the best of all.
 #include <algorithm>
 #include <queue>
 
 #include "policy/members.h"
 #include "policy/preempt/gain.h"
 #include "policy/preempt/pausable.h"
+#include "policy/preempt/recent_load.h"
 
 namespace trainyard {
 namespace {
@@ -32,6 +32,7 @@ class Benefit final : public PreemptStage {
         estimates_(context.estimates()) {}
 
   void on_phase(JobId job, Phase from, Phase to) override {
+    load_.observe(yard_.now(), yard_.held_gpus());
     if (from == Phase::queued) --waiting_;
     if (to == Phase::queued) ++waiting_;
     if (from == Phase::running) {
@@ -65,7 +66,7 @@ class Benefit final : public PreemptStage {
     double gain = 0;  // of pausing it alone
     Time rank;
     JobId job = kNoJob;
-    double loss_per_gpu = 0;
+    double cost_per_gpu = 0;  // what it loses by the pause and while it is away
 
     /// By what pausing it gains, the least first.
     friend bool operator<(const Candidate& a, const Candidate& b) {
@@ -83,6 +84,7 @@ class Benefit final : public PreemptStage {
     }
   };
 
+  [[nodiscard]] double all_gpus() const { return std::max(yard_.cluster().total_gpus, 1); }
   [[nodiscard]] double price_of(JobId job) const {
     return rights_ != nullptr && rights_->acts_as_trial(job) ? price_ : 1;
   }
@@ -98,7 +100,7 @@ class Benefit final : public PreemptStage {
   void note_cost(JobId job);
   [[nodiscard]] Time next_look() const;
   void offer_by_gain(const GainWaiter& w, Offers& offers);
-  void offer_by_loss(const GainWaiter& w, Offers& offers);
+  void offer_by_cost(const GainWaiter& w, Offers& offers);
   /// What the set in victims_ gains, or another that is better and takes its place.
   PauseGain best_set(const GainWaiter& w, Offers offers);
   [[nodiscard]] PauseGain gain_of(const GainWaiter& w, std::span<const JobId> victims) const;
@@ -110,7 +112,8 @@ class Benefit final : public PreemptStage {
   Pausable<Time> by_left_;       // those that may be paused, or soon
   SortedList<Running> running_;  // all of them
   std::int64_t waiting_ = 0;     // jobs in the queue
-  bool all_cost_ = true;         // no job ever ran whose pause was free
+  RecentLoad load_;
+  double least_cost_ = std::numeric_limits<double>::infinity();  // of pausing any that ever ran
 
   std::vector<Candidate> heap_;
   Placement room_;
@@ -118,10 +121,8 @@ class Benefit final : public PreemptStage {
 };
 
 GainWaiter Benefit::waiter_terms(JobId waiter) const {
-  const double gpus = std::max(yard_.cluster().total_gpus, 1);
   return {static_cast<double>(estimates_.remaining(waiter).us),
-          static_cast<double>(yard_.load_time(waiter).us), price_of(waiter),
-          static_cast<double>(waiting_ - 1) / gpus};
+          static_cast<double>(yard_.load_time(waiter).us), price_of(waiter)};
 }
 
 GainVictim Benefit::victim_terms(JobId victim, Time rank) const {
@@ -136,21 +137,25 @@ Benefit::Candidate Benefit::candidate(const GainWaiter& w, JobId job, Time rank)
   const GainVictim v = victim_terms(job, rank);
   const double gain = w.price * v.left - v.price * w.remaining - w.price * v.leave;
   const double loss = pause_loss(w, v);
-  return {std::floor(gain) - loss, rank, job, loss / v.gpus};
+  return {std::floor(gain) - loss, rank, job, (loss + v.price * w.remaining) / v.gpus};
 }
 
 double Benefit::bound(const GainWaiter& w, Time rank) const {
   const double least_price = std::min(price_, 1.0);
-  return w.price * static_cast<double>(estimates_.left_at(rank).us) -
-         least_price * (w.remaining + w.load);
+  const double own = std::floor(least_price * (least_cost_ + w.load));
+  const double others = std::floor(least_cost_ * w.others_per_gpu);
+  return w.price * static_cast<double>(estimates_.left_at(rank).us) - least_price * w.remaining -
+         own - others;
 }
 
 bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
   GainWaiter w = waiter_terms(waiter);
   w.first_room = first_room(waiter, reach, finder);
-  w.all_started = w.first_room * static_cast<double>(waiting_);
+  w.all_started = all_started(w.first_room, waiting_);
   by_left_.admit_newcomers(yard_);
   if (cannot_pay(w)) return false;
+  w.others_per_gpu =
+      delayed_by_a_loss(waiting_ - 1, load_.share(yard_.now(), all_gpus())) / all_gpus();
   Offers offers(yard_, waiter, reach, finder, retry);
   offer_by_gain(w, offers);
   if (offers.accepted()) {
@@ -170,13 +175,14 @@ bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& ret
 /// victims gains anything. Most that wait in vain are told so without a look at any victim; one
 /// whose turn comes later is found by who asks when to try again.
 bool Benefit::cannot_pay(const GainWaiter& w) const {
-  if (price_ < 1 || !all_cost_) return false;
+  if (price_ < 1 || least_cost_ == 0) return false;
   const double own = w.price > 1 ? (w.price - 1) * w.first_room : 0;
   return w.all_started + own < w.remaining;
 }
 
 void Benefit::note_cost(JobId job) {
-  if ((yard_.expected_pause(job) + yard_.reload_time(job)).us == 0) all_cost_ = false;
+  const Duration cost = yard_.expected_pause(job) + yard_.reload_time(job);
+  least_cost_ = std::min(least_cost_, static_cast<double>(cost.us));
 }
 
 void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {
@@ -185,7 +191,8 @@ void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {
   if (estimates_.grows() && !running_.empty()) retry = std::min(retry, next_look());
 }
 
-/// The least time that a victim must have left: bound() is not above 0 for less.
+/// The least time that a victim must have left: bound() is not above 0 for less, whatever pauses
+/// cost.
 std::int64_t Benefit::claim(JobId waiter) const {
   const GainWaiter w = waiter_terms(waiter);
   if (w.price <= 0) return kNoClaim;
@@ -206,12 +213,11 @@ Time Benefit::next_look() const {
 
 PauseGain Benefit::best_set(const GainWaiter& w, Offers offers) {
   const PauseGain first = gain_of(w, victims_);
-  if (victims_.size() == 1) return first;
-  offer_by_loss(w, offers);
+  if (victims_.size() == 1 || first.loss() == 0) return first;
+  offer_by_cost(w, offers);
   if (!offers.accepted()) return first;
   const PauseGain second = gain_of(w, offers.victims());
-  const double worth = std::min(first.free_gain(), second.free_gain());
-  if (worth - second.loss() <= first.gain()) return first;
+  if (second.gain() <= first.gain()) return first;
   room_ = offers.room();
   victims_.assign(offers.victims().begin(), offers.victims().end());
   return second;
@@ -252,7 +258,7 @@ void Benefit::offer_by_gain(const GainWaiter& w, Offers& offers) {
   while (!offers.accepted() && !heap_.empty()) offer_best();
 }
 
-void Benefit::offer_by_loss(const GainWaiter& w, Offers& offers) {
+void Benefit::offer_by_cost(const GainWaiter& w, Offers& offers) {
   heap_.clear();
   by_left_.walk(yard_, [&](Time rank, JobId job) {
     if (bound(w, rank) <= 0) return false;
@@ -260,7 +266,7 @@ void Benefit::offer_by_loss(const GainWaiter& w, Offers& offers) {
     return heap_.size() < kPool;
   });
   std::sort(heap_.begin(), heap_.end(), [](const Candidate& a, const Candidate& b) {
-    return a.loss_per_gpu != b.loss_per_gpu ? a.loss_per_gpu < b.loss_per_gpu : b < a;
+    return a.cost_per_gpu != b.cost_per_gpu ? a.cost_per_gpu < b.cost_per_gpu : b < a;
   });
   for (const Candidate& c : heap_)
     if (offers.make(c.job)) return;

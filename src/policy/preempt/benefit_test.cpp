@@ -34,7 +34,7 @@ TEST(Benefit, WaitsForTheFirstToEndRatherThanPauseTheLongest) {
   EXPECT_TRUE(leaving(h).empty()) << "in an hour there is room; until then 2 h gain nothing";
   h.submit(gang(1, 1, minutes(10)));
   h.decide();
-  EXPECT_EQ(leaving(h), std::vector{0U}) << "60 min until there is room, 120 for the two of them";
+  EXPECT_EQ(leaving(h), std::vector{0U}) << "60 min until there is room, 180 for the two of them";
   EXPECT_EQ(h.refused, 0U);
 }
 
@@ -80,6 +80,25 @@ TEST(Benefit, ManyVictimsMustPayForEachOfThem) {
   h.submit(gang(8, 1, minutes(10)));
   h.decide();
   EXPECT_EQ(leaving(h).size(), 8U) << "4 h sooner, for 8 x 10 min and 9 + 8 x 2 min of saving";
+}
+
+/// Four others wait for 16 GPUs, of which half were held for a day, or one in 16.
+TEST(Benefit, TheHigherTheLoadTheMoreALossDelays) {
+  for (const auto& [gpus, pauses] : std::vector<std::pair<int, bool>>{{1, true}, {8, false}}) {
+    HandPolicy h("1x16xV100", "xion", kAtOnce);
+    h.submit(one(48, gpus));
+    h.decide();
+    h.at(hours(24));
+    for (int i = 0; i < 16 - gpus; ++i) h.submit(one(48));
+    h.decide();
+    for (int i = 0; i < 4; ++i) h.submit(gang(16, 1, hours(9)));
+    h.decide();
+    ASSERT_TRUE(leaving(h).empty());
+    h.submit(gang(1, 1, hours(48) - minutes(2) - seconds(24)));
+    h.decide();
+    EXPECT_EQ(!leaving(h).empty(), pauses)
+        << "24 s are gained, and others lose " << (gpus == 1 ? "16" : "30");
+  }
 }
 
 TEST(Benefit, TheProtectedAreAskedForAgain) {

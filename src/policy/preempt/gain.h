@@ -15,12 +15,16 @@
 //   gain = max(0, min(D, max R_v) - |V| R_w) - max S_v - sum of (S_v + L_w + L_v + n_v (S_v + L_v))
 //
 //  - D, in place of R_v: without the pause the waiter does not wait for these victims but for the
-//    first that end, T from now (not for who has outlived its estimate); and when it starts,
-//    everybody who waits behind it moves up. If rooms come free every T, the last of the W others
-//    starts at D = (1 + W) T, and the sum of what all of them gain by one more room now is D. But
-//    never more than by the victims' own end.
+//    first that end, T from now (not for those that have outlived their estimates); and when it
+//    starts, all that wait behind it move up. Rooms come free every T, and of those that follow the
+//    first, jobs that come meanwhile take every second, so that the last of the W others starts at
+//    D = (1 + 2 W) T, and the sum of what all of them gain by one more room now is D. But never
+//    more than by the victims' own end.
 //  - n_v: GPU time that is lost delays all that wait, by as much as the cluster needs to make up
-//    for it: n_v = W x (GPUs of v) / (GPUs of the cluster).
+//    for it, and all that come until the queue is worked off. With a load of rho, for each that
+//    waits there are 1 / (1 - rho) of these: n_v = W / (1 - rho) x (GPUs of v) / (GPUs of the
+//    cluster). rho counts as 7/8 at most: the nearer it is to 1 the more of those that come are
+//    short, and pass the queue.
 //  - max(0, ...): what is gained when pauses are free is never counted as a loss, so that free
 //    pauses are SRTF's. (For gangs it can be one: SRTF lets one job take the place of many.)
 //  - A price: a minute of a trial job's own delay is worth `price` minutes of another's.
@@ -30,6 +34,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace trainyard {
@@ -39,7 +44,7 @@ struct GainWaiter {
   double remaining = 0;  // R
   double load = 0;       // L
   double price = 1;
-  double others_per_gpu = 0;                                     // W, over the GPUs of the cluster
+  double others_per_gpu = 0;  // W / (1 - rho), over the GPUs of the cluster
   double first_room = std::numeric_limits<double>::infinity();   // T
   double all_started = std::numeric_limits<double>::infinity();  // D
 };
@@ -51,6 +56,17 @@ struct GainVictim {
   double gpus = 1;
   double price = 1;
 };
+
+/// W / (1 - rho): how many jobs a loss delays when so many wait for other rooms.
+inline double delayed_by_a_loss(std::int64_t waiting, double load) {
+  constexpr double kMostLoad = 7.0 / 8;
+  return static_cast<double>(waiting) / (1 - std::min(load, kMostLoad));
+}
+
+/// D, where so many jobs wait, the one that asks included.
+inline double all_started(double first_room, std::int64_t waiting) {
+  return first_room * static_cast<double>(1 + 2 * (waiting - 1));
+}
 
 /// By how much this pause delays those who wait beside.
 inline double delay_of_others(const GainWaiter& w, const GainVictim& v) {

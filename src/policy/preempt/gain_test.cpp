@@ -38,6 +38,18 @@ TEST(PauseGain, WithoutAPauseItWaitsForTheFirstRoomAndNotForTheVictim) {
   EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 60 - 10 - 2 - 2 - 2) << "but the victim ends first";
 }
 
+TEST(PauseGain, AllThatComeUntilTheQueueIsWorkedOffAreDelayedToo) {
+  EXPECT_EQ(delayed_by_a_loss(3, 0), 3);
+  EXPECT_EQ(delayed_by_a_loss(3, 0.5), 6);
+  EXPECT_EQ(delayed_by_a_loss(3, 0.875), 24);
+  EXPECT_EQ(delayed_by_a_loss(3, 1), 24) << "no load counts for more";
+}
+
+TEST(PauseGain, EverySecondRoomGoesToJobsThatComeMeanwhile) {
+  EXPECT_EQ(all_started(10 * kMinute, 1), 10 * kMinute) << "but not the first";
+  EXPECT_EQ(all_started(10 * kMinute, 4), 70 * kMinute);
+}
+
 TEST(PauseGain, SeveralVictimsAreEachSuspendedAndLeaveTogether) {
   const GainWaiter w{10 * kMinute, 2 * kMinute};
   EXPECT_EQ(gain_min(w, {victim(60, 1, 2), victim(50, 3, 4)}),

@@ -1,0 +1,54 @@
+// The share of the GPU time that jobs held of late: of all the time there was while that is short,
+// and then of this week and the one before. Weeks are counted from time 0, and all sums are whole
+// GPU-microseconds, so that the share does not depend on how often it is asked for or observed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace trainyard {
+
+class RecentLoad {
+ public:
+  /// From now on jobs hold so many GPUs; until now, as many as were observed last.
+  void observe(Time now, std::int64_t held_gpus) {
+    if (at_ == Time::never()) at_ = now;
+    go_on_to(now);
+    held_gpus_ = held_gpus;
+  }
+
+  /// Of so many GPUs; 0 before any time has passed.
+  [[nodiscard]] double share(Time now, double gpus) const {
+    RecentLoad then = *this;
+    if (at_ != Time::never()) then.go_on_to(now);
+    const std::int64_t span_us = then.last_.span_us + then.this_.span_us;
+    if (span_us == 0) return 0;
+    return static_cast<double>(then.last_.held_us + then.this_.held_us) /
+           (static_cast<double>(span_us) * gpus);
+  }
+
+ private:
+  struct Week {
+    std::int64_t span_us = 0, held_us = 0;
+  };
+  static constexpr std::int64_t kWeekUs = days(7).us;
+
+  void go_on_to(Time now) {
+    while (at_ < now) {
+      const std::int64_t next_week_us = (at_.us / kWeekUs + 1) * kWeekUs;
+      const std::int64_t passed_us = std::min(now.us, next_week_us) - at_.us;
+      this_.span_us += passed_us;
+      this_.held_us += passed_us * held_gpus_;
+      at_.us += passed_us;
+      if (at_.us == next_week_us) last_ = this_, this_ = {};
+    }
+  }
+
+  Time at_ = Time::never();  // up to when the sums go
+  std::int64_t held_gpus_ = 0;
+  Week last_, this_;
+};
+
+}  // namespace trainyard
