@@ -134,15 +134,32 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
+namespace {
+
+/// "17" of "slurm-17@1794888564": what the engine calls a job that was born there.
+std::string engines_id(const json& job) {
+  const std::string name = job.value("born_as", "");
+  const std::size_t begin = name.find('-') + 1;
+  return name.empty() ? "-" : name.substr(begin, name.find('@') - begin);
+}
+
+}  // namespace
+
 std::string job_table(const json& jobs) {
-  std::vector<std::vector<std::string>> rows{heading(
-      {"JOB", "NAME", "USER", "CLASS", "STATE", "GPUS", "FOR", "LIMIT", "PROGRESS", "WHERE"})};
-  for (const json& job : jobs)
+  const bool are_slurms =
+      std::ranges::any_of(jobs, [](const json& job) { return job.contains("born_as"); });
+  std::vector<std::string> columns{"JOB",  "NAME", "USER",  "CLASS",    "STATE",
+                                   "GPUS", "FOR",  "LIMIT", "PROGRESS", "WHERE"};
+  if (are_slurms) columns.emplace_back("SLURM");
+  std::vector<std::vector<std::string>> rows{heading(columns)};
+  for (const json& job : jobs) {
     rows.push_back({job.at("id"), shortened(printable(job.at("name").get<std::string>()), 24),
                     printable(job.at("user").get<std::string>()), job.at("class"),
                     coloured_state(job.at("state").get<std::string>()), gpus_of(job),
                     span(std::floor(age(job))), job.at("time_s") > 0 ? span(job["time_s"]) : "-",
                     progress_of(job), where(job)});
+    if (are_slurms) rows.back().push_back(engines_id(job));
+  }
   return table(rows);
 }
 

@@ -101,7 +101,7 @@ std::string to_text(const std::vector<SlurmFinding>& findings) {
 
 std::string next_steps(const SetupOptions& options, const std::string& conf) {
   const std::string folder =
-      conf.empty() ? "/etc/slurm" : std::filesystem::path(conf).parent_path().string();
+      conf.empty() ? "/etc/slurm" : std::filesystem::absolute(conf).parent_path().string();
   return fmt::format(
       "\nNext:\n"
       "  {0} serve --engine slurm --partition {1} --dry-run    # watches, and changes nothing\n"

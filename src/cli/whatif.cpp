@@ -228,6 +228,8 @@ Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOpti
       read_workload(options.sacct, {.format = "sacct", .notes = &notes, .waits = &waits});
   if (!workload) return tl::make_unexpected(workload.error());
   for (const std::string& text : notes) note(fmt::format("{}: {}", options.sacct, text));
+  if (workload->jobs.empty())
+    return fail("{}: there is no job in it that could be replayed", options.sacct);
   auto cluster = read_cluster(options.cluster);
   if (!cluster) return tl::make_unexpected(cluster.error());
   if (const std::size_t all = workload->jobs.size(); options.drop_larger)
@@ -246,7 +248,8 @@ Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOpti
   const auto& policies = options.policies.empty() ? kForAccounting : options.policies;
   if (auto ok = replay.simulate_all(policies, options.settings); !ok) return ok;
   if (auto ok = replay.show(options.json); !ok || options.json) return ok;
-  hint(options, "trainyard serve --engine slurm --dry-run --policy " + policies.back());
+  hint(options,
+       "trainyard serve --engine slurm --partition NAME --dry-run --policy " + policies.back());
   return {};
 }
 

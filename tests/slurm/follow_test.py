@@ -118,6 +118,16 @@ def test_what_happens_behind_its_back():
         wait_until(lambda: yard.of(waiting)["state"] == "running", "both to be seen")
 
 
+def test_jobs_that_requeue_themselves():
+    """As Lightning and submitit do; slurmd refuses those that come back within the second."""
+    with steered(nodes=2) as (cluster, yard):
+        script = "[ -n \"$SLURM_RESTART_COUNT\" ] || { scontrol requeue $SLURM_JOB_ID; sleep 30; }"
+        jobs = [cluster.sbatch(script) for _ in range(8)]
+        for job in jobs:
+            assert cluster.until(job, "COMPLETED", "FAILED")["JobState"] == "COMPLETED", cluster.job(job)
+            assert yard.until(yard.number(job), "done")["restarts"] == 1, yard.of(job)
+
+
 def test_a_node_that_stays_down():
     """Slurm takes the job from it, and it runs elsewhere."""
     with steered(nodes=2, node_timeout=4) as (cluster, yard):

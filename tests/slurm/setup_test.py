@@ -33,7 +33,8 @@ def test_users_cannot_get_past_the_hold():
         for word in (["release"], ["hold"], ["uhold"]):
             assert cluster.run("scontrol", *word, job, user=USER, check=False).returncode != 0, word
         assert cluster.run("scontrol", "release", f"{array}_2", user=USER, check=False).returncode != 0
-        for change in ("Priority=100", "ReqNodeList=r1n1", "Partition=other"):
+        assert "trainyard: held" in cluster.run("scontrol", "show", "job", job).stdout
+        for change in ("Priority=100", "ReqNodeList=r1n1", "Partition=other", "Requeue=0"):
             done = cluster.run("scontrol", "update", f"JobId={job}", change, user=USER, check=False)
             assert "Access/permission denied" in done.stderr, f"{change}: {done}"
         cluster.run("scontrol", "update", f"JobId={job}", "Comment=trainyard: class=batch", user=USER)

@@ -306,8 +306,8 @@ WhyAnswer Views::why_held(const JobRecord& job) const {
   }
   if (others.empty())
     return held(WaitsBy::held, "misfit",
-                "cannot run on this machine now: " + state_.yard.misfit(job.spec),
-                "cancel it, or wait until the daemon is started with more GPUs");
+                "cannot run here as things are: " + state_.yard.misfit(job.spec),
+                "cancel it, or wait until there are machines for it");
   return held(WaitsBy::dependency, "dependency",
               fmt::format("starts after {} is done", fmt::join(others, ", ")),
               "trainyard queue shows how far the others are; to start now, cancel this one and "

@@ -115,6 +115,7 @@ function trainyard_submit(job, part_list, uid)
   if found == nil then return refuse(wrong) end
   note_signal(job, found)
   job.priority = 0  -- held
+  job.admin_comment = held_mark
   return slurm.SUCCESS
 end
 
@@ -127,7 +128,8 @@ function trainyard_modify(job, record, part_list, uid)
   end
   local held_or_released = job.priority ~= nil and job.priority ~= slurm.NO_VAL
   local placed = job.req_nodes ~= nil or job.exc_nodes ~= nil
-  if moves or held_or_released or placed then return slurm.ESLURM_ACCESS_DENIED end
+  local stays_down = job.requeue == 0  -- it could not be paused any more
+  if moves or held_or_released or placed or stays_down then return slurm.ESLURM_ACCESS_DENIED end
   return slurm.SUCCESS
 end
 
@@ -148,8 +150,9 @@ std::string hold_script(std::string_view partition, const std::vector<uid_t>& op
       "-- job_submit.lua already calls trainyard_submit and trainyard_modify from its own "
       "functions.\n"
       "local steered = \"{}\"\n"
-      "local operators = {{ {} }}  -- who may hold, release, place and move jobs\n{}",
-      kHoldScriptHead, partition, partition, allowed, kBody);
+      "local operators = {{ {} }}  -- who may hold, release, place and move jobs\n"
+      "local held_mark = \"{}\"  -- what is held otherwise is its user's own business\n{}",
+      kHoldScriptHead, partition, partition, allowed, kHeldMark, kBody);
 }
 
 }  // namespace trainyard

@@ -14,6 +14,10 @@ namespace trainyard {
 /// The first line of every script that hold_script wrote.
 constexpr std::string_view kHoldScriptHead = "-- Written by `trainyard slurm setup`";
 
+/// The script writes it on every job that it holds, where users cannot write: what is held without
+/// it is held by its user.
+constexpr std::string_view kHeldMark = "trainyard: held";
+
 /// `operators`: the users whose changes the script lets through, beside root.
 std::string hold_script(std::string_view partition, const std::vector<uid_t>& operators);
 

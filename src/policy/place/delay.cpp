@@ -66,7 +66,8 @@ class Delay final : public PlaceStage {
     const std::size_t tier = clocks_.tier(job);
     const std::vector<Tier>& tiers = yard_.cluster().tiers;
     if (tier + 1 >= tiers.size()) return {};
-    const std::string here = fmt::format("waits for {} GPUs {} one {}", yard_.job(job).gpus(),
+    const std::int32_t gpus = yard_.job(job).gpus();
+    const std::string here = fmt::format("waits for {} GPU{} {} one {}", gpus, gpus == 1 ? "" : "s",
                                          tier == kMachineTier ? "on" : "in", tiers[tier].name);
     const Time until = clocks_.until(job);
     if (until == Time::never()) return here + ", however long that takes";

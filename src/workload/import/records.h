@@ -16,9 +16,10 @@ constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
 /// How lines are made up.
 struct LineStyle {
-  char separator = ',';  // ' ': any run of blanks and tabs
-  bool quotes = true;    // "a, ""b""" is one cell, also over line ends (RFC 4180)
-  char comment = '#';    // a line that begins with it is passed over, as is an empty one
+  char separator = ',';    // ' ': any run of blanks and tabs
+  bool quotes = true;      // "a, ""b""" is one cell, also over line ends (RFC 4180)
+  char comment = '#';      // a line that begins with it is passed over, as is an empty one
+  bool ends_free = false;  // the last column may have the separator in it, and is cut there
 };
 
 class Records {

@@ -13,7 +13,7 @@ namespace trainyard {
 namespace {
 
 constexpr std::string_view kCommentMark = "trainyard:";
-constexpr LineStyle kSacctLine{.separator = '|', .quotes = false};
+constexpr LineStyle kSacctLine{.separator = '|', .quotes = false, .ends_free = true};
 
 /// "billing=8,cpu=16,gres/gpu:v100=8,gres/gpu=8,mem=64G,node=1".
 struct Tres {

@@ -7,7 +7,10 @@
 namespace trainyard {
 
 TraceTable::TraceTable(const Source& source, LineStyle style)
-    : records_(source.text, style), separator_(style.separator), fields_(source) {
+    : records_(source.text, style),
+      separator_(style.separator),
+      ends_free_(style.ends_free),
+      fields_(source) {
   fields_.at_line(1);
   if (!next_line()) {
     if (!failed()) fields_.complain("the file is empty; the first line must name the columns");
@@ -26,6 +29,7 @@ TraceTable::TraceTable(const Source& source, LineStyle style,
                        std::span<const std::string_view> columns)
     : records_(source.text, style),
       separator_(style.separator),
+      ends_free_(style.ends_free),
       fields_(source),
       header_(columns.begin(), columns.end()),
       header_may_follow_(true) {}
@@ -59,7 +63,8 @@ bool TraceTable::next_line() {
 
 bool TraceTable::split() {
   check(cells_.split(line_, separator_, is_quoted()));
-  if (!failed() && cells_.size() != header_.size())
+  const bool is_cut = ends_free_ && cells_.size() > header_.size();
+  if (!failed() && cells_.size() != header_.size() && !is_cut)
     fields_.complain(fmt::format("the line has {} fields, and there are {} columns", cells_.size(),
                                  header_.size()));
   return !failed();

@@ -74,6 +74,7 @@ class TraceTable {
 
   Records records_;
   char separator_;
+  bool ends_free_;
   InputFields fields_;
   std::string_view line_;
   Cells cells_;

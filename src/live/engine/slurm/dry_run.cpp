@@ -81,7 +81,8 @@ DryRun::Pretence& DryRun::decide(const SlurmJob& job, SlurmState state) {
   return pretence;
 }
 
-/// The lowest numbers that nothing uses, neither in truth nor in pretence.
+/// The lowest numbers that nothing uses, neither in truth nor in pretence. Empty: Slurm's own jobs
+/// have some of them, so that it cannot be said.
 std::vector<SlurmPlace> DryRun::room_on(const std::vector<std::string>& nodes,
                                         const SlurmJob& job) const {
   const auto spec = spec_of(job, nodes_);
@@ -96,8 +97,11 @@ std::vector<SlurmPlace> DryRun::room_on(const std::vector<std::string>& nodes,
   std::vector<SlurmPlace> places;
   for (const std::string& node : nodes) {
     SlurmPlace place{node, {}};
-    for (std::int32_t gpu = 0; std::ssize(place.gpus) < gpus && gpu < kMaxGpusPerMachine; ++gpu)
+    const auto there = std::ranges::find(nodes_, node, &SlurmNode::name);
+    const std::int32_t all = there == nodes_.end() ? 0 : there->capacity.gpus;
+    for (std::int32_t gpu = 0; std::ssize(place.gpus) < gpus && gpu < all; ++gpu)
       if (!used[node].contains(gpu)) place.gpus.push_back(gpu);
+    if (std::ssize(place.gpus) < gpus) return {};
     places.push_back(std::move(place));
   }
   return places;

@@ -10,6 +10,9 @@
 #include "live/engine/slurm/tres.h"
 #include "live/job/job_array.h"
 
+// The library has it, and its headers do not.
+extern "C" char* slurm_job_reason_string(enum job_state_reason reason);
+
 namespace trainyard {
 
 std::string text_of(const char* text) {
@@ -68,36 +71,9 @@ SlurmState state_of(const slurm_job_info_t& job) {
 
 std::string reason_of(const slurm_job_info_t& job) {
   if (job.state_desc != nullptr) return job.state_desc;
-  switch (job.state_reason) {
-    case WAIT_NO_REASON:
-      return "";
-    case WAIT_PRIORITY:
-      return "Priority";
-    case WAIT_DEPENDENCY:
-      return "Dependency";
-    case WAIT_RESOURCES:
-      return "Resources";
-    case WAIT_HELD:
-      return "JobHeldAdmin";
-    case WAIT_HELD_USER:
-      return "JobHeldUser";
-    case WAIT_TIME:
-      return "BeginTime";
-    case WAIT_NODE_NOT_AVAIL:
-      return "ReqNodeNotAvail";
-    case WAIT_PART_DOWN:
-      return "PartitionDown";
-    case WAIT_PART_INACTIVE:
-      return "PartitionInactive";
-    case WAIT_PART_NODE_LIMIT:
-      return "PartitionNodeLimit";
-    case WAIT_PART_TIME_LIMIT:
-      return "PartitionTimeLimit";
-    case WAIT_ARRAY_TASK_LIMIT:
-      return "JobArrayTaskLimit";
-    default:
-      return fmt::format("reason {} of Slurm's", job.state_reason);
-  }
+  return job.state_reason == WAIT_NO_REASON
+             ? ""
+             : text_of(slurm_job_reason_string(static_cast<job_state_reason>(job.state_reason)));
 }
 
 int exit_status_of(std::uint32_t wait_status) {

@@ -54,7 +54,7 @@ std::string not_taken(std::string_view why) {
 }
 
 bool is_ours(std::string_view text) {
-  return text.starts_with(kNotTaken) || parse_mark(text).has_value();
+  return text.starts_with(kMarkBegins);
 }
 
 }  // namespace trainyard

@@ -34,7 +34,7 @@ std::optional<SlurmMark> parse_mark(std::string_view text);
 
 /// What a user finds there of a job that cannot be scheduled.
 std::string not_taken(std::string_view why);
-/// Whether we wrote it: a mark, or why a job is not taken.
+/// Whether it is of Trainyard: a mark, why a job is not taken, or that the script has held it.
 bool is_ours(std::string_view text);
 
 }  // namespace trainyard

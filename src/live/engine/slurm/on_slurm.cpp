@@ -44,12 +44,12 @@ Expected<std::vector<std::string>> release_jobs(SlurmController& slurm,
   std::vector<std::string> released;
   for (const SlurmJob& job : jobs->value_or(std::vector<SlurmJob>())) {
     if (job.partition != partition || job.state != SlurmState::pending) continue;
-    if (!job.is_held && !is_ours(job.mark)) continue;
+    if (!is_ours(job.mark)) continue;  // one that is held otherwise is held by its user
     SlurmUpdate update;
     update.id = job.id;
     update.hold = SlurmUpdate::Hold::release;
     if (parse_mark(job.mark)) update.nodes = std::vector<std::string>();
-    if (is_ours(job.mark)) update.mark = "";
+    update.mark = "";
     if (const auto done = slurm.update(update); !done)
       return fail("job {} cannot be released: {}", job.id, done.error().message);
     released.push_back(job.id);

@@ -125,6 +125,12 @@ Expected<JobSpec> spec_of(const SlurmJob& job, const std::vector<SlurmNode>& nod
     return fail("it asks for {} GPUs, {} CPUs and {} MiB on a node, more than any has",
                 spec.per_worker.gpus, spec.per_worker.milli_cpus / 1000,
                 spec.per_worker.memory_mib);
+  const auto fitting = std::ranges::count_if(nodes, [&](const SlurmNode& one) {
+    return (kind->empty() || same_word(one.kind, *kind)) && spec.per_worker.fits_in(one.capacity);
+  });
+  if (spec.workers > fitting)
+    return fail("it asks for {} nodes with {} GPUs each, and there {} only {}", spec.workers,
+                spec.per_worker.gpus, fitting == 1 ? "is" : "are", fitting);
   if (job.time_limit) spec.time = *job.time_limit;
   if (auto ok = read_slurm_comment(job.comment, spec); !ok) return tl::make_unexpected(ok.error());
   spec.name = as_utf8(job.name).substr(0, kLongestName);

@@ -4,6 +4,7 @@
 #include <csignal>
 
 #include "live/engine/slurm/mark.h"
+#include "live/slurm_setup/hold_script.h"
 
 namespace trainyard {
 namespace {
@@ -144,6 +145,7 @@ std::string ScriptedSlurm::sbatch(std::int32_t nodes, std::int32_t gpus_per_node
   made.job.request.nodes = nodes;
   made.job.request.per_node.count = gpus_per_node;
   made.job.request.memory_mib = 100;
+  made.job.mark = kHeldMark;
   made.job.output = "/home/ada/slurm-" + made.job.id + ".out";
   made.script = std::move(script);
   made.serial = next_serial_++;

@@ -150,12 +150,14 @@ void SlurmEngine::work() {
 }
 
 void SlurmEngine::look() {
-  constexpr std::int64_t kPausesForALook = 20;  // so many times as long as it took
+  constexpr std::int64_t kPausesForALook = 10;  // so many times as long as it took
   const Time begun = system_.steady_clock();
   (void)runs_.look();
   const Time now = system_.steady_clock();
-  next_look_ = now + std::clamp((now - begun) * kPausesForALook, options_.least_between_looks,
-                                options_.most_between_looks);
+  const Duration least =
+      runs_.is_in_transit() ? options_.least_in_transit : options_.least_between_looks;
+  next_look_ =
+      now + std::clamp((now - begun) * kPausesForALook, least, options_.most_between_looks);
 }
 
 /// Many orders at once are cheaper after a look at all jobs than with one at each.

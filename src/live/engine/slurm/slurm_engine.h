@@ -23,6 +23,7 @@ struct SlurmEngineOptions {
   SlurmRunsOptions runs;
   /// Looks are as frequent as slurmctld can well bear: the slower it answers, the rarer they are.
   Duration least_between_looks = microseconds(100'000);
+  Duration least_in_transit = microseconds(50'000);  // ... while a job starts or leaves
   Duration most_between_looks = microseconds(400'000);
   /// False: whoever calls does the work, and poll() looks. For tests.
   bool has_thread = true;

@@ -178,12 +178,27 @@ bool SlurmRuns::is_fresh() const {
   return !is_away_ && system_.steady_clock() - last_look_ < kFresh;
 }
 
+bool SlurmRuns::is_in_transit() const {
+  return std::ranges::any_of(jobs_, [](const auto& entry) {
+    return entry.second.run && entry.second.run->stage != Run::Stage::running;
+  });
+}
+
 void SlurmRuns::note_away(const SlurmFailure& failure) {
   if (!std::exchange(is_away_, true))
     system_.log().write(
         LogLevel::warning,
         fmt::format("slurmctld does not answer ({}): what runs runs on, and nothing is changed",
                     failure.message));
+}
+
+void SlurmRuns::note_other(const SlurmJob& job, const std::string& daemon) {
+  if (!others_.insert(daemon).second) return;
+  system_.log().write(
+      LogLevel::warning,
+      fmt::format("another Trainyard ({}) has started job {} of this partition before: if it still "
+                  "runs, end it; one partition is steered by one daemon, with one state directory",
+                  daemon, job.id));
 }
 
 void SlurmRuns::take_nodes(std::vector<SlurmNode> nodes) {
@@ -240,7 +255,11 @@ void SlurmRuns::see(Followed& job, SlurmJob seen) {
   job.job = std::move(seen);
   job.is_there = true;
   job.mark = parse_mark(job.job.mark).value_or(SlurmMark{});
-  if (!is_mine(job.mark)) job.mark = {};
+  if (!is_mine(job.mark)) {
+    job.has_others_pin = job.mark.run > 0;
+    if (job.has_others_pin) note_other(job.job, job.mark.daemon);
+    job.mark = {};
+  }
   if (const auto own = parse_mark(job.job.comment); own && is_mine(*own)) {
     job.is_own = true;
     if (job.mark.job == 0) job.mark.job = own->job;

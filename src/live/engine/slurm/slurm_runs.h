@@ -22,6 +22,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -66,6 +67,8 @@ class SlurmRuns {
   bool look();
   /// Whether the last look is so young that a job need not be read anew before it is started.
   [[nodiscard]] bool is_fresh() const;
+  /// Whether a job starts or leaves.
+  [[nodiscard]] bool is_in_transit() const;
   /// Does what is due by now without asking Slurm what is new.
   void tend();
   /// From now on jobs that nobody has adopted are nobody's.
@@ -108,9 +111,10 @@ class SlurmRuns {
     bool is_over = false;      // it is not to run any more
     bool end_is_told = false;  // that of its last run, which Slurm shows
     bool needs_mark = false;
-    Time last_ran;          // by the steady clock, as far as it was seen
-    std::string not_taken;  // why
-    SlurmRequest told;      // what the yard knows of it
+    bool has_others_pin = false;  // another daemon has started it
+    Time last_ran;                // by the steady clock, as far as it was seen
+    std::string not_taken;        // why
+    SlurmRequest told;            // what the yard knows of it
     std::string told_comment;
     std::optional<JobSpec> told_spec;
     std::optional<Run> run;
@@ -134,6 +138,7 @@ class SlurmRuns {
   [[nodiscard]] bool concerns_us(const SlurmJob& job) const;
   void vanish(Followed& job);
   void note_away(const SlurmFailure& failure);
+  void note_other(const SlurmJob& job, const std::string& daemon);
 
   // --- Jobs that wait (slurm_waiting.cpp)
   void tend_waiting(Followed& job);
@@ -210,6 +215,7 @@ class SlurmRuns {
   bool is_away_ = false, is_open_ = false;
   std::optional<Time> back_since_;  // slurmctld was away
   std::string last_refusal_;
+  std::set<std::string> others_;  // daemons that have marked jobs of the partition
 };
 
 }  // namespace trainyard

@@ -257,6 +257,32 @@ TEST_F(SlurmRunsTest, AfterARestartRunsAreFoundAgainAndNoneIsStartedTwice) {
   EXPECT_EQ(slurm.begun(id).times, 1);
 }
 
+TEST_F(SlurmRunsTest, WhatItsUserHoldsIsLeftAlone) {
+  const std::string id = slurm.sbatch(1, 2);
+  slurm.change(id, [](SlurmJob& job) { job.mark.clear(); });  // sbatch -H, where no script is
+  EXPECT_THAT(births(pass(seconds(5))), IsEmpty());
+  const auto connection = slurm.connect();
+  EXPECT_THAT(*release_jobs(*connection, "train"), IsEmpty());
+  EXPECT_TRUE(slurm.job(id)->is_held);
+}
+
+TEST_F(SlurmRunsTest, WhatAnotherDaemonHasPausedIsTakenOver) {
+  const std::string id = running(1);
+  stop({1, 1}, {});
+  EXPECT_TRUE(has(pass(seconds(8)), Kind::exited));
+  slurm.change(id, [](SlurmJob& job) {
+    job.request.nodes_wanted = "n0";
+    job.mark = format(SlurmMark{.daemon = "deadbeef", .job = 9, .run = 3});
+  });
+  reopen();
+  const auto reported = births(pass(minutes(3)));
+  ASSERT_EQ(reported.size(), 1U) << slurm.job(id)->mark;
+  engine->call(names_[7] = reported.front().name, 7);
+  pass(kMoment);
+  ASSERT_TRUE(start({7, 1}, {2}));
+  EXPECT_TRUE(has(pass(seconds(5)), Kind::started));
+}
+
 TEST_F(SlurmRunsTest, WhoReleasesAJobIsNoticedAndItIsHeldAgain) {
   const std::string id = born(1);
   slurm.scontrol_release(id);

@@ -292,7 +292,10 @@ void SlurmRuns::see_off(Followed& job) {
   run.exit_status = job.job.exit_status;
   if (!refresh(job) || !has_ended(job.job.state)) return;
   const auto answer = slurm_.requeue_held(job.job.id);
-  if (!done(job, "requeue", answer) && !answer.error().is_away) hear_end(job);
+  if (done(job, "requeue", answer) || answer.error().is_away) return;
+  say_withdrawn(job.number,
+                "it was paused, and Slurm refuses to run it again: " + answer.error().message);
+  hear_end(job);
 }
 
 void SlurmRuns::see_off_running(Followed& job) {

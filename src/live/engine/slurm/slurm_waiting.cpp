@@ -33,7 +33,7 @@ std::map<std::string, SlurmRuns::Followed>::iterator SlurmRuns::find_born(const 
 }
 
 Expected<JobSpec> SlurmRuns::spec(const Followed& job) const {
-  return spec_of(without_pin(job.job, job.mark.run > 0), nodes_.nodes());
+  return spec_of(without_pin(job.job, job.mark.run > 0 || job.has_others_pin), nodes_.nodes());
 }
 
 void SlurmRuns::tend_waiting(Followed& job) {
@@ -97,7 +97,8 @@ bool SlurmRuns::still_asks_the_same(const Followed& job) const {
 }
 
 bool SlurmRuns::is_candidate(const SlurmJob& job) const {
-  if (job.partition != options_.partition || (!job.is_held && !options_.takes_unheld)) return false;
+  if (job.partition != options_.partition) return false;
+  if (job.is_held ? !is_ours(job.mark) : !options_.takes_unheld) return false;
   if (!job.dependency.empty() || job.eligible > system_.wall_clock()) return false;
   const auto busy = busy_.find(job.array);
   return job.at_once == 0 || busy == busy_.end() || busy->second < job.at_once;
