@@ -36,7 +36,7 @@ END
 cat >"$work/sacct.txt" <<'END'
 JobID|User|Submit|Start|Elapsed|State|Timelimit|AllocTRES|Comment
 1|ada|2024-03-04T08:00:00|2024-03-04T08:00:00|10:00:00|COMPLETED|12:00:00|gres/gpu=8|
-2|bob|2024-03-04T08:10:00|2024-03-04T18:00:00|00:10:00|COMPLETED|00:20:00|gres/gpu=1|trainyard: class=trial
+2|bob|2024-03-04T08:10:00|2024-03-04T18:00:00|00:10:00|COMPLETED|00:20:00|gres/gpu=1|trainyard: class=trial a|b
 3|bob|2024-03-04T08:10:00|2024-03-04T18:00:00|00:10:00|COMPLETED|00:20:00|gres/gpu=64|
 END
 "$TRAINYARD" whatif --sacct "$work/sacct.txt" --cluster 1x8xV100 --drop-larger >"$work/text" 2>"$work/err"
@@ -50,6 +50,8 @@ expect "json" '"policy":"fifo, simulated"' "$work/json"
 refuses "--sacct needs --cluster" whatif --sacct "$work/sacct.txt"
 refuses "take a larger cluster" whatif --sacct "$work/sacct.txt" --cluster 1x8xV100
 refuses "are for --sacct" whatif --trial-below 1h
+head -n 1 "$work/sacct.txt" >"$work/none.txt"
+refuses "no job in it" whatif --sacct "$work/none.txt" --cluster 1x8xV100
 
 # --- sim ---
 "$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --policy fifo >"$work/text"

@@ -19,7 +19,15 @@ def logged(text, pattern):
     return {int(number): datetime.datetime.fromisoformat(at).timestamp() for at, number in found}
 
 
+def started_within(said, since):
+    """Seconds until Slurm had the order to start a job, by the daemon's log."""
+    found = re.findall(rf"Slurm has the start of its job \S+ ([\d.]+) ms after {since}", said)
+    return [float(ms) / 1000 for ms in found]
+
+
 def show(what, values):
+    if not values:
+        return
     print(f"{what:44} {len(values):5} {1000 * percentile(values, 0.5):8.1f} {1000 * percentile(values, 0.99):8.1f} "
           f"{1000 * max(values):8.1f}")
 
@@ -34,12 +42,13 @@ def main():
         ended = logged(cluster.said(), r"_job_complete: JobId=(\d+) done")
         known = yard.by_name()
         seen = {number: known[name] for name, (number, _) in numbers.items()}
-        ordered = [float(ms) / 1000 for ms in
-                   re.findall(r"Slurm has the start of its job \S+ ([\d.]+) ms after it was ordered", yard.said())]
+        ordered = started_within(yard.said(), "it was ordered")
+        again = started_within(yard.said(), "it might start again")
     print(f"{'milliseconds':44} {'':5} {'p50':>8} {'p99':>8} {'max':>8}")
     show("a submission, until Trainyard has seen it", [job["submitted"] - submitted[n] for n, job in seen.items()])
     show("an end, until Trainyard has seen it", [job["ended"] - ended[n] for n, job in seen.items()])
     show("a decision to start, until Slurm has it", ordered)
+    show("the same, 2 s after the job was paused", again)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import re
 import sys
 import time
 
-from latency import logged, show
+from latency import logged, show, started_within
 from scene import wait_until
 from steered import steered
 
@@ -55,8 +55,7 @@ def main():
                 yard.http("GET", "/v1/jobs?state=done&limit=1000").json()["jobs"]}
         ended = {number: at for number, at in logged(cluster.said(), r"_job_complete: JobId=(\d+) done").items()
                  if at > since and number in numbers and number in done}
-    ordered = [float(ms) / 1000 for ms in
-               re.findall(r"Slurm has the start of its job \S+ ([\d.]+) ms after it was ordered", said)]
+    ordered = started_within(said, "it was ordered")
     print(f"in {WATCHED} s: {len(ended)} jobs ended; Trainyard used {(cpu - cpu_before) / WATCHED:.2f} of a core, "
           f"{memory:.0f} MiB")
     print(f"{'milliseconds':44} {'':5} {'p50':>8} {'p99':>8} {'max':>8}")

@@ -125,7 +125,7 @@ TEST_F(SlurmRunsTest, APauseEndsWhenNothingIsLeftAndTheNextStartIsAtOnce) {
 TEST_F(SlurmRunsTest, OneThatLeavesByItselfWhenAskedIsPausedAllTheSame) {
   const std::string id = running(1, 0, {.leaves_after = kMoment, .exit_when_told = 0});
   stop({1, 1}, seconds(30));
-  const RunReport left = only(pass(seconds(3)), Kind::exited);
+  const RunReport left = only(pass(seconds(2)), Kind::exited);
   EXPECT_EQ(left.exit_status, 0);
   EXPECT_TRUE(left.asked_requeue) << "else a status of 0 means that it is done";
   EXPECT_EQ(state(id), SlurmState::pending);

@@ -10,7 +10,7 @@ using Kind = RunReport::Kind;
 
 namespace {
 
-constexpr Duration kBetweenRuns = seconds(3);  // clocks of nodes differ a little
+constexpr Duration kBetweenRuns = seconds(2);  // clocks of nodes differ a little
 
 }  // namespace
 
@@ -104,9 +104,10 @@ void SlurmRuns::place(Followed& job) {
   run.restarts = job.job.restarts;
   if (!is_ordered || job.job.is_held) {
     if (is_regrouping()) return;
-    const bool has_just_left =
-        job.job.restarts > 0 && system_.steady_clock() - job.last_ran < kBetweenRuns;
-    if (has_just_left) return;
+    const Time may_start = job.job.restarts > 0
+                               ? std::max(job.last_ran + kBetweenRuns, run.order.decided)
+                               : run.order.decided;
+    if (system_.steady_clock() < may_start) return;
     SlurmUpdate update;
     update.id = job.job.id;
     update.hold = SlurmUpdate::Hold::release;
@@ -131,8 +132,9 @@ void SlurmRuns::place(Followed& job) {
     if (system_.log().takes(LogLevel::debug))
       system_.log().write(
           LogLevel::debug,
-          fmt::format("Slurm has the start of its job {} {:.1f} ms after it was ordered",
-                      job.job.id, (system_.steady_clock() - run.order.decided).seconds() * 1e3));
+          fmt::format("Slurm has the start of its job {} {:.1f} ms after {}", job.job.id,
+                      (system_.steady_clock() - may_start).seconds() * 1e3,
+                      may_start == run.order.decided ? "it was ordered" : "it might start again"));
   }
   run.waited = {};
   run.stage = Run::Stage::starting;

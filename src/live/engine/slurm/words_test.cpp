@@ -142,6 +142,8 @@ TEST_F(Request, WhatSlurmCannotBeToldExactlyIsNotTaken) {
   EXPECT_THAT(problem(), HasSubstr("asks for no GPUs"));
   job_.request.per_job.count = 6;
   EXPECT_THAT(problem(), HasSubstr("--gpus-per-node"));
+  job_.request.per_job.count = 20;
+  EXPECT_EQ(problem(), "it asks for 5 nodes with 4 GPUs each, and there are only 2");
   job_.request.per_job.count = 1;
   EXPECT_EQ(problem(), "");
   job_.request.nodes_wanted = "a";
