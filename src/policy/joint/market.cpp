@@ -18,7 +18,8 @@
 //             the slowest GPUs that suit it. So few large ones may go before many small ones: 20
 //             jobs of an hour on 4 workers, 2 to 8 each, have 20 GPUs 4 and 8 at a time, not 2.
 //             Between rounds it counts as if it began with its least when all work is done: what
-//             is free is better than nothing.
+//             is free is better than nothing. So it does after a round that leaves all GPUs
+//             idle: there is nothing to wait for.
 //   patience  while a job has waited for longer than queue.patience no other that waits buys, and
 //             those that run sell to it whatever they lose.
 //   closeness the market reckons with the closest placement of each size, and with nobody else on
@@ -94,6 +95,7 @@ class MarketPolicy final : public Policy {
     first_ = patient_until < yard_.now() ? longest : kNoJob;
     if (is_round || first_ != kNoJob || (longest != kNoJob && has_news_))
       go_to_market(plan, is_round);
+    if (is_round && longest != kNoJob && yard_.held_gpus() == 0) go_to_market(plan, false);
     has_news_ = false;
     if (is_due_) plan.wake_at(next_round_);
     if (first_ == kNoJob && patient_until != Time::never())
