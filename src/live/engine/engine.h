@@ -85,8 +85,9 @@ struct RunReport {
   };
   Kind kind{};
   RunId id;
-  Time at;                       // by the wall clock, which may have been set since
-  std::optional<Time> steady{};  // the same by System::steady_clock(), where that is known
+  Time at;                        // by the wall clock, which may have been set since
+  std::optional<Time> steady{};   // the same by System::steady_clock(), where that is known
+  std::optional<Duration> ran{};  // of `exited`: what passed since `started`, where that is known
   int exit_status = 0;  // as a shell has it: 0 to 255, 128 + n by signal n; of the first worker
                         // that did not end with 0
   bool asked_requeue = false;  // the job itself asked to be run again

@@ -60,6 +60,34 @@ TEST_F(Clocks, AnEndThatWasNotSeenIsPlacedByTheSteadyClock) {
   expect_lasted(job, minutes(10));
 }
 
+/// Nobody heard of its start either.
+TEST_F(Clocks, WhatBeganAndEndedUnseenLastedWhatItRan) {
+  for (const bool is_paused_first : {false, true}) {
+    const JobNumber job = submit(spec());
+    const std::uint32_t last = is_paused_first ? 2 : 1;
+    if (is_paused_first) {
+      run(job);
+      pass(minutes(7));
+      engine->report(asks_again({job, 1}));
+    }
+    ASSERT_TRUE(told(fmt::format("start {}.{}", job, last)));
+    master.reset();
+    pass(minutes(2));
+    RunReport report;
+    report.kind = Kind::exited, report.id = {job, last};
+    report.at = system.wall_clock(), report.steady = system.steady_clock();
+    report.ran = minutes(1);
+    pass(minutes(20));
+    begin();
+    engine->report(report);
+    ASSERT_TRUE(becomes(job, "done"));
+    const Duration done = record(job).life.state.done;
+    const Duration whole = is_paused_first ? minutes(8) : minutes(1);
+    EXPECT_GE(done, whole);
+    EXPECT_LT(done, whole + seconds(30));
+  }
+}
+
 TEST_F(Clocks, AStartWithAClockFarAheadHealsWhenItIsRight) {
   master.reset();
   system.set_wall_clock_by(days(3000));

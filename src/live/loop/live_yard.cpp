@@ -194,8 +194,9 @@ Verdict LiveYard::apply(EventKind kind, MachineId machine, Time now) {
   return yard_->apply(Event::of(now, kind, machine));
 }
 
-void LiveYard::note_end(JobNumber number, Time ended) {
-  all_work_[id(number)] = std::max(ran(number, ended), microseconds(1));
+void LiveYard::note_end(JobNumber number, Time ended, Duration unheard) {
+  const Duration work = ran(number, ended) + yard_->rate(id(number)).work_in(unheard);
+  all_work_[id(number)] = std::max(work, microseconds(1));
 }
 
 Duration LiveYard::ran(JobNumber number, Time now) const {

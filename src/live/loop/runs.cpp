@@ -278,7 +278,10 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   // It may have ended while nobody was there to see it.
   const bool unseen = state_.now() - kHeardWithin > time_of(report);
   const Time ended = unseen ? std::max(time_of(report), job.life.state.since) : state_.now();
-  state_.yard.note_end(number, ended);
+  // So may it have begun.
+  const Duration heard = ended - job.life.state.since;
+  state_.yard.note_end(number, ended,
+                       std::max(report.ran.value_or(Duration{}) - heard, Duration{}));
   end_by_itself(number, report);
   job.life.state.since = ended;
 }

@@ -142,6 +142,7 @@ std::string to_json(const RunEnd& end) {
                   {"at_us", end.at.us},
                   {"steady_us", end.steady.us},
                   {"boot", end.boot},
+                  {"ran_us", end.ran.us},
                   {"why", end.why},
                   {"was_killed", end.was_killed},
                   {"word", static_cast<int>(end.word.kind)},
@@ -166,6 +167,7 @@ Expected<RunEnd> parse_run_end(std::string_view text) {
         .at = {value.at("at_us").get<std::int64_t>()},
         .steady = {value.value("steady_us", std::int64_t{0})},
         .boot = value.value("boot", ""),
+        .ran = {value.value("ran_us", std::int64_t{0})},
         .why = value.at("why").get<std::string>(),
         .was_killed = value.value("was_killed", false),
         .word = {JobWord::Kind{value.value("word", std::uint8_t{0})}, value.value("word_why", "")}};

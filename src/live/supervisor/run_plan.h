@@ -90,6 +90,7 @@ struct RunEnd {
   Time at{};           // by the wall clock
   Time steady{};       // the same by the clock that nobody sets,
   std::string boot{};  // ... since this start of the machine
+  Duration ran{};      // since all workers ran, by the same clock
   std::string why{};
   bool was_killed = false;  // it was asked to leave, and did not within its grace
   JobWord word{};           // what the job itself said about saving

@@ -45,6 +45,7 @@ TEST(RunPlan, StopAndEndAreReadAsTheyWereWritten) {
                    .at = Time{1'700'000'000'000'001},
                    .steady = Time{77},
                    .boot = "a-b-c",
+                   .ran = seconds(9),
                    .why = "why \"not\"",
                    .was_killed = true,
                    .word = {JobWord::Kind::failed, "no room"}};

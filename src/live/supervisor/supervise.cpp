@@ -80,9 +80,11 @@ RunEnd Supervisor::run(Descriptor started) {
     killing_ = true;
   }
   started.reset();
+  const Time began = steady_now();
   if (plan_.ask_after.us > 0) stop_.ask_at(plan_.stop, steady_now() + plan_.ask_after);
   until_over();
   RunEnd end = end_of_run();
+  end.ran = end.steady - began;
   cgroup_.remove();
   if (!ok)
     end = {.kind = RunEnd::Kind::refused, .status = 127, .at = end.at, .why = ok.error().message};

@@ -407,6 +407,7 @@ void LocalEngine::report_end(const Run& run, const RunEnd& end) {
        .id = run.id,
        .at = end.at,
        .steady = end.boot == system_.boot() ? std::optional(end.steady) : std::nullopt,
+       .ran = end.ran.us > 0 ? std::optional(end.ran) : std::nullopt,
        .exit_status = end.status,
        .asked_requeue = end.asked_requeue,
        .why = end.why,

@@ -342,6 +342,7 @@ void MemoryWorld::end(RunId id, Run& run, Kind kind, Time at, int status, const 
   run.end = {};
   run.end.kind = kind, run.end.id = id, run.end.at = at;
   run.end.steady = at + (clock_.steady_clock() - clock_.wall_clock());
+  if (kind == Kind::exited && run.has_run) run.end.ran = at - run.began_to_run;
   run.end.exit_status = status;
   run.end.asked_requeue = kind == Kind::exited && run.script.asks_requeue;
   run.end.was_killed = kind == Kind::exited && status == 128 + SIGKILL;
