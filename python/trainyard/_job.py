@@ -50,7 +50,7 @@ def save_failed(why: BaseException) -> None:
     if _saved_file is None:
         return
     with contextlib.suppress(OSError), open(_saved_file, "w", encoding="utf-8") as file:
-        file.write(f"failed: {why or type(why).__name__}\n")
+        file.write(f"failed: {str(why) or type(why).__name__}\n")
 
 
 def requeue() -> None:

@@ -96,6 +96,7 @@ class Job:
             "TRAINYARD_REPORT": str(self.report),
             "TRAINYARD_STOP_FILE": str(self.run_directory / "stop"),
             "TRAINYARD_REQUEUE_FILE": str(self.run_directory / "job" / "requeue"),
+            "TRAINYARD_SAVED": str(self.run_directory / "job" / "saved"),
         }
 
     def output(self, rank=0):

@@ -177,6 +177,51 @@ class ReportTest(ScriptTest):
         self.assertGreaterEqual(report["load_s"], 0.01)
         self.assertGreaterEqual(report["save_s"], 0.01)
 
+    def word(self):
+        path = self.job.run_directory / "job" / "saved"
+        return path.read_text() if path.exists() else None
+
+    def test_who_was_not_asked_to_leave_says_nothing_of_its_saves(self):
+        self.run_script("""
+            import trainyard
+            with trainyard.timed_save(): pass
+            try:
+                with trainyard.timed_save(): raise RuntimeError
+            except RuntimeError: pass
+            """)
+        self.assertIsNone(self.word())
+
+    def test_the_last_save_says_how_it_went(self):
+        self.job.ask_to_leave()
+        self.run_script("""
+            import trainyard
+            with trainyard.timed_save(): pass
+            """)
+        self.assertEqual(self.word(), "saved\n")
+
+    def test_a_save_that_fails_is_said_whatever_another_worker_says(self):
+        self.job.ask_to_leave()
+        for said_before in (False, True):
+            self.run_script("""
+                import trainyard
+                with trainyard.timed_save(): raise OSError("no room")
+                """, status=1)
+            self.run_script("import trainyard; trainyard.saved(); trainyard.saved()")
+            self.assertEqual(self.word(), "failed: no room\n")
+            self.job.begin()
+            self.job.ask_to_leave()
+            if not said_before:
+                self.run_script("import trainyard; trainyard.saved()")
+                self.assertEqual(self.word(), "saved\n")
+
+    def test_a_failure_without_words_has_its_name(self):
+        self.job.ask_to_leave()
+        self.run_script("""
+            import trainyard
+            with trainyard.timed_save(): raise KeyboardInterrupt
+            """, status=-signal.SIGINT)
+        self.assertEqual(self.word(), "failed: KeyboardInterrupt\n")
+
     def test_a_report_that_cannot_be_written_is_no_failure(self):
         self.job.report.parent.rmdir()
         self.run_script("""
