@@ -1,8 +1,15 @@
 #include "live/client/client.h"
 
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/socket.h>
 
+#include <csignal>
+#include <thread>
+
+#include "live/server/sockets.h"
 #include "live/server/testing.h"
+#include "live/system/testing.h"
 
 namespace trainyard {
 namespace {
@@ -24,6 +31,30 @@ TEST_F(ServerTest, TheClientFindsTheDaemonOrSaysWhatToDo) {
   EXPECT_EQ(
       client->stream("/v1/jobs/9/logs", [](std::string_view) { return true; }).error().message,
       "there is no such job");
+}
+
+/// It refuses a body without reading it: SIGPIPE would end the command.
+TEST(Client, ADaemonThatHangsUpIsAnErrorAndNotTheEndOfTheCommand) {
+  EXPECT_EXIT(
+      {
+        ::signal(SIGPIPE, SIG_DFL);
+        const TemporaryDirectory folder;
+        const auto listening = listen_on_unix(folder.path());
+        std::jthread daemon([&] {
+          for (pollfd waiting{listening->get(), POLLIN, 0}; ::poll(&waiting, 1, -1) > 0;) {
+            const Descriptor caller(::accept(listening->get(), nullptr, nullptr));
+            char first = 0;
+            const std::string_view answer = "HTTP/1.1 429 Too Many\r\nContent-Length: 0\r\n\r\n";
+            if (::read(caller.get(), &first, 1) == 1)
+              (void)!::send(caller.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
+          }
+        });
+        auto client = Client::open({folder.path(), ""});
+        const auto answer = client->post("/v1/jobs", std::string(32 << 20, 'x'));
+        std::fprintf(stderr, "%s", answer ? "answered" : answer.error().message.c_str());
+        std::_Exit(answer ? 1 : 0);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 TEST(Client, UrlsThatWouldShowTheTokenAreRefused) {
