@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/job/utf8.h"
+#include "live/loop/job_budget.h"
 
 namespace trainyard {
 namespace {
@@ -92,6 +93,7 @@ void Births::settle() {
 
 void Births::take_in(BirthReport report) {
   const bool runs = !report.places.empty();
+  const JobBook& book = state_.book;
   JobRecord job;
   job.number = ++state_.last_number;
   job.owner = report.owner;
@@ -105,6 +107,9 @@ void Births::take_in(BirthReport report) {
     job.life.room = room_on(report.places, job.spec.per_worker.gpus);
     if (!job.life.room.placement.empty()) state_.old_runs.insert(job.number);
   }
+  // One that waits may be refused, as whoever submits it here may be.
+  const auto room = check_budget(book.held_by(job.owner.uid), book.held_by_all(),
+                                 {1, memory_of(job.spec)}, state_.options.memory);
   const JobNumber number = job.number;
   state_.newborn[number] = take_payload(job.spec);
   state_.newborn_numbers.emplace(report.name, number);
@@ -117,6 +122,8 @@ void Births::take_in(BirthReport report) {
   if (runs) return;
   if (!spec)
     return gate_.end(number, EventKind::crashed, "it cannot be run: " + spec.error().message);
+  if (!room)
+    return gate_.end(number, EventKind::crashed, "it is not taken: " + room.error().message);
   (void)gate_.admit(number);  // unreadable now: it is held until the next start
 }
 

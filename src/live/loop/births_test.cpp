@@ -126,6 +126,19 @@ TEST_F(BirthsTest, AWithdrawalThatTheDaemonDidNotKeepIsSaidAgain) {
   EXPECT_EQ(record(1).runs, 0U);
 }
 
+/// Jobs of all ways in share a user's budget; only what runs already has to be taken.
+TEST_F(BirthsTest, OneThatWaitsIsRefusedWhereItsUserHasNoMemoryLeft) {
+  memory = 3 * memory_of(spec());
+  begin();
+  world.bear({"slurm-1", kBob, spec(), {}});
+  ASSERT_TRUE(becomes(1, "running"));
+  world.bear({"slurm-2", kBob, spec(), {}});
+  EXPECT_TRUE(becomes(2, "failed"));
+  EXPECT_THAT(record(2).reason, HasSubstr("it is not taken: your jobs that have not ended take"));
+  world.bear({"slurm-3", kBob, spec(), {{MachineId{0}, {3}}}});
+  EXPECT_TRUE(becomes(3, "running"));
+}
+
 TEST_F(BirthsTest, OneThatIsReportedAgainBeforeItIsOnDiskIsOneJob) {
   system.fail_at("journal.commit", "database or disk is full");
   for (int i = 0; i < 3; ++i) {

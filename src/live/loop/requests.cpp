@@ -4,14 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "live/loop/job_budget.h"
 #include "live/service/rights.h"
 
 namespace trainyard {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kMostUnfinished = 100'000;  // of one user
 
 /// For good: a job that has used up its time may still ask to be run again.
 bool is_ending(const JobRecord& job) {
@@ -64,22 +63,7 @@ Answer<void> Requests::check_room(const Identity& who, const JobSpec& spec,
     all.bytes += held.bytes;
     if (user == who.uid) own.jobs += held.jobs, own.bytes += held.bytes;
   }
-  if (own.jobs + count > kMostUnfinished)
-    return refuse(Refusal::Kind::conflict,
-                  "you have {} jobs that have not ended; a user may have {}", own.jobs,
-                  kMostUnfinished);
-  const std::size_t more = count * memory_of(spec), most = state_.options.memory;
-  if (own.bytes + more > most / 2)
-    return refuse(Refusal::Kind::conflict,
-                  "your jobs that have not ended take {} MiB of the daemon's memory, and these "
-                  "would take {} MiB; a user may have {} MiB",
-                  own.bytes >> 20U, more >> 20U, most >> 21U);
-  if (all.bytes + more > most)
-    return refuse(Refusal::Kind::unavailable,
-                  "jobs that have not ended take {} MiB of the daemon's memory, and {} MiB are the "
-                  "most; try again when some have ended",
-                  all.bytes >> 20U, most >> 20U);
-  return {};
+  return check_budget(own, all, {count, count * memory_of(spec)}, state_.options.memory);
 }
 
 void Requests::count_staged(const Identity& who, const JobSpec& spec, std::size_t count) {
