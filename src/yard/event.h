@@ -17,7 +17,8 @@ namespace trainyard {
 ///   absent -> queued -> [reserved ->] starting -> running -> done | failed
 ///                ^                                   |
 ///                +---------- draining <--------------+         and cancelled from anywhere
-/// A job that holds GPUs can also return to the queue by itself, or be lost and go back there.
+/// A job that holds GPUs can also return to the queue by itself, or be lost and go back there; one
+/// that drains can come to its end instead of leaving.
 /// reserved: its room is being made; it holds what was free of it. starting: it loads. draining: it
 /// has been told to leave and saves. The last three before `done` hold the job's GPUs.
 enum class Phase : std::uint8_t {
@@ -44,7 +45,7 @@ enum class EventKind : std::uint8_t {
   clock,             // time has come this far; nobody in particular
   submitted,         // a job: absent -> queued
   loaded,            // starting -> running
-  finished,          // running -> done
+  finished,          // running or draining -> done
   drained,           // draining -> queued
   crashed,           // starting, running or draining -> failed: its own fault, it is not run again
   returned,          // left by itself, saved, and wants to go on later: it queues again
