@@ -1,6 +1,9 @@
 // Clocks that somebody sets, or that were wrong at a start: durations are what has passed, and
 // times are the wall clock's again as soon as it is right.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
+
+#include <thread>
 
 #include "live/loop/yardmaster_fixture.h"
 
@@ -88,6 +91,37 @@ TEST_F(Clocks, WhatBeganAndEndedUnseenLastedWhatItRan) {
   }
 }
 
+/// Else a daemon that is killed in between leaves times of both clocks.
+TEST_F(Clocks, TimesThatWereMovedAreOnDiskBeforeWhatIsAskedForThen) {
+  run(submit(spec()));
+  const auto kept = [&] {
+    SQLite::Database file(directory.path() + "/journal.db", SQLite::OPEN_READONLY);
+    return file.execAndGet("SELECT value FROM setting WHERE key = 'clock'").getString();
+  };
+  const std::string before = kept();
+  system.set_wall_clock_by(hours(1));
+  system.hold("journal.commit");
+  std::thread other([&] { submit(spec()); });
+  system.wait_for_hold();
+  EXPECT_NE(kept(), before);
+  system.go_on();
+  other.join();
+}
+
+/// The last event has the time that the clock showed before it was set back.
+TEST_F(Clocks, ARestartRightAfterTheClockWasSetBackAddsNothing) {
+  const JobNumber job = submit(spec());
+  run(job);
+  pass(minutes(10));
+  system.set_wall_clock_by(Duration{-hours(1).us});
+  nudge();
+  ASSERT_EQ(system.log().count(LogLevel::warning, "clock was set back by"), 1U);
+  begin();
+  pass(minutes(5));
+  end(job, system.wall_clock(), true);
+  expect_lasted(job, minutes(15));
+}
+
 TEST_F(Clocks, AStartWithAClockFarAheadHealsWhenItIsRight) {
   master.reset();
   system.set_wall_clock_by(days(3000));
@@ -129,6 +163,8 @@ TEST_F(Clocks, ATimeThatCannotBeIsNotFollowed) {
   begin();
   const JobNumber job = submit(spec());
   EXPECT_GE(record(job).submitted, record(before).submitted);
+  nudge();
+  EXPECT_EQ(system.log().count(LogLevel::error, "clock shows a year before 2020"), 1U) << "once";
 }
 
 TEST_F(Clocks, EventsGoOnToBeToldWhenTimeGoesBack) {

@@ -18,16 +18,16 @@ namespace trainyard {
 class LiveClock {
  public:
   /// `kept` is what kept() gave in an earlier life. If the machine has not been started anew since,
-  /// it is known what time has passed; else the wall clock is believed, but for what is earlier
-  /// than what was written down.
+  /// it is known what time has passed, whatever older events say: all times but theirs moved with
+  /// the clock. Else the wall clock is believed, but for what is earlier than what was written
+  /// down.
   LiveClock(System& system, const std::optional<std::string>& kept, Time last_written)
       : system_(system), steady_(system.steady_clock()) {
     std::istringstream in(kept.value_or(""));
     std::string boot;
     Time steady, then;
     const bool is_known = in >> boot >> steady.us >> then.us && boot == system.boot();
-    const Time now = is_known ? then + (steady_ - steady) : system.wall_clock();
-    began_ = std::max(now, last_written);
+    began_ = is_known ? then + (steady_ - steady) : std::max(system.wall_clock(), last_written);
   }
 
   [[nodiscard]] Time now() const { return began_ + (system_.steady_clock() - steady_); }

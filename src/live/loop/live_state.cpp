@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -113,9 +114,15 @@ void shift_times(JobRecord& job, Duration by) {
 }  // namespace
 
 Duration LiveState::follow_wall_clock() {
+  const bool is_plausible = system.wall_clock() >= kPlausible;
+  if (!is_plausible && std::exchange(has_plausible_clock, false))
+    system.log().write(LogLevel::error,
+                       "the machine's clock shows a year before 2020, which cannot be: times go on "
+                       "from the last that is known, and are mended when the clock is set");
+  has_plausible_clock = has_plausible_clock || is_plausible;
   const Duration off = clock.off_by();
   if (std::abs(off.us) <= kClockIsOff.us || !yard.yard().orders().empty()) return {};
-  if (system.wall_clock() < kPlausible && now() >= kPlausible) return {};
+  if (!is_plausible && now() >= kPlausible) return {};
   const auto spec = parse(policy);
   if (!spec) return {};
   system.log().write(

@@ -109,6 +109,7 @@ struct LiveState {
   const SchedulingOptions options;
   LiveClock clock;
   DiskReserve reserve;
+  bool has_plausible_clock = true;
 
   std::shared_ptr<const Cluster> cluster;  // replaced as a whole: others may be looking at it
   std::map<std::string, MachineStatus> machines;  // by name; the others are up

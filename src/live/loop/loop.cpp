@@ -153,8 +153,10 @@ bool Loop::may_decide() const {
 void Loop::take_in(Commands& commands, bool adds, std::vector<Answer<void>>& answers) {
   const auto is_of_these = [&](const auto& command) { return command.what.adds == adds; };
   if (std::ranges::none_of(commands, is_of_these)) return;
-  // What a start has found, or the others have led to, goes first: events are told by number.
-  if (state_.counters.accepting && !state_.happened.empty()) write_down();
+  // What a start has found, or the others have led to, goes first: events are told by number. So
+  // do times that were moved: all of them are on disk, or none.
+  const bool has_news = !state_.happened.empty() || !state_.settings.empty();
+  if (state_.counters.accepting && has_news) write_down();
   JournalChange change;
   const std::int64_t sequence = state_.last_sequence;
   const JobNumber number = state_.last_number;
