@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 #include <ostream>
+#include <span>
 #include <vector>
 
 #include "base/atomic_file.h"
@@ -131,6 +132,21 @@ constexpr std::array kWritten{
     duration_column<&Job::checkpoint_interval>(NativeColumn::checkpoint_interval),
     duration_column<&Job::checkpoint_cost>(NativeColumn::checkpoint_cost)};
 
+void put_head(Text& out, std::span<const WrittenColumn> columns) {
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    put(out, "{}{}", c == 0 ? "" : ",",
+        kNativeColumns[static_cast<std::size_t>(columns[c].column)]);
+  out.push_back('\n');
+}
+
+void put_row(Text& out, std::span<const WrittenColumn> columns, const Workload& w, std::size_t i) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (c > 0) out.push_back(',');
+    columns[c].put(out, w, i);
+  }
+  out.push_back('\n');
+}
+
 std::vector<WrittenColumn> used_columns(const Workload& workload) {
   std::vector<WrittenColumn> used;
   for (const WrittenColumn& column : kWritten) {
@@ -149,21 +165,21 @@ void write_native(const Workload& workload, std::ostream& out) {
   constexpr std::size_t kFlushAt = 1 << 16;
   const std::vector<WrittenColumn> columns = used_columns(workload);
   Text text;
-  for (std::size_t c = 0; c < columns.size(); ++c)
-    put(text, "{}{}", c == 0 ? "" : ",",
-        kNativeColumns[static_cast<std::size_t>(columns[c].column)]);
-  text.push_back('\n');
+  put_head(text, columns);
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (c > 0) text.push_back(',');
-      columns[c].put(text, workload, i);
-    }
-    text.push_back('\n');
+    put_row(text, columns, workload, i);
     if (text.size() < kFlushAt) continue;
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     text.clear();
   }
   out.write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+std::string native_part(const Workload& workload, bool is_first) {
+  Text text;
+  if (is_first) put_head(text, kWritten);
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) put_row(text, kWritten, workload, i);
+  return fmt::to_string(text);
 }
 
 Expected<void> write_native_file(const Workload& workload, const std::string& path) {

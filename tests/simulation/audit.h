@@ -71,12 +71,10 @@ class Audit {
   std::map<std::int64_t, std::uint64_t> events_;  // that were shown, by number: a digest of each
   std::int64_t heard_ = 0;                        // of the present daemon
   std::uint64_t daemon_ = 0;                      // which that is
-  std::int64_t begun_after_ = 0;                  // the last event before it
   std::map<JobNumber, Told> told_;
   std::map<JobNumber, std::string> ended_;       // how
   std::map<JobNumber, std::uint32_t> last_run_;  // the run that ended its job
   std::map<JobNumber, Duration> lasted_;         // runs that ended by themselves
-  std::map<JobNumber, std::pair<std::uint64_t, std::uint64_t>> seen_by_;  // its start and its end
   std::uint64_t digest_ = 14695981039346656037ULL;
   bool allows_refused_ = false;
   bool chooses_gpus_, compacts_;

@@ -65,6 +65,7 @@ Clients::Asked Clients::ask(const Identity& who, const std::string& method, cons
       const NoServer server;
       reply = match.route->answer({machine_.master(), server, who, std::move(match.words),
                                    std::move(query), std::move(body), ""});
+      for (std::string part; reply.next_part && reply.next_part(part);) part.clear();
     }
   }
   --depth_;

@@ -42,7 +42,7 @@ constexpr int kWriterPatienceMs = 1000, kReaderPatienceMs = 1000, kCheckpointPat
 
 /// The write-ahead log is emptied when it has grown so large, and not only copied in passing.
 constexpr std::uintmax_t kLargeLog = std::uintmax_t{32} << 20;
-constexpr std::int64_t kRowsAtOnce = 1000;
+constexpr std::int64_t kRowsAtOnce = 500;
 
 /// The write-ahead log, which is open once something was read; null before.
 sqlite3_file* log_of(SQLite::Database& db) {
@@ -153,9 +153,31 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
     reading->db.setBusyTimeout(kReaderPatienceMs);
     std::unique_ptr<Journal> journal(
         new Journal(system, path, std::move(writing), std::move(reading)));
+    journal->recall();
     journal->recall_head();
     return journal;
   });
+}
+
+/// Throws what SQLite throws.
+void Journal::recall() {
+  SQLite::Database& db = reading_->db;
+  SQLite::Statement number(db, "SELECT max(number) FROM job");
+  if (number.executeStep()) known_.last_number = number.getColumn(0).getInt64();
+  SQLite::Statement last(db, "SELECT sequence, at FROM event ORDER BY sequence DESC LIMIT 1");
+  if (last.executeStep())
+    known_.last_event = last.getColumn(0).getInt64(), known_.last_time.us = last.getColumn(1);
+  SQLite::Statement rows(db, "SELECT key, value FROM setting");
+  while (rows.executeStep())
+    known_.settings[rows.getColumn(0).getString()] = rows.getColumn(1).getString();
+}
+
+void Journal::remember(const JournalChange& change) {
+  for (const JobRecord* job : change.submitted)
+    known_.last_number = std::max(known_.last_number, job->number);
+  for (const LiveEvent& event : change.events)
+    known_.last_event = event.sequence, known_.last_time = event.at;
+  for (const auto& [key, value] : change.settings) known_.settings[key] = value;
 }
 
 /// What it was, beside what it is.
@@ -212,6 +234,7 @@ Expected<void> Journal::commit(const JournalChange& change) {
   writing_->settle();
   if (!done) return done;
   head_ = next;
+  remember(change);
   system_.after("journal.commit");
   write_head();
   bound_log();
@@ -350,26 +373,20 @@ Expected<JobPage> Journal::find_ended(const JobFilter& filter) const {
   });
 }
 
-/// A page at a time, on a connection of its own: between two it holds up nobody, nor the log.
-Expected<void> Journal::each_ended(const JobFilter& of,
-                                   const std::function<void(const JobRecord&)>& visit) const {
-  return attempt("read", [&]() -> Expected<void> {
+/// On a connection of its own: between two such pages it holds up nobody, nor the log.
+Expected<std::vector<JobRecord>> Journal::ended_after(const JobFilter& of, JobNumber after) const {
+  return attempt("read", [&]() -> Expected<std::vector<JobRecord>> {
     Tables own(path_, SQLite::OPEN_READONLY);
     own.db.setBusyTimeout(kReaderPatienceMs);
     std::string where = "WHERE ended IS NOT NULL AND job.number > ?1 AND (?2 IS NULL OR user = ?2)";
     if (of.uid) where += fmt::format(" AND uid = {}", *of.uid);
     SQLite::Statement rows(own.db, Tables::select_jobs() + where +
                                        fmt::format(" ORDER BY job.number LIMIT {}", kRowsAtOnce));
+    rows.bind(1, after);
+    if (of.user) rows.bind(2, *of.user);
     std::vector<JobRecord> page;
-    do {
-      rows.bind(1, page.empty() ? 0 : page.back().number);
-      if (of.user) rows.bind(2, *of.user);
-      page.clear();
-      while (rows.executeStep()) page.push_back(Tables::read_job(rows));
-      rows.reset();
-      for (const JobRecord& job : page) visit(job);
-    } while (std::ssize(page) == kRowsAtOnce);
-    return {};
+    while (rows.executeStep()) page.push_back(Tables::read_job(rows));
+    return page;
   });
 }
 
@@ -389,30 +406,13 @@ Expected<std::vector<LiveEvent>> Journal::events(std::int64_t after, std::size_t
   });
 }
 
-std::int64_t Journal::number_of(const std::string& query) const {
-  const std::lock_guard lock(reading_mutex_);
-  SQLite::Statement row(reading_->db, query);
-  return row.executeStep() ? row.getColumn(0).getInt64() : 0;
-}
-
 JobNumber Journal::last_number() const {
-  return std::max({number_of("SELECT max(number) FROM job"), head_.last_number, lost_number_});
-}
-
-std::int64_t Journal::last_event() const {
-  return number_of("SELECT max(sequence) FROM event");
-}
-
-Time Journal::last_time() const {
-  return {number_of("SELECT at FROM event ORDER BY sequence DESC LIMIT 1")};
+  return std::max({known_.last_number, head_.last_number, lost_number_});
 }
 
 std::optional<std::string> Journal::setting(const std::string& key) const {
-  const std::lock_guard lock(reading_mutex_);
-  SQLite::Statement row(reading_->db, "SELECT value FROM setting WHERE key = ?");
-  row.bind(1, key);
-  if (!row.executeStep()) return {};
-  return row.getColumn(0).getString();
+  const auto found = known_.settings.find(key);
+  return found == known_.settings.end() ? std::nullopt : std::optional(found->second);
 }
 
 Expected<std::size_t> Journal::compact(Time ended_before, std::size_t limit,

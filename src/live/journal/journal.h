@@ -17,6 +17,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -74,20 +75,23 @@ class Journal {
   [[nodiscard]] Expected<std::optional<JobNumber>> born(const std::string& name) const;
   /// The numbers of the jobs that go by this name; none when there are none.
   [[nodiscard]] Expected<std::vector<JobNumber>> numbers(const JobName& name) const;
-  /// Every job that has ended, by number, of the filter's user. Takes long, and holds up nobody.
-  Expected<void> each_ended(const JobFilter& of,
-                            const std::function<void(const JobRecord&)>& visit) const;
+  /// Jobs that have ended, by number, of the filter's user: the next after this one, some hundred
+  /// at most. None: there are no more. Holds up nobody.
+  [[nodiscard]] Expected<std::vector<JobRecord>> ended_after(const JobFilter& of,
+                                                             JobNumber after) const;
   /// At most `limit`, in order.
   [[nodiscard]] Expected<std::vector<LiveEvent>> events(std::int64_t after,
                                                         std::size_t limit) const;
 
+  // What a start asks for. It was read when the journal was opened, and follows what is committed;
+  // it belongs to the same thread.
   /// Of all jobs that it has or is known to have had.
   [[nodiscard]] JobNumber last_number() const;
+  [[nodiscard]] std::int64_t last_event() const { return known_.last_event; }
+  [[nodiscard]] Time last_time() const { return known_.last_time; }
+  [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
   /// What has been lost of it since it was last written, for people; empty: nothing.
   [[nodiscard]] const std::string& loss() const { return loss_; }
-  [[nodiscard]] std::int64_t last_event() const;
-  [[nodiscard]] Time last_time() const;
-  [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
 
   /// Moves the write-ahead log into the database as far as nobody is disturbed. A thread does so
   /// every second, where the system has threads.
@@ -103,11 +107,12 @@ class Journal {
           std::unique_ptr<Tables> reading);
   void checkpoint_until(const std::stop_token& stop) const;
   void bound_log();
+  void recall();
   void recall_head();
+  void remember(const JournalChange& change);
   void write_head() const;
   template <class Work>
   auto read(Work work) const;
-  [[nodiscard]] std::int64_t number_of(const std::string& query) const;
 
   System& system_;
   std::string path_;
@@ -117,6 +122,12 @@ class Journal {
   std::uintmax_t next_bound_;  // bytes of the write-ahead log at which it is emptied
   SeldomLog seldom_;
   JournalHead head_;
+  struct Known {
+    JobNumber last_number = 0;
+    std::int64_t last_event = 0;
+    Time last_time;
+    std::map<std::string, std::string> settings;
+  } known_;
   JobNumber lost_number_ = 0;  // the highest of the jobs that may have been lost
   std::string loss_;
   std::jthread checkpointer_;

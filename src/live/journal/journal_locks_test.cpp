@@ -58,6 +58,22 @@ TEST_F(JournalLocksTest, AForeignLockIsOverWhenItIsGone) {
   EXPECT_EQ(journal->last_number(), 2);
 }
 
+/// A start that nobody lets read says so; it dies of no exception.
+TEST_F(JournalLocksTest, AJournalThatOthersHaveForThemselvesIsAnError) {
+  ASSERT_TRUE(submit(1));
+  journal.reset();
+  {
+    SQLite::Database other(path, SQLite::OPEN_READWRITE);
+    other.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE");
+    const auto refused = Journal::open(system, path);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("locked"), std::string::npos) << refused.error().message;
+  }
+  const auto opened = Journal::open(system, path);
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_EQ((*opened)->last_number(), 1);
+}
+
 TEST_F(JournalLocksTest, AReadThatFailsHoldsNothing) {
   ASSERT_TRUE(submit(1));
   SQLite::Database other(path, SQLite::OPEN_READWRITE);
@@ -79,7 +95,7 @@ TEST_F(JournalLocksTest, TheLogStaysSmallHoweverManyRead) {
   std::vector<std::jthread> readers;
   for (int i = 0; i < 2; ++i)
     readers.emplace_back([&] {
-      while (!is_over) EXPECT_TRUE(journal->each_ended({}, [](const JobRecord&) {}));
+      while (!is_over) EXPECT_TRUE(journal->ended_after({}, 0));
     });
   std::uintmax_t most = 0;
   for (JobNumber number = 2; number < static_cast<JobNumber>(kJobs); ++number) {

@@ -13,11 +13,12 @@ Expected<void> Recovery::recover() {
   if (auto ok = machines_.recall(); !ok) return ok;
   if (auto ok = recall_gpus(); !ok) return ok;
   recall_settings();
-  state_.settings.emplace_back("clock", state_.clock.kept());
   state_.system.log().write(LogLevel::info,
                             fmt::format("the policy is {}; {} jobs have not ended yet",
                                         state_.policy.policy, state_.book.size()));
-  return take_up_jobs();
+  auto done = take_up_jobs();
+  state_.settings.emplace_back("clock", state_.clock.kept());
+  return done;
 }
 
 Expected<void> Recovery::enter_jobs() {
@@ -101,17 +102,35 @@ Expected<void> Recovery::recall_gpus() {
   return state_.journal.commit(change);
 }
 
+namespace {
+
+Expected<PolicyView> read_policy(const std::string& text) try {
+  const auto j = nlohmann::json::parse(text);
+  return PolicyView{j.at("policy"), j.value("settings", std::vector<std::string>())};
+} catch (const nlohmann::json::exception& problem) {
+  return fail("{}", problem.what());
+}
+
+}  // namespace
+
 /// The policy, and the machines that an operator has closed.
 void Recovery::recall_settings() {
   state_.policy = state_.options.policy;
-  if (const auto kept = state_.journal.setting("policy")) {
-    const auto j = nlohmann::json::parse(*kept, nullptr, false);
-    if (!j.is_discarded())
-      state_.policy = with_given_settings(
-          {j.value("policy", ""), j.value("settings", std::vector<std::string>())},
-          state_.options.policy);
-  }
   machines_.recall_closed();
+  const auto kept = state_.journal.setting("policy");
+  if (!kept) return;
+  const auto policy = read_policy(*kept);
+  const PolicyView wanted = with_given_settings(policy.value_or(PolicyView{}), state_.policy);
+  const auto spec = policy ? parse(wanted) : tl::make_unexpected(policy.error());
+  if (spec) {
+    state_.policy = wanted;
+  } else {
+    state_.system.log().write(
+        LogLevel::error,
+        fmt::format("the policy that was set last cannot be used, so it is {}, as the "
+                    "configuration says: {}",
+                    state_.policy.policy, spec.error().message));
+  }
 }
 
 Expected<void> Recovery::take_up_jobs() {

@@ -47,7 +47,7 @@ TEST_F(SnapshotTest, NobodyWhoLooksWaitsForTheDisk) {
   EXPECT_EQ(master->policy(kAda)->policy, "fitgpp");
   EXPECT_EQ(master->counters().submitted, 1U);
   EXPECT_TRUE(master->logs(kAda, first, 0, 0, 0));
-  EXPECT_TRUE(master->history(kAda));
+  EXPECT_TRUE(master->history(kAda, {}));
   EXPECT_FALSE(master->events(kAda, 0, {}).events.empty());
   system.go_on();
   EXPECT_EQ(waiting.get(), 2);

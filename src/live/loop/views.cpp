@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include "live/job/output_path.h"
 #include "live/loop/job_list.h"
@@ -183,38 +182,50 @@ Answer<Service::LogPage> Views::logs(const Identity& who, JobNumber number, std:
   return page;
 }
 
-Answer<std::string> Views::history(const Identity& who) const {
-  Workload workload;
-  workload.pause_costs = PauseCosts::given;  // as they were measured, where there was a pause
+namespace {
+
+/// As it ran, for whoever replays it. `workload` keeps its names.
+void add_ended(const JobRecord& record, const Cluster& cluster, Time begin, Workload& workload) {
+  Job job;
+  job.submit = Time{} + std::max(record.submitted - begin, Duration{});
+  job.duration = record.life.state.done;
+  job.estimate = record.spec.time.us > 0 ? record.spec.time : job.duration;
+  job.grace = record.spec.grace;
+  if (record.pause_took) job.grace = *record.pause_took;
+  if (record.progress && record.progress->load_s)
+    job.load = duration_from_seconds(*record.progress->load_s).value_or(Duration{});
+  job.per_worker = record.spec.per_worker;
+  job.workers = job.min_workers = record.spec.workers;
+  job.max_workers = record.spec.sizes().max;
+  job.user = UserId{workload.users.add(record.owner.user)};
+  job.job_class = record.spec.job_class;
+  if (!record.spec.model.empty())
+    job.model = ModelId{static_cast<std::uint16_t>(workload.models.add(record.spec.model))};
+  set_kinds(job, record.spec, cluster, workload);
+  workload.jobs.push_back(job);
+  workload.names.push_back(std::to_string(record.number));
+}
+
+}  // namespace
+
+Answer<Service::HistoryPart> Views::history(const Identity& who,
+                                            const Service::HistoryPart& before) const {
   JobFilter of;
   if (who.role != Role::operator_) of.user = who.user, of.uid = who.uid;
-  const auto add = [&](const JobRecord& record) {
-    if (record.life.state.done.us <= 0) return;  // it never ran, or nothing came of it
-    Job job;
-    job.submit = record.submitted;
-    job.duration = record.life.state.done;
-    job.estimate = record.spec.time.us > 0 ? record.spec.time : job.duration;
-    job.grace = record.spec.grace;
-    if (record.pause_took) job.grace = *record.pause_took;
-    if (record.progress && record.progress->load_s)
-      job.load = duration_from_seconds(*record.progress->load_s).value_or(Duration{});
-    job.per_worker = record.spec.per_worker;
-    job.workers = job.min_workers = record.spec.workers;
-    job.max_workers = record.spec.sizes().max;
-    job.user = UserId{workload.users.add(record.owner.user)};
-    job.job_class = record.spec.job_class;
-    if (!record.spec.model.empty())
-      job.model = ModelId{static_cast<std::uint16_t>(workload.models.add(record.spec.model))};
-    set_kinds(job, record.spec, *state_.cluster, workload);
-    workload.jobs.push_back(job);
-    workload.names.push_back(std::to_string(record.number));
-  };
-  if (auto read = state_.journal.each_ended(of, add); !read) return unavailable(read.error());
-  const Time first = workload.jobs.empty() ? Time{} : workload.jobs.front().submit;
-  for (Job& job : workload.jobs) job.submit = Time{} + (job.submit - first);
-  std::ostringstream out;
-  write_native(workload, out);
-  return out.str();
+  const auto records = state_.journal.ended_after(of, before.last);
+  if (!records) return unavailable(records.error());
+  Service::HistoryPart part{{}, before.last, before.begin, records->empty()};
+  Workload workload;
+  workload.pause_costs = PauseCosts::given;  // as they were measured, where there was a pause
+  const auto cluster = loop_.snapshot()->cluster;
+  for (const JobRecord& record : *records) {
+    part.last = record.number;
+    if (record.life.state.done.us <= 0) continue;  // it never ran, or nothing came of it
+    if (part.begin == Time{}) part.begin = record.submitted;
+    add_ended(record, *cluster, part.begin, workload);
+  }
+  part.csv = native_part(workload, before.last == 0);
+  return part;
 }
 
 // --- Why a job waits -----------------------------------------------------------------------------

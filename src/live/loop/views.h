@@ -24,7 +24,8 @@ class Views {
                                               std::uint64_t offset) const;
   [[nodiscard]] ClusterView cluster(const Identity& who) const;
   [[nodiscard]] PolicyView policy() const { return *loop_.snapshot()->policy; }
-  [[nodiscard]] Answer<std::string> history(const Identity& who) const;
+  [[nodiscard]] Answer<Service::HistoryPart> history(const Identity& who,
+                                                     const Service::HistoryPart& before) const;
   [[nodiscard]] Counters counters() const { return loop_.snapshot()->counters; }
 
   /// What they may see of it; not found where that is nothing.

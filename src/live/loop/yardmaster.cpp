@@ -82,8 +82,8 @@ Answer<PolicyView> Yardmaster::policy(const Identity& /*who*/) {
   return views_.policy();
 }
 
-Answer<std::string> Yardmaster::history(const Identity& who) {
-  return views_.history(who);
+Answer<Service::HistoryPart> Yardmaster::history(const Identity& who, const HistoryPart& before) {
+  return views_.history(who, before);
 }
 
 Service::EventPage Yardmaster::events(const Identity& who, std::int64_t after, Duration patience) {

@@ -52,7 +52,7 @@ class Yardmaster final : public Service {
                        std::uint64_t offset) override;
   Answer<ClusterView> cluster(const Identity& who) override;
   Answer<PolicyView> policy(const Identity& who) override;
-  Answer<std::string> history(const Identity& who) override;
+  Answer<HistoryPart> history(const Identity& who, const HistoryPart& before) override;
   EventPage events(const Identity& who, std::int64_t after, Duration patience) override;
   [[nodiscard]] std::int64_t last_event() const override;
   [[nodiscard]] Counters counters() const override;

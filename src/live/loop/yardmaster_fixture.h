@@ -59,6 +59,16 @@ class MasterTest : public testing::Test {
   bool becomes(JobNumber job, const std::string& wanted) {
     return eventually([&] { return state(job) == wanted; });
   }
+  /// All of it.
+  std::string history(const Identity& who) {
+    std::string csv;
+    for (Service::HistoryPart part; !part.is_last; csv += part.csv) {
+      auto next = master->history(who, part);
+      EXPECT_TRUE(next) << next.error().message;
+      part = next ? *std::move(next) : Service::HistoryPart{{}, 0, {}, true};
+    }
+    return csv;
+  }
   /// Something happens, so that the daemon looks at the clock that the test has moved.
   void nudge() { (void)master->cancel(kOperator, {1'000'000}); }
 

@@ -480,21 +480,6 @@ TEST_F(YardmasterTest, EventsComeInOrderAndAreKept) {
   EXPECT_TRUE(master->events(kAda, 5, {}).events.empty());
 }
 
-TEST_F(YardmasterTest, HistoryIsAWorkload) {
-  JobSpec two = spec(2);
-  two.gpu_kind = "v100";
-  const JobNumber job = submit(two);
-  run(job);
-  system.pass(minutes(5));
-  engine->report(Kind::exited, {job, 1}, 0);
-  ASSERT_TRUE(becomes(job, "done"));
-  const std::string csv = *master->history(kAda);
-  EXPECT_THAT(csv, testing::HasSubstr("id,user,"));
-  EXPECT_THAT(csv, testing::HasSubstr("1,ada,"));
-  EXPECT_THAT(csv, testing::HasSubstr(",V100,")) << "as the cluster calls it";
-  EXPECT_EQ(master->history(kBob)->find("ada"), std::string::npos);
-}
-
 TEST_F(YardmasterTest, AJobThatEndsAtOnceHasDoneSomething) {
   const JobNumber job = submit(spec());
   run(job);
@@ -504,7 +489,7 @@ TEST_F(YardmasterTest, AJobThatEndsAtOnceHasDoneSomething) {
   engine->report(report);
   ASSERT_TRUE(becomes(job, "done"));
   EXPECT_GT(record(job).life.state.done.us, 0);
-  EXPECT_THAT(*master->history(kAda), testing::HasSubstr("1,ada,"));
+  EXPECT_THAT(history(kAda), testing::HasSubstr("1,ada,"));
 }
 
 TEST_F(YardmasterTest, OneDependencyNamedTwiceIsOne) {

@@ -147,12 +147,6 @@ Reply answer_set_policy(const Call& call) {
   return done_reply(call.service.set_policy(call.who, *policy));
 }
 
-Reply answer_history(const Call& call) {
-  auto history = call.service.history(call.who);
-  if (!history) return refusal_reply(history.error());
-  return {.body = *std::move(history)};
-}
-
 Reply answer_metrics(const Call& call) {
   const auto cluster = call.service.cluster(call.who);
   if (!cluster) return refusal_reply(cluster.error());

@@ -263,7 +263,8 @@ Reply RunningServer::answer_call(const Route& route, const Call& call,
                                  std::shared_ptr<MemoryBudget::Part> held) {
   Reply reply = route.answer(call);
   if (reply.status < 300) reply.type = route.answer_type;
-  if (!held->resize(std::max(kSmallAnswer, reply.body.size())))
+  const std::size_t size = reply.next_part ? route.memory : reply.body.size();
+  if (!held->resize(std::max(kSmallAnswer, size)))
     return no_memory("there is no memory for so long an answer now");
   reply.held = std::move(held);
   return reply;

@@ -87,6 +87,20 @@ TEST_F(ServerTest, LogsAreFollowedWhileTheyGrow) {
   EXPECT_TRUE(client.read_until("0\r\n\r\n"));
 }
 
+TEST_F(ServerTest, HistoryComesInPartsAndNoPartIsTakenForAll) {
+  start();
+  RawClient client = connect();
+  EXPECT_EQ(client.ask("GET", "/v1/history").status, 200);
+  ASSERT_TRUE(client.read_until("0\r\n\r\n"));
+  EXPECT_LT(client.received.find("id,submit"), client.received.find("4,0,1\n"));
+  service.breaks_history = true;
+  RawClient unlucky = connect();
+  EXPECT_EQ(unlucky.ask("GET", "/v1/history").status, 200);
+  EXPECT_TRUE(unlucky.read_to_end());
+  EXPECT_NE(unlucky.received.find("2,0,1\n"), std::string::npos);
+  EXPECT_EQ(unlucky.received.find("0\r\n\r\n"), std::string::npos) << "it is cut off";
+}
+
 TEST_F(ServerTest, EventsStreamAndGoOnWhereTheClientWas) {
   start();
   ask("POST", "/v1/jobs", kJob);

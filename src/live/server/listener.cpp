@@ -276,11 +276,16 @@ void Listener::send(Reply reply, httplib::Response& response) {
   response.set_chunked_content_provider(
       reply.type, [this, connection = t_connection, next = std::move(reply.next_part),
                    held = std::move(reply.held)](std::size_t, httplib::DataSink& sink) {
-        std::string part;
-        const bool more = !stopping_ && !connection->hung_up() && next(part);
-        if (!part.empty() && !sink.write(part.data(), part.size())) return false;
-        if (!more) sink.done();
-        return true;
+        try {
+          std::string part;
+          const bool more = !stopping_ && !connection->hung_up() && next(part);
+          if (!part.empty() && !sink.write(part.data(), part.size())) return false;
+          if (!more) sink.done();
+          return true;
+        } catch (const std::exception& problem) {
+          log_.write(LogLevel::error, fmt::format("an answer is cut off: {}", problem.what()));
+          return false;
+        }
       });
 }
 

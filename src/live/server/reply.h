@@ -36,7 +36,8 @@ struct Reply {
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
   /// An answer that comes in parts: appends the next one, waits a second at most (there may be none
-  /// yet), and says whether more may follow. Takes the place of `body`.
+  /// yet), and says whether more may follow. Takes the place of `body`. If it throws, the answer is
+  /// cut off such that the client sees it.
   std::function<bool(std::string& part)> next_part{};
   /// Kept until it has been sent: its part of a MemoryBudget.
   std::shared_ptr<void> held{};

@@ -1,7 +1,9 @@
-// The answers that come in parts: a job's output while it runs, and the events.
+// The answers that come in parts: a job's output while it runs, the events, and the history.
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "live/server/answers.h"
 #include "live/server/json.h"
@@ -99,6 +101,27 @@ class EventStream {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+class HistoryStream {
+ public:
+  HistoryStream(const Call& call, Service::HistoryPart first)
+      : service_(call.service), who_(call.who), part_(std::move(first)) {}
+
+  /// Throws where it cannot be read any more: nobody shall take a part of it for all.
+  bool operator()(std::string& part) {
+    part = std::exchange(part_.csv, {});
+    if (part_.is_last) return false;
+    auto next = service_.history(who_, part_);
+    if (!next) throw std::runtime_error(next.error().message);
+    part_ = *std::move(next);
+    return true;
+  }
+
+ private:
+  Service& service_;
+  Identity who_;
+  Service::HistoryPart part_;
+};
+
 }  // namespace
 
 Reply answer_logs(const Call& call) {
@@ -115,6 +138,14 @@ Reply answer_logs(const Call& call) {
   reply.headers = {{"Trainyard-Run", std::to_string(first->run)},
                    {"Trainyard-Offset", std::to_string(first->output.offset)}};
   reply.next_part = LogStream(call, *request, *std::move(first));
+  return reply;
+}
+
+Reply answer_history(const Call& call) {
+  auto first = call.service.history(call.who, {});
+  if (!first) return refusal_reply(first.error());
+  Reply reply;
+  reply.next_part = HistoryStream(call, *std::move(first));
   return reply;
 }
 

@@ -116,9 +116,14 @@ class FakeService : public Service {
     const std::lock_guard lock(mutex_);
     return policy_;
   }
-  Answer<std::string> history(const Identity& /*who*/) override {
-    return std::string("id,submit,duration\n");
+  /// Five parts, of which the last cannot be read if the test says so.
+  Answer<HistoryPart> history(const Identity& /*who*/, const HistoryPart& before) override {
+    if (before.last == 4 && breaks_history)
+      return tl::make_unexpected(Refusal{Refusal::Kind::unavailable, "no luck"});
+    if (before.last == 0) return HistoryPart{"id,submit,duration\n", 1, {}, false};
+    return HistoryPart{fmt::format("{},0,1\n", before.last), before.last + 1, {}, before.last == 4};
   }
+  std::atomic<bool> breaks_history = false;
   EventPage events(const Identity& /*who*/, std::int64_t after, Duration patience) override {
     std::unique_lock lock(mutex_);
     happened_.wait_for(lock, std::chrono::microseconds(patience.us),

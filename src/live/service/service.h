@@ -150,8 +150,15 @@ class Service {
                                std::uint32_t run, std::uint64_t offset) = 0;
   virtual Answer<ClusterView> cluster(const Identity& who) = 0;
   virtual Answer<PolicyView> policy(const Identity& who) = 0;
-  /// The ended jobs as a workload in our own CSV, for replaying them; see docs/workloads.md.
-  virtual Answer<std::string> history(const Identity& who) = 0;
+  /// The ended jobs as a workload in our own CSV, for replaying them; see docs/workloads.md. By
+  /// number, in parts: the first follows on a HistoryPart{}, each other on the one before.
+  struct HistoryPart {
+    std::string csv;
+    JobNumber last = 0;  // of those that were looked at
+    Time begin;          // of the workload: when the first was submitted
+    bool is_last = false;
+  };
+  virtual Answer<HistoryPart> history(const Identity& who, const HistoryPart& before) = 0;
 
   /// Events after this number that may be shown to `who`, 256 at most; waits up to `patience` for
   /// the first. What happened longer ago than is kept is left out.
