@@ -180,6 +180,8 @@ TEST_F(ServerTest, StrangersKeepNobodyOut) {
   ServerOptions options;
   options.tcp = "127.0.0.1:0";
   options.limits.strangers = 20;
+  options.limits.connections = options.limits.reserved + 40;
+  options.limits.each.stranger = std::chrono::hours(1);
   start(options);
   const auto through_tcp = [&] { return RawClient(connect_to_loopback(server->tcp_port())); };
   RawClient known = through_tcp();
