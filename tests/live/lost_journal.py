@@ -2,7 +2,7 @@
 its GPUs, and no number of a job is given a second time, nor its checkpoint directory."""
 import shutil
 
-from scene import Scene, run_tests
+from scene import Scene, run_tests, wait_until
 
 SAID = "THE JOURNAL HAS LOST A PART"
 
@@ -42,7 +42,8 @@ def test_lost():
         replace_journal(scene)
         scene.start()
         assert SAID in scene.said(), scene.said()
-        found = [job for job in scene.http("GET", "/v1/jobs").json()["jobs"] if job["name"] == "precious"]
+        found = wait_until(lambda: [job for job in scene.http("GET", "/v1/jobs").json()["jobs"]
+                                    if job["name"] == "precious"], "the run that is left")
         assert len(found) == 1 and found[0]["job"] > 6, found
         number = found[0]["job"]
         scene.until(number, "running")
