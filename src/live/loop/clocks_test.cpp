@@ -167,6 +167,17 @@ TEST_F(Clocks, ATimeThatCannotBeIsNotFollowed) {
   EXPECT_EQ(system.log().count(LogLevel::error, "clock shows a year before 2020"), 1U) << "once";
 }
 
+/// As a start does, at whose end it is later than it was when it began.
+TEST(LiveClock, IsNotAheadOfWhatItWasToldLately) {
+  HandSystem system;
+  LiveClock clock(system, std::nullopt, Time{});
+  system.pass(seconds(50)), system.set_wall_clock_by(seconds(50));
+  clock.advance_to(clock.now() - seconds(1));
+  EXPECT_LT(std::abs(clock.off_by().us), seconds(20).us);
+  clock.advance_to(clock.now() + seconds(100));
+  EXPECT_LT(std::abs((clock.off_by() + seconds(100)).us), seconds(20).us);
+}
+
 TEST_F(Clocks, EventsGoOnToBeToldWhenTimeGoesBack) {
   system.set_wall_clock_by(Duration{-hours(5).us});
   const JobNumber job = submit(spec());

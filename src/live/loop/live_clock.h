@@ -33,7 +33,7 @@ class LiveClock {
   [[nodiscard]] Time now() const { return began_ + (system_.steady_clock() - steady_); }
   [[nodiscard]] Time began() const { return began_; }
   /// It is at least so late.
-  void advance_to(Time time) { began_ = std::max(began_, time); }
+  void advance_to(Time time) { shift(std::max(time - now(), Duration{})); }
 
   /// What the wall clock is ahead of this one.
   [[nodiscard]] Duration off_by() const { return system_.wall_clock() - now(); }
