@@ -11,6 +11,7 @@
 //                them.
 //   history      a start of the daemon with a million ended jobs in its journal; the limit is a
 //                start with none.
+//   queue        a start with many jobs that wait, and with long commands; what memory that takes.
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -20,6 +21,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -106,6 +108,13 @@ class Server {
     pid_ = end_at_exit = 0;
   }
 
+  /// Bytes, since it began.
+  [[nodiscard]] std::size_t peak_memory() const {
+    std::ifstream status(fmt::format("/proc/{}/status", pid_));
+    for (std::string word; status >> word;)
+      if (std::size_t kib = 0; word == "VmHWM:" && status >> kib) return kib << 10U;
+    return 0;
+  }
   [[nodiscard]] std::string state() const { return root_ + "/state"; }
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] Client client() const { return must(Client::open({state(), ""})); }
@@ -359,30 +368,46 @@ void measure_streams(Table& table) {
                    1e3 * taken, p99(answers))});
 }
 
-void fill_journal(const std::string& state, JobNumber jobs) {
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+JobRecord record_of(JobNumber number, Time now, std::size_t command_bytes) {
+  JobRecord record;
+  record.number = number;
+  record.owner = {"ada", 1000, 1000, Role::user};
+  record.spec.name = "train";
+  record.spec.command = {"python3", std::string(command_bytes, 'x')};
+  record.spec.environment = {{"PATH", "/usr/bin:/bin"}};
+  record.submitted = record.life.state.since = now;
+  return record;
+}
+
+/// Jobs that have ended; or jobs that wait, on a machine that is closed.
+void fill_journal(const std::string& state, JobNumber jobs, std::size_t command_bytes, bool wait) {
   std::filesystem::create_directories(state);
   RealSystem system;
   const auto journal = must(Journal::open(system, state + "/journal.db"));
-  constexpr JobNumber kAtOnce = 10'000;
-  std::vector<JobRecord> records(kAtOnce);
-  for (JobNumber first = 1; first <= jobs; first += kAtOnce) {
-    JournalChange begun, ended;
-    for (JobNumber i = 0; i < kAtOnce; ++i) {
-      JobRecord& record = records[static_cast<std::size_t>(i)];
-      record.number = first + i;
-      record.owner = {"ada", 1000, 1000, Role::user};
-      record.spec.name = "train";
-      record.spec.command = {"python3", "train.py"};
-      record.spec.environment = {{"PATH", "/usr/bin:/bin"}};
-      record.submitted = system.wall_clock();
-      record.life.state.since = record.submitted;
-      record.life.state.phase = Phase::done;
-      record.runs = 1;
-      begun.submitted.push_back(&record);
-      ended.changed.push_back(&record);
-      ended.events.push_back({record.number, record.submitted, "done", record.number, "ada", "{}"});
+  const auto at_once = static_cast<JobNumber>(100'000'000 / (command_bytes + 10'000));
+  for (JobNumber first = 1; first <= jobs; first += at_once) {
+    std::vector<JobRecord> records;
+    for (JobNumber i = first; i < first + at_once && i <= jobs; ++i) {
+      JobRecord& record = records.emplace_back(record_of(i, system.wall_clock(), command_bytes));
+      record.life.state.phase = wait ? Phase::queued : Phase::done;
+      if (wait) record.eligible = record.submitted, record.spec.per_worker.gpus = 1;
+      if (!wait) record.runs = 1;
     }
-    if (!journal->commit(begun) || !journal->commit(ended)) std::abort();
+    JournalChange begun, then;
+    if (wait) begun.settings.emplace_back("machine/" + host_name(), "closed");
+    for (const JobRecord& record : records) {
+      begun.submitted.push_back(&record);
+      then.changed.push_back(&record);
+      then.events.push_back(
+          {record.number, record.submitted, wait ? "queued" : "done", record.number, "ada", "{}"});
+    }
+    if (!journal->commit(begun) || !journal->commit(then)) std::abort();
   }
 }
 
@@ -393,13 +418,40 @@ void measure_history(Table& table) {
     empty.end();
     return taken;
   });
-  fill_journal(full.state(), 1'000'000);
+  fill_journal(full.state(), 1'000'000, 8, false);
   const double taken = median_of(3, [&] {
     const double start = full.begin();
     full.end();
     return start;
   });
   table.add({"start with 1M ended jobs", taken, "s", Target{Target::Is::at_most, 2}, none, ""});
+}
+
+/// A gigabyte of commands of 1 MB shows whether a start reads them.
+void measure_queue(Table& table) {
+  struct Queue {
+    const char* name;
+    JobNumber jobs;
+    std::size_t command_bytes;
+  };
+  for (const Queue& queue : {Queue{"start with 100,000 queued jobs of 5 KB", 100'000, 5'000},
+                             Queue{"start with 1,000 queued jobs of 1 MB", 1'000, 1'000'000}}) {
+    Server server({"--slots", "4"});
+    fill_journal(server.state(), queue.jobs, queue.command_bytes, true);
+    std::size_t most = 0;
+    const double taken = median_of(3, [&] {
+      const double start = server.begin();
+      most = std::max(most, server.peak_memory());
+      server.end();
+      return start;
+    });
+    table.add({queue.name,
+               taken,
+               "s",
+               Target{Target::Is::at_most, 3},
+               {},
+               fmt::format("the daemon takes {} MiB at most; 1,024 are the goal", most >> 20U)});
+  }
 }
 
 }  // namespace
@@ -415,6 +467,7 @@ void measure_live(Table& table) {
   if (table.wants("live/starts")) measure_starts(table);
   if (table.wants("live/streams")) measure_streams(table);
   if (table.wants("live/history")) measure_history(table);
+  if (table.wants("live/queue")) measure_queue(table);
 }
 
 }  // namespace trainyard::bench
