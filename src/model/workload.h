@@ -26,7 +26,8 @@ struct Workload {
   std::vector<std::string> names;  // each job's name at its source; empty: they have none
   std::string source;              // the file or generator it came from
   PauseCosts pause_costs = PauseCosts::unsaid;
-  double curve_noise = 0;  // what jobs tell of their curves is off by so much, relative, by lot
+  std::size_t uncounted = 0;  // so many of the first jobs, and of the last, are in no times
+  double curve_noise = 0;     // what jobs tell of their curves is off by so much, relative, by lot
   std::vector<LearningCurve> curves = {};  // each job's, where it is known; empty: none is
 
   [[nodiscard]] std::string job_name(JobId id) const {

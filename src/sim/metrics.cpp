@@ -11,12 +11,15 @@ double slowdown(const Job& job, const JobState& state) {
   return (state.end() - job.submit).seconds() / job.duration.seconds();
 }
 
-/// One metric after the other over the same scratch, so that a million jobs need 8 MB, not 72.
+/// One metric after the other over the same scratch, so that a million jobs need 8 MB, not 72. Jobs
+/// that come while the cluster fills or empties may be left out.
 template <class Wanted>
 JobTimes times_of(const Yard& yard, Wanted wanted, std::vector<double>& scratch) {
   const auto over_jobs = [&](auto metric) {
     scratch.clear();
-    for (std::size_t i = 0; i < yard.jobs(); ++i) {
+    const Workload& workload = yard.workload();
+    const std::size_t end = std::min(yard.jobs(), workload.jobs.size() - workload.uncounted);
+    for (std::size_t i = workload.uncounted; i < end; ++i) {
       const JobId id{static_cast<std::uint32_t>(i)};
       if (yard.state(id).phase == Phase::done && wanted(yard.job(id)))
         scratch.push_back(metric(yard.job(id), yard.state(id)));

@@ -155,5 +155,19 @@ TEST(Simulation, StepsFromInstantToInstant) {
   EXPECT_FALSE(sim.step());
 }
 
+TEST(SimulationResult, TheFirstAndTheLastJobsMayBeLeftOutOfTheTimes) {
+  Workload workload;
+  for (const int hours_long : {9, 1, 1, 7}) workload.jobs.push_back(gang(1, 1, hours(hours_long)));
+  workload.uncounted = 1;
+  const Cluster cluster = *parse_cluster_shorthand("1x4xV100");
+  Simulation simulation(cluster, workload, *PolicySpec::parse("fifo"), {});
+  simulation.run();
+  const Result result = simulation.result();
+  EXPECT_EQ(result.finished, 4U);
+  EXPECT_EQ(result.all.jobs, 2U);
+  EXPECT_EQ(result.all.jct_s.max, 3600);
+  EXPECT_EQ(result.makespan_s, 9 * 3600);
+}
+
 }  // namespace
 }  // namespace trainyard

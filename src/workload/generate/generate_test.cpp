@@ -397,6 +397,27 @@ TEST(Generate, TrialBatchHoldsItsLoadUnderFifo) {
   }
 }
 
+/// The same jobs, at other times: a policy with more throughput is asked for more.
+TEST(Generate, TrialBatchHoldsItsLoadUnderAnotherPolicy) {
+  const std::string spec = "trial-batch:jobs=2000";
+  const Workload fifo = generated(spec), greedy = generated(spec + ",held_under=sjf"),
+                 same = generated(spec + ",held_under=order=fifo");
+  for (std::size_t i = 0; i < fifo.jobs.size(); ++i) {
+    ASSERT_EQ(fifo.jobs[i].duration, greedy.jobs[i].duration);
+    ASSERT_EQ(fifo.jobs[i].submit, same.jobs[i].submit);
+  }
+  EXPECT_LT(greedy.jobs.back().submit, fifo.jobs.back().submit);
+  EXPECT_NE(generate_error(spec + ",held_under=fifi").find("held_under='fifi': unknown policy"),
+            std::string::npos);
+}
+
+TEST(Generate, TrialBatchCanHaveTrialGangsAndBeCut) {
+  const Workload workload = generated("trial-batch:jobs=100,trial_workers=3,cut=0.1");
+  for (const Job& job : workload.jobs)
+    EXPECT_EQ(job.workers, job.job_class == JobClass::trial ? 3 : 1);
+  EXPECT_EQ(workload.uncounted, 10U);
+}
+
 TEST(Generate, TrialBatchKeepsItsBounds) {
   const Workload workload = generated(
       "trial-batch:jobs=5000,trial=0.5,trial_longest=20m,batch_longest=2h,shortest=30s,"

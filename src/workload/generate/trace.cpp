@@ -41,6 +41,20 @@ void scale_durations(double scale, Workload& workload) {
   }
 }
 
+/// Which jobs of a trace that knows no classes are trial jobs: those that are small and short.
+struct TrialRule {
+  Duration longest;  // 0: as the file says
+  std::int32_t most_gpus = 1;
+};
+
+void set_classes(const TrialRule& rule, Workload& workload) {
+  if (rule.longest.us == 0) return;
+  for (Job& job : workload.jobs) {
+    const bool is_trial = job.duration <= rule.longest && job.gpus() <= rule.most_gpus;
+    job.job_class = is_trial ? JobClass::trial : JobClass::batch;
+  }
+}
+
 /// Leaves out what is too large, if that is wished, and refuses the rest of it.
 Expected<void> keep_fitting(std::int32_t max_gpus, const Cluster& cluster,
                             const TraceOptions& options, Workload& workload) {
@@ -84,6 +98,9 @@ std::vector<Parameter> trace_parameters() {
        "GPU time arriving over GPU time there is, by stretching the arrivals; 0: as it was"},
       {"max_gpus", "0", "larger jobs are left out; 0: none"},
       {"duration_scale", "1", "times the durations and estimates of the trace"},
+      {"trial_longest", "0",
+       "jobs that take no longer, and have at most trial_gpus, are trial jobs; 0: as it was"},
+      {"trial_gpus", "1", "the most GPUs of these"},
   };
   const auto add = [&](const std::vector<Parameter>& more) {
     all.insert(all.end(), more.begin(), more.end());
@@ -102,6 +119,9 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
   const auto max_gpus = static_cast<std::int32_t>(
       settings.whole("max_gpus", 0, std::numeric_limits<std::int32_t>::max()));
   const double scale = settings.real("duration_scale", 1e-9, 1e9);
+  const TrialRule trials{settings.duration("trial_longest"),
+                         static_cast<std::int32_t>(settings.whole(
+                             "trial_gpus", 1, std::numeric_limits<std::int32_t>::max()))};
   const Pauses pauses = read_pauses(settings);
   const Estimates estimates = read_estimates(settings);
   const Flexibility flexibility = read_flexibility(settings);
@@ -120,6 +140,7 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
         pauses.scale, file);
   keep_window(jobs, seed, *workload);
   scale_durations(scale, *workload);
+  set_classes(trials, *workload);
   if (auto ok = place_arrivals(load, cluster, *workload); !ok)
     return tl::make_unexpected(ok.error());
   set_flexibility(flexibility, seed, *workload);

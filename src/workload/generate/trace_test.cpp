@@ -98,6 +98,17 @@ TEST(Trace, DoesNotSayWhatPausesCostWhereTheFileDoesNot) {
   EXPECT_EQ(philly(",pause=helios").pause_costs, PauseCosts::given);
 }
 
+TEST(Trace, SmallAndShortJobsCanBeTrialJobs) {
+  for (const Job& job : philly().jobs) EXPECT_EQ(job.job_class, JobClass::batch);
+  int trials = 0;
+  for (const Job& job : philly(",trial_longest=30m,trial_gpus=2").jobs) {
+    const bool is_trial = job.duration <= minutes(30) && job.gpus() <= 2;
+    EXPECT_EQ(job.job_class, is_trial ? JobClass::trial : JobClass::batch);
+    trials += is_trial;
+  }
+  EXPECT_GT(trials, 0);
+}
+
 TEST(Trace, TheFileOfAWorkload) {
   EXPECT_EQ(trace_file("jobs.csv"), "jobs.csv");
   EXPECT_EQ(trace_file("trace:load=1,file=a/b.csv,jobs=3"), "a/b.csv");

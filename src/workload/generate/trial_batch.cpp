@@ -5,9 +5,11 @@
 // their bounds; the means and deviations named are those before that. Every job is one worker.
 //
 // The load is the demand of all jobs that have not ended, waiting ones included, over what the
-// cluster has, in the resource where that is most. It is held under FIFO: a job is submitted as
-// soon as it is below `load` in a simulation of FIFO on the cluster, and these times are kept. So
-// every policy sees the same jobs at the same times, and how far FIFO lags behind is given.
+// cluster has, in the resource where that is most. It is held under a policy: a job is submitted as
+// soon as it is below `load` in a simulation of that policy on the cluster, and these times are
+// kept. Held under FIFO, every policy sees the same jobs at the same times, and how far FIFO lags
+// behind is given; but a policy with more throughput than FIFO then works the queue off. Held under
+// the policy that is run, the load is the same under each, for as long as the trace is.
 #include <algorithm>
 #include <cmath>
 
@@ -37,6 +39,8 @@ struct ClassLaws {
 struct Laws {
   ClassLaws trial, batch;
   Law pause_s;
+  double trial_share = 0;
+  std::int32_t trial_workers = 1;
 };
 
 /// Means lie between bounds, so that redrawing ends soon.
@@ -91,6 +95,8 @@ Laws read_laws(Settings& settings, const Cluster& cluster) {
                           run_spread, Duration{});
   const double scale = settings.real("grace_scale", 0, 1000);
   laws.pause_s.mean *= scale, laws.pause_s.deviation *= scale, laws.pause_s.high *= scale;
+  laws.trial_share = settings.real("trial", 0, 1);
+  laws.trial_workers = static_cast<std::int32_t>(settings.whole("trial_workers", 1, 1'000'000));
   return laws;
 }
 
@@ -99,11 +105,12 @@ struct Streams {
   Random runs, demands, pauses, classes;
 };
 
-Job draw_job(const Laws& laws, double trial_share, Streams& random) {
+Job draw_job(const Laws& laws, Streams& random) {
   Job job;
-  const bool is_trial = random.classes.uniform() < trial_share;
+  const bool is_trial = random.classes.uniform() < laws.trial_share;
   const ClassLaws& of = is_trial ? laws.trial : laws.batch;
   job.job_class = is_trial ? JobClass::trial : JobClass::batch;
+  if (is_trial) job.workers = job.min_workers = job.max_workers = laws.trial_workers;
   job.duration = job.estimate = job_duration(of.run_s.draw(random.runs));
   job.grace = Duration{std::llround(laws.pause_s.draw(random.pauses) * 1e6)};
   job.per_worker.gpus = static_cast<std::int32_t>(std::lround(of.gpus.draw(random.demands)));
@@ -122,9 +129,9 @@ class Demand final : public YardListener {
     for (const Machine& machine : cluster.machines) add(machine.capacity, 1, capacity_);
   }
 
-  void submit(JobId job) { add(workload_.jobs[index(job)].per_worker, 1, demand_); }
+  void submit(JobId job) { add(job, 1); }
   void on_phase(JobId job, Phase /*from*/, Phase to) override {
-    if (has_ended(to)) add(workload_.jobs[index(job)].per_worker, -1, demand_);
+    if (has_ended(to)) add(job, -1);
   }
 
   [[nodiscard]] double load() const {
@@ -137,6 +144,10 @@ class Demand final : public YardListener {
 
  private:
   using Sums = std::array<std::int64_t, 3>;
+  void add(JobId id, std::int64_t times) {
+    const Job& job = workload_.jobs[index(id)];
+    add(job.per_worker, times * job.workers, demand_);
+  }
   static void add(const Resources& r, std::int64_t times, Sums& sums) {
     sums[0] += times * r.gpus, sums[1] += times * r.milli_cpus, sums[2] += times * r.memory_mib;
   }
@@ -146,18 +157,18 @@ class Demand final : public YardListener {
 };
 
 /// Gives every job the time of its submission.
-void hold_load_under_fifo(double load, const Cluster& cluster, Workload& workload) {
+void hold_load(double load, const PolicySpec& policy, const Cluster& cluster, Workload& workload) {
   Demand demand(workload, cluster);
-  Simulation fifo(cluster, workload, *PolicySpec::parse("fifo"), {});
-  fifo.listen(demand);
+  Simulation simulation(cluster, workload, policy, {});
+  simulation.listen(demand);
   Time now;
   for (std::size_t next = 0;;) {
     for (; next < workload.jobs.size() && demand.load() < load; ++next) {
       workload.jobs[next].submit = now;
       demand.submit(JobId{static_cast<std::uint32_t>(next)});
     }
-    if (next == workload.jobs.size() || !fifo.step()) return;
-    now = fifo.yard().now();
+    if (next == workload.jobs.size() || !simulation.step()) return;
+    now = simulation.yard().now();
   }
 }
 
@@ -166,7 +177,9 @@ void hold_load_under_fifo(double load, const Cluster& cluster, Workload& workloa
 std::vector<Parameter> trial_batch_parameters() {
   return {
       {"jobs", "65536", "how many"},
-      {"load", "2", "demand of all unfinished jobs over what there is, as held under FIFO"},
+      {"load", "2", "demand of all unfinished jobs over what there is"},
+      {"held_under", "fifo", "the policy, a preset or a line of stages, under which it is that"},
+      {"cut", "0", "of the jobs that come first, and last, this share is in no figure; below 0.5"},
       {"trial", "0.3", "share of jobs that are trial jobs, 0 to 1; the others are batch"},
       {"users", "0", "how many users submit, each as often as the others; 0: they are not named"},
       {"trial_run", "5m", "mean run time of trial jobs"},
@@ -185,6 +198,7 @@ std::vector<Parameter> trial_batch_parameters() {
       {"trial_memory", "64", "mean memory of a trial job in GiB"},
       {"batch_memory", "64", "of a batch job"},
       {"demand_spread", "1", "deviation of demands over their mean"},
+      {"trial_workers", "1", "workers of a trial job, each with such a demand"},
   };
 }
 
@@ -192,19 +206,24 @@ Expected<Workload> make_trial_batch(Settings& settings, const Cluster& cluster,
                                     std::uint64_t seed) {
   const auto jobs = static_cast<std::size_t>(settings.whole("jobs", 1, 50'000'000));
   const double load = settings.real("load", 0.000001, 1000);
-  const double trial_share = settings.real("trial", 0, 1);
+  const double cut = settings.real("cut", 0, 0.499);
   const auto users = static_cast<std::uint64_t>(settings.whole("users", 0, 1'000'000));
   const Laws laws = read_laws(settings, cluster);
+  const std::string held_under = settings.word("held_under");
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
+  const auto policy = PolicySpec::parse(held_under);
+  if (!policy)
+    return fail("trial-batch: held_under={}: {}", quoted(held_under), policy.error().message);
 
   Streams random{stream(seed, Stream::durations), stream(seed, Stream::demands),
                  stream(seed, Stream::pauses), stream(seed, Stream::classes)};
   Workload workload;
   workload.jobs.reserve(jobs);
-  for (std::size_t i = 0; i < jobs; ++i)
-    workload.jobs.push_back(draw_job(laws, trial_share, random));
+  for (std::size_t i = 0; i < jobs; ++i) workload.jobs.push_back(draw_job(laws, random));
   draw_users(users, seed, workload);
-  hold_load_under_fifo(load, cluster, workload);
+  if (auto ok = check_fits(workload, cluster); !ok) return tl::make_unexpected(ok.error());
+  hold_load(load, *policy, cluster, workload);
+  workload.uncounted = static_cast<std::size_t>(cut * static_cast<double>(jobs));
   return workload;
 }
 
