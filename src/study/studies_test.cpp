@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -30,6 +31,16 @@ TEST(Studies, HaveNamesOfTheirOwnAndSomethingToClaim) {
     expect_own_ids(study.measures, study.name);
     expect_own_ids(study.claims, study.name);
   }
+}
+
+/// docs/studies/README.md begins with the table of all claims, which ./yard studies writes.
+TEST(Studies, ThePageOfAllHasEveryClaim) {
+  std::ifstream file("docs/studies/README.md");
+  const std::string page{std::istreambuf_iterator(file), {}};
+  for (const Study& study : studies())
+    for (const Claim& claim : study.claims)
+      EXPECT_NE(page.find(fmt::format("| {} | {} |", study.name, claim.text)), std::string::npos)
+          << study.name << ": " << claim.text << "; ./yard studies brings it up to date";
 }
 
 /// Every metric, policy and measure that a study names exists: it is run, with few jobs.

@@ -69,4 +69,22 @@ Change workload_key(const std::string& key) {
   };
 }
 
+Sweep map_sweep(const std::string& title, const SweepWay& down, const SweepWay& across,
+                std::vector<SweepMap::Region> regions, std::vector<std::string> measures) {
+  constexpr std::string_view kBetween = " / ";
+  Sweep sweep{title, fmt::format("{}{}{}", down.axis, kBetween, across.axis), {}, {}, {}, {}};
+  sweep.change = [down = down.change, across = across.change, kBetween](Condition& condition,
+                                                                        const std::string& pair) {
+    const std::size_t at = pair.find(kBetween);
+    down(condition, pair.substr(0, at));
+    across(condition, pair.substr(at + kBetween.size()));
+  };
+  for (const std::string& row : down.values)
+    for (const std::string& column : across.values)
+      sweep.values.push_back(fmt::format("{}{}{}", row, kBetween, column));
+  sweep.measures = std::move(measures);
+  sweep.map = SweepMap{down.axis, across.axis, down.values, across.values, std::move(regions)};
+  return sweep;
+}
+
 }  // namespace trainyard

@@ -17,6 +17,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,7 +40,8 @@ struct StudyPolicy {
 
 struct Condition {
   std::string name;
-  /// A file or GENERATOR:key=value,...; "{jobs}" in it becomes the number of jobs of the run.
+  /// A file or GENERATOR:key=value,...; "{jobs}" in it becomes the number of jobs of the run, and
+  /// "{policy}" the line of the policy that is run, with its settings.
   std::string workload;
   std::string cluster;  // "16x8xV100", or the TOML of docs/clusters.md itself
   std::vector<StudyPolicy> policies;
@@ -70,7 +72,9 @@ struct Measure {
 enum class Direction { at_least, at_most };
 /// At one condition; wherever among all the mean is largest, for claims of the kind "up to" or
 /// "everywhere"; or on the average over the conditions of sweeps, each counting once.
-enum class TakenAt { base, largest, average };
+/// Or nowhere may the whole interval miss the number: then the condition where it comes nearest to
+/// that, or misses it by most.
+enum class TakenAt { base, largest, average, nowhere };
 
 struct Claim {
   std::string id, text;
@@ -80,7 +84,8 @@ struct Claim {
   double number;  // that was published, or that is our own goal
   TakenAt taken_at = TakenAt::base;
   /// Other than the base condition: that of a sweep, as "load = 0.9". With `largest`: only the base
-  /// condition and those of sweeps whose titles begin so. With `average`: those sweeps alone.
+  /// condition and those of sweeps whose titles begin so. With `average` and `nowhere`: those
+  /// sweeps alone.
   std::string at = {};
 
   [[nodiscard]] bool is_ours() const { return source.starts_with("our"); }
@@ -94,13 +99,37 @@ Change policy_setting(const std::vector<std::string>& labels, const std::string&
 /// Sets one key of the workload's generator.
 Change workload_key(const std::string& key);
 
+/// How a sweep over all pairs of two things is shown: a cell for each pair, before all other
+/// tables.
+struct SweepMap {
+  /// Cells whose mean meets the number are marked.
+  struct Region {
+    std::string mark, label, measure;
+    Direction direction;
+    double number;
+  };
+  std::string row_axis, column_axis;
+  std::vector<std::string> rows, columns;
+  std::vector<Region> regions;
+};
+
 struct Sweep {
   std::string title;
   std::string axis;  // "share of trial jobs"
   Change change;
   std::vector<std::string> values;         // numbers and durations are plotted, all are tabled
   std::vector<std::string> measures = {};  // ids; none: all
+  std::optional<SweepMap> map = {};        // then values are the pairs, row by row
 };
+
+/// One of the two things that a map goes through.
+struct SweepWay {
+  std::string axis;
+  Change change;
+  std::vector<std::string> values;
+};
+Sweep map_sweep(const std::string& title, const SweepWay& down, const SweepWay& across,
+                std::vector<SweepMap::Region> regions, std::vector<std::string> measures);
 
 /// A row for each policy of the base condition.
 struct StudyTable {

@@ -33,6 +33,17 @@ TEST(Study, ASettingIsThatOfTheNamedPoliciesAlone) {
   EXPECT_THROW(policy_setting({"w"}, "a.b")(condition, "7"), std::logic_error);
 }
 
+TEST(Study, AMapGoesThroughAllPairsRowByRow) {
+  const Sweep sweep = map_sweep("Map", {"a", workload_key("a"), {"1", "2"}},
+                                {"b", workload_key("b"), {"3", "4"}}, {}, {"m"});
+  EXPECT_EQ(sweep.axis, "a / b");
+  EXPECT_EQ(sweep.values, (std::vector<std::string>{"1 / 3", "1 / 4", "2 / 3", "2 / 4"}));
+  Condition condition{"base", "g:a=0,b=0", "", {}};
+  sweep.change(condition, "2 / 3");
+  EXPECT_EQ(condition.workload, "g:a=2,b=3");
+  EXPECT_EQ(sweep.map->columns, (std::vector<std::string>{"3", "4"}));
+}
+
 TEST(Study, AnOutcomeKnowsItsPoliciesAndTheirMetrics) {
   const Metrics metrics{{"jct_s.mean", 7}};
   const Outcome outcome({{"fifo", &metrics}});

@@ -36,7 +36,7 @@ expect "the list" '^fitgpp +FitGpp' list
 # --- one run: every output, and nothing left behind ---
 "$program" reproduce fitgpp --quick --seeds 2 --threads 2 --json a.json --report a.html \
   --markdown a.md >text 2>err
-expect "a claim" 'p95 slowdown falls by 96.6% +≥ 96.6 % .*(holds|beyond|open|fails)$' text
+expect "a claim" 'p95 slowdown falls by 96.6% +≥ 96.6 % .*(holds|beyond|open|fails) +base$' text
 expect "a table" '^fifo +[0-9]' text
 expect "where more is" 'a\.html' text
 expect "json" '"holds": (true|false)' a.json

@@ -29,6 +29,7 @@ std::string cell_html(const SummaryTable::Cell& cell) {
   std::string html = escaped(cell.text);
   if (cell.text.size() <= kLongestNumber) html = fmt::format("<span>{}</span>", html);
   if (!cell.spread.empty()) html += fmt::format("<span>{}</span>", escaped(cell.spread));
+  if (cell.shade > 0) return fmt::format("<td class=\"shade{}\">{}</td>", cell.shade, html);
   return fmt::format("<td{}>{}</td>", cell.best ? " class=\"best\"" : "", html);
 }
 

@@ -44,6 +44,7 @@ tbody th { font-weight: 600; min-width: 8rem; overflow-wrap: anywhere; }
 th:first-child { text-align: left; padding-left: 0; }
 tbody tr:hover { background: var(--soft); }
 .best { font-weight: 700; color: var(--accent); }
+.shade1 { background: #d55e0040; } .shade2 { background: #0072b240; } .shade3 { background: #cc79a760; }
 .swatch { display: inline-block; width: .7em; height: .7em; border-radius: 2px; margin-right: .5em;
   background: var(--colour); print-color-adjust: exact; -webkit-print-color-adjust: exact; }
 .note { color: var(--muted); font-size: .87rem; }

@@ -16,6 +16,7 @@ struct SummaryTable {
     std::string text;         // "1.20"
     std::string spread = {};  // "± 0.05"; may be empty
     bool best = false;        // of its column, see best_of
+    unsigned shade = 0;       // on a page; 0: none, 1 to 3
   };
   std::vector<std::string> header;      // with the unit of the column: "JCT mean (h)"
   std::vector<std::vector<Cell>> rows;  // the first cell is the policy's name

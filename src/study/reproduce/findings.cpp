@@ -39,6 +39,7 @@ class Evaluation {
   [[nodiscard]] ClaimFinding claim(const Claim& claim) const {
     const Measure& measure = measure_of(claim.measure);
     if (claim.taken_at == TakenAt::average) return average(claim, measure);
+    if (claim.taken_at == TakenAt::nowhere) return nowhere(claim, measure);
     const bool largest = claim.taken_at == TakenAt::largest;
     const Condition& at = largest || claim.at.empty() ? plan_.base : condition_of(claim.at);
     std::string condition = at.name;
@@ -91,12 +92,36 @@ class Evaluation {
   }
 
  private:
-  /// Every seed's mean over the conditions, and the interval of those.
-  [[nodiscard]] ClaimFinding average(const Claim& claim, const Measure& measure) const {
+  /// Of the sweeps that the claim is about.
+  [[nodiscard]] std::vector<const Condition*> conditions_of(const Claim& claim) const {
     std::vector<const Condition*> conditions;
     for (std::size_t i = 0; i < plan_.sweeps.size(); ++i)
       if (study_.sweeps[i].title.starts_with(claim.at))
         for (const Condition& condition : plan_.sweeps[i]) conditions.push_back(&condition);
+    return conditions;
+  }
+
+  [[nodiscard]] ClaimFinding nowhere(const Claim& claim, const Measure& measure) const {
+    const double sign = claim.direction == Direction::at_most ? 1 : -1;
+    const auto miss = [&](const Interval& i) { return sign * i.mean - i.half_width; };
+    const Condition* at = nullptr;
+    Interval worst;
+    for (const Condition* condition : conditions_of(claim)) {
+      const Interval here = over_seeds(*condition, measure);
+      if (std::isnan(here.mean) || (at != nullptr && miss(here) <= miss(worst))) continue;
+      at = condition;
+      worst = here;
+    }
+    if (at == nullptr) return finding_of(claim, measure, "nowhere", {std::nan(""), 0});
+    ClaimFinding found = finding_of(claim, measure, at->name, worst);
+    found.holds = found.verdict != ClaimVerdict::fails;
+    if (found.holds) found.verdict = ClaimVerdict::holds;
+    return found;
+  }
+
+  /// Every seed's mean over the conditions, and the interval of those.
+  [[nodiscard]] ClaimFinding average(const Claim& claim, const Measure& measure) const {
+    const std::vector<const Condition*> conditions = conditions_of(claim);
     std::vector<double> values;
     for (int seed = 1; seed <= plan_.extent.seeds; ++seed) {
       double sum = 0;
@@ -182,6 +207,7 @@ SweepFinding Evaluation::sweep(std::size_t number) const {
       found.table.rows.back().values.push_back(over_seeds(plan_.sweeps[number][i], *measure));
   }
   place_on_axis(sweep.values, found);
+  if (sweep.map) found.map = &*sweep.map;
   return found;
 }
 

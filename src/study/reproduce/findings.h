@@ -33,7 +33,8 @@ struct ClaimFinding {
   Quantity quantity;
   std::string condition;  // where it was taken
   Interval ours;          // over the seeds; NaN when it is not defined
-  bool holds;             // the mean meets the number in the claimed direction
+  bool holds;             // the mean meets the number in the claimed direction; of `nowhere`, as
+                          // the verdict
   ClaimVerdict verdict;
 };
 
@@ -57,6 +58,7 @@ struct SweepFinding {
   TableFinding table;                    // a row a value, a column a measure
   std::vector<std::optional<double>> x;  // each value as a number, where it is one
   bool x_is_time;                        // then in seconds
+  const SweepMap* map = nullptr;         // the study's, where it is one
 };
 
 struct Findings {

@@ -125,6 +125,28 @@ TEST(Findings, AClaimCanBeTakenAtAConditionOrWithinASweep) {
   EXPECT_EQ(findings.claims[3].holds, findings.claims[3].ours.mean <= 0.6);
 }
 
+TEST(Findings, NowhereIsHeldAgainstTheConditionThatComesNearestToMissing) {
+  Study study = sample_study();
+  const std::string load = study.sweeps[0].title;
+  study.claims = {{"yes", "", "", "srtf", Direction::at_most, 0.6, TakenAt::nowhere, load},
+                  {"no", "", "", "srtf", Direction::at_most, 0.4, TakenAt::nowhere, load},
+                  {"least", "", "", "srtf", Direction::at_least, 0.3, TakenAt::nowhere, load},
+                  {"none", "", "", "srtf", Direction::at_least, 0, TakenAt::nowhere, "no sweep"}};
+  const StudyPlan plan = sample_plan(study);
+  const Findings findings = evaluate(study, plan, results_with(plan, [](const StudyRun& run) {
+                                       const bool half =
+                                           run.workload.find("load=0.5") != run.workload.npos;
+                                       return run.policy == "srtf" ? (half ? 50.0 : 80.0) : 100.0;
+                                     }));
+  EXPECT_EQ(findings.claims[0].condition, "load = 0.5") << "0.5 there, and 0.2 elsewhere";
+  EXPECT_EQ(findings.claims[0].verdict, ClaimVerdict::holds);
+  EXPECT_EQ(findings.claims[1].verdict, ClaimVerdict::fails);
+  EXPECT_FALSE(findings.claims[1].holds);
+  EXPECT_NE(findings.claims[2].condition, "load = 0.5");
+  EXPECT_EQ(findings.claims[2].verdict, ClaimVerdict::fails);
+  EXPECT_EQ(findings.claims[3].verdict, ClaimVerdict::fails);
+}
+
 TEST(Findings, WhatIsNotDefinedDoesNotHold) {
   Study study = sample_study();
   study.claims.push_back({"most", "", "", "srtf", Direction::at_most, 1});

@@ -11,12 +11,20 @@
 namespace trainyard {
 namespace {
 
-/// The text with the number of jobs in place of "{jobs}".
-std::string with_jobs(std::string text, std::size_t jobs) {
-  constexpr std::string_view kPlace = "{jobs}";
-  for (std::size_t at = text.find(kPlace); at != std::string::npos; at = text.find(kPlace))
-    text.replace(at, kPlace.size(), std::to_string(jobs));
+std::string replaced(std::string text, std::string_view place, const std::string& by) {
+  for (std::size_t at = text.find(place); at != std::string::npos; at = text.find(place))
+    text.replace(at, place.size(), by);
   return text;
+}
+
+std::string with_jobs(std::string text, std::size_t jobs) {
+  return replaced(std::move(text), "{jobs}", std::to_string(jobs));
+}
+
+std::string with_policy(std::string text, const StudyPolicy& policy) {
+  std::string line = policy.line;
+  for (const std::string& setting : policy.settings) line += " " + setting;
+  return replaced(std::move(text), "{policy}", line);
 }
 
 Expected<void> check(const Condition& condition) {
@@ -61,8 +69,13 @@ std::size_t StudyPlan::index(const StudyRun& run) const {
 
 StudyRun run_of(const Condition& condition, const StudyPolicy& policy, std::uint64_t seed) {
   if (names_instances(policy.line)) return {{}, {}, seed, policy.line, {}};
-  return {condition.cluster, condition.workload, seed, policy.line, policy.settings,
-          condition.models,  condition.network};
+  return {condition.cluster,
+          with_policy(condition.workload, policy),
+          seed,
+          policy.line,
+          policy.settings,
+          condition.models,
+          condition.network};
 }
 
 Expected<Cluster> parse_study_cluster(const std::string& text) {

@@ -44,6 +44,13 @@ TEST(StudyPlan, QuickAndSeedsAreWhatWasAskedFor) {
   EXPECT_EQ(sample_plan(study, {.quick = true, .seeds = 7}).extent.seeds, 7);
 }
 
+TEST(StudyPlan, AWorkloadMayNameThePolicyThatIsRun) {
+  const Condition condition{"base", "g:under={policy},a=1", "1x1xV100", {}};
+  EXPECT_EQ(run_of(condition, {"x", "order=las", {"order.thresholds=1h"}}, 1).workload,
+            "g:under=order=las order.thresholds=1h,a=1");
+  EXPECT_EQ(run_of(condition, {"y", "fifo"}, 1).workload, "g:under=fifo,a=1");
+}
+
 TEST(StudyPlan, RefusesWhatCannotRun) {
   const auto message = [](auto change, PlanOptions options = {}) {
     Study study = sample_study();

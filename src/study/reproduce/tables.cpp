@@ -78,6 +78,67 @@ SummaryTable table_of(const TableFinding& found, const Extent& extent) {
   return table;
 }
 
+namespace {
+
+/// Which of the map's regions a cell is in.
+std::vector<std::size_t> regions_of(const Study& study, const SweepFinding& sweep,
+                                    const TableFinding::Row& cell) {
+  std::vector<std::size_t> in;
+  for (std::size_t i = 0; i < sweep.map->regions.size(); ++i) {
+    const SweepMap::Region& region = sweep.map->regions[i];
+    const auto measure = std::ranges::find(study.measures, region.measure, &Measure::id);
+    const auto column =
+        std::ranges::find(sweep.table.columns, measure->label, &TableFinding::Column::title) -
+        sweep.table.columns.begin();
+    const double mean = cell.values[static_cast<std::size_t>(column)].mean;
+    const bool meets =
+        region.direction == Direction::at_least ? mean >= region.number : mean <= region.number;
+    if (meets) in.push_back(i);
+  }
+  return in;
+}
+
+SummaryTable::Cell map_cell(const Findings& findings, const NumberFormat& format,
+                            const Interval& value) {
+  return {format.mean(value), findings.extent.seeds > 1 ? format.spread(value) : ""};
+}
+
+void mark_regions(const SweepMap& map, const std::vector<std::size_t>& regions,
+                  SummaryTable::Cell& cell) {
+  for (const std::size_t region : regions) {
+    cell.text = fmt::format("{} {}", map.regions[region].mark, cell.text);
+    cell.shade += 1U << region;
+  }
+}
+
+}  // namespace
+
+std::vector<SummaryTable> map_tables(const Findings& findings, const SweepFinding& sweep) {
+  const SweepMap& map = *sweep.map;
+  std::vector<SummaryTable> tables;
+  for (std::size_t c = 0; c < sweep.table.columns.size(); ++c) {
+    SummaryTable& table = tables.emplace_back();
+    std::vector<Interval> all;
+    for (const auto& cell : sweep.table.rows) all.push_back(cell.values[c]);
+    const NumberFormat format(sweep.table.columns[c].quantity, all);
+    table.header = {fmt::format("{}; {} down, {} across",
+                                format.heading(sweep.table.columns[c].title), map.row_axis,
+                                map.column_axis)};
+    table.header.insert(table.header.end(), map.columns.begin(), map.columns.end());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i % map.columns.size() == 0) table.rows.push_back({{map.rows[i / map.columns.size()]}});
+      table.rows.back().push_back(map_cell(findings, format, all[i]));
+      if (c == 0)
+        mark_regions(map, regions_of(*findings.study, sweep, sweep.table.rows[i]),
+                     table.rows.back().back());
+    }
+  }
+  for (const SweepMap::Region& region : map.regions)
+    tables.front().note +=
+        fmt::format("{}{}: {}.", tables.front().note.empty() ? "" : " ", region.mark, region.label);
+  return tables;
+}
+
 std::string interval_note(const Extent& extent) {
   if (extent.seeds == 1) return "One seed was run, so there are no intervals.";
   return fmt::format(

@@ -17,6 +17,10 @@ SummaryTable claims_table(std::span<const Findings> all);
 /// Means with their intervals.
 SummaryTable table_of(const TableFinding& table, const Extent& extent);
 
+/// Of a sweep that is a map: a table for each measure, in the first of which the cells of regions
+/// are marked. The first heading is that of the measure.
+std::vector<SummaryTable> map_tables(const Findings& findings, const SweepFinding& sweep);
+
 /// How to read the numbers: means over so many seeds, with intervals unless it is one.
 std::string interval_note(const Extent& extent);
 

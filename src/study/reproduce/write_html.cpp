@@ -69,8 +69,8 @@ Series series_of(const SweepFinding& sweep, std::size_t column, bool with_band) 
 /// Whether the claim is on the conditions of this sweep, and not on another alone.
 bool concerns(const Claim& claim, const SweepFinding& sweep) {
   if (claim.at.empty()) return true;
-  return claim.taken_at == TakenAt::largest ? claim.at == sweep.table.title
-                                            : claim.at.starts_with(sweep.table.heading + " = ");
+  return claim.taken_at == TakenAt::base ? claim.at.starts_with(sweep.table.heading + " = ")
+                                         : sweep.table.title.starts_with(claim.at);
 }
 
 /// The line of a claim: "paper ≥ 96.6 %".
@@ -138,8 +138,21 @@ std::string charts_of(const Findings& findings, const SweepFinding& sweep) {
 std::string sweeps(const Findings& findings) {
   std::string html;
   for (const SweepFinding& sweep : findings.sweeps)
-    html += fmt::format("<h2>{}</h2>\n", escaped(sweep.table.title)) + charts_of(findings, sweep) +
-            html_table(table_of(sweep.table, findings.extent), RowStyle::plain);
+    if (sweep.map == nullptr)
+      html += fmt::format("<h2>{}</h2>\n", escaped(sweep.table.title)) +
+              charts_of(findings, sweep) +
+              html_table(table_of(sweep.table, findings.extent), RowStyle::plain);
+  return html;
+}
+
+std::string maps(const Findings& findings) {
+  std::string html;
+  for (const SweepFinding& sweep : findings.sweeps) {
+    if (sweep.map == nullptr) continue;
+    html += fmt::format("<h2>{}</h2>\n", escaped(sweep.table.title));
+    for (const SummaryTable& table : map_tables(findings, sweep))
+      html += html_table(table, RowStyle::plain);
+  }
   return html;
 }
 
@@ -152,6 +165,7 @@ std::string to_html(const Findings& findings) {
   body += "<h2>Claims</h2>\n" + html_table(claims_table(findings, true), RowStyle::plain);
   for (const std::string& warning : findings.warnings)
     body += fmt::format("<p class=\"warning\">{}</p>\n", escaped(warning));
+  body += maps(findings);
   for (const TableFinding& found : findings.tables) {
     SummaryTable table = table_of(found, findings.extent);
     table.note = interval_note(findings.extent);

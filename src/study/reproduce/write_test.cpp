@@ -127,6 +127,27 @@ TEST(StudyOutput, MarkdownSaysHowItWasMade) {
   }
 }
 
+TEST(StudyOutput, AMapComesFirstAndMarksItsRegions) {
+  Study study = sample_study();
+  study.sweeps.push_back(map_sweep("A map", {"load", workload_key("load"), {"0.5", "1.5"}},
+                                   {"trial", workload_key("trial"), {"0", "0.3", "1"}},
+                                   {{"S", "srtf saves something", "srtf", Direction::at_least, 0},
+                                    {"N", "never", "srtf", Direction::at_least, 2}},
+                                   {"srtf", "wait"}));
+  const Findings findings = sample_findings(study);
+  const std::string text = to_markdown(findings), html = to_html(findings);
+  EXPECT_THAT(text, HasSubstr("| saved by srtf (%); load down, trial across | 0 | 0.3 | 1 |"));
+  EXPECT_EQ(occurrences(text, "## A map"), 1);
+  EXPECT_LT(text.find("## A map"), text.find("## By policy"));
+  EXPECT_GT(occurrences(text, R"(\| S [0-9])"), 0);
+  EXPECT_EQ(occurrences(text, R"(\| N )"), 0);
+  EXPECT_THAT(text, HasSubstr("S: srtf saves something. N: never."));
+  EXPECT_LT(to_terminal_text(findings, false).find("A map"),
+            to_terminal_text(findings, false).find("By policy"));
+  EXPECT_EQ(not_well_formed(html), "");
+  EXPECT_THAT(html, HasSubstr("class=\"shade1\""));
+}
+
 TEST(StudyOutput, ThePageIsWellFormedAndNeedsNothingElse) {
   Study study = sample_study();
   study.title = "<b>&\"";

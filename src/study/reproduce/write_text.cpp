@@ -43,6 +43,24 @@ std::string markdown_paragraphs(const std::vector<std::string>& list) {
   return text;
 }
 
+std::string markdown_map(const Findings& findings, const SweepFinding& sweep) {
+  std::string text = fmt::format("## {}\n\n", sweep.table.title);
+  for (const SummaryTable& table : map_tables(findings, sweep)) {
+    text += markdown_table(table) + "\n";
+    if (!table.note.empty()) text += table.note + "\n\n";
+  }
+  return text;
+}
+
+/// The picture that a study begins with.
+std::string terminal_map(const Findings& findings, bool terminal) {
+  for (const SweepFinding& sweep : findings.sweeps)
+    if (sweep.map != nullptr)
+      return fmt::format("\n{}\n{}", sweep.table.title,
+                         to_text(map_tables(findings, sweep).front(), terminal));
+  return "";
+}
+
 std::string markdown_setup(const Findings& findings) {
   std::string text = fmt::format("Workload `{}`, network `{}`, policies\n\n",
                                  findings.base.workload, findings.base.network);
@@ -60,6 +78,7 @@ std::string to_terminal_text(const Findings& findings, bool terminal) {
   const Study& study = *findings.study;
   std::string text = fmt::format("{}\n{}\n{}\n\n", study.title, study.paper, extent_text(findings));
   text += to_text(claims_table(findings, false), terminal);
+  text += terminal_map(findings, terminal);
   for (const TableFinding& table : findings.tables)
     text +=
         fmt::format("\n{}\n{}", table.title, to_text(table_of(table, findings.extent), terminal));
@@ -89,13 +108,16 @@ std::string to_markdown(const Findings& findings) {
   for (const std::string& warning : findings.warnings)
     text += fmt::format("**Warning**: {}\n\n", warning);
   text += interval_note(findings.extent) + "\n\n";
+  for (const SweepFinding& sweep : findings.sweeps)
+    if (sweep.map != nullptr) text += markdown_map(findings, sweep);
   text += "## What was run\n\n" + markdown_setup(findings);
   for (const TableFinding& table : findings.tables)
     text +=
         fmt::format("## {}\n\n{}\n", table.title, markdown_table(table_of(table, findings.extent)));
   for (const SweepFinding& sweep : findings.sweeps)
-    text += fmt::format("## {}\n\n{}\n", sweep.table.title,
-                        markdown_table(table_of(sweep.table, findings.extent)));
+    if (sweep.map == nullptr)
+      text += fmt::format("## {}\n\n{}\n", sweep.table.title,
+                          markdown_table(table_of(sweep.table, findings.extent)));
   text += "## What is published, and what we chose\n\n" + markdown_paragraphs(study.assumptions);
   if (study.discussion)
     text += "## Discussion\n\n" + markdown_paragraphs(study.discussion(findings));
