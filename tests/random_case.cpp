@@ -206,6 +206,10 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
                           one_of(random, std::vector{"0", "0.5", "4"}),
                           one_of(random, std::vector{"1", "2", "64"}),
                           one_of(random, std::vector{"all", "candidates"}));
+    if (name == "lease")
+      line += fmt::format("preempt.lease={} preempt.pays={} ",
+                          one_of(random, std::vector{"20s", "1m", "3m", "never"}),
+                          one_of(random, std::vector{"moved", "moved", "always"}));
     if (name == "lwf")
       line += fmt::format("place.k={} ", one_of(random, std::vector{"1", "3", "100"}));
     if (name == "consolidate") line += "place.wait_for=";

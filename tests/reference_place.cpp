@@ -31,11 +31,6 @@ std::optional<Spots> fill_in_order(const Gang& gang, const Free& free,
   return spots;
 }
 
-std::int32_t machines_used(const Spots& spots) {
-  return static_cast<std::int32_t>(
-      std::count_if(spots.begin(), spots.end(), [](std::int32_t n) { return n > 0; }));
-}
-
 /// The most room first; the last machine is the one with the fewest free GPUs that suffices.
 std::optional<Spots> fewest_machines(const Gang& gang, const Free& free) {
   const auto room = slots(gang, free);
@@ -79,6 +74,11 @@ std::vector<std::size_t> fullest_racks(const Gang& gang, const Free& free, const
 }
 
 }  // namespace
+
+std::int32_t machines_used(const Spots& spots) {
+  return static_cast<std::int32_t>(
+      std::count_if(spots.begin(), spots.end(), [](std::int32_t n) { return n > 0; }));
+}
 
 std::vector<std::int32_t> slots(const Gang& gang, const Free& free) {
   std::vector<std::int32_t> all(free.size());

@@ -22,6 +22,8 @@ struct Gang {
   std::int32_t workers = 1;
 };
 
+std::int32_t machines_used(const Spots& spots);
+
 /// Workers of the gang that would fit on each machine, at most all of them.
 std::vector<std::int32_t> slots(const Gang& gang, const Free& free);
 

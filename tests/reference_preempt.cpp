@@ -178,7 +178,7 @@ Jobs Preemption::would_rather_see_leave(std::size_t waiter) const {
   const auto keep_if = [&](auto wanted) {
     std::erase_if(jobs, [&](std::size_t j) { return !wanted(j); });
   };
-  if (set_.preempt == "none") return {};
+  if (set_.preempt == "none" || set_.preempt == "lease" || set_.preempt == "closer") return {};
   if (set_.preempt == "srtf-blind") {
     const Time end = state_.now + state_.expected_remaining(waiter);
     keep_if([&](std::size_t j) { return state_.expected_end(j) > end; });

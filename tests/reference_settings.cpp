@@ -39,6 +39,10 @@ Settings settings_of(const PolicySpec& spec) {
     set.most_pauses = fitgpp.whole("P");
     set.over_candidates = fitgpp.choice("normalise") == "candidates";
   }
+  if (set.preempt == "lease") {
+    set.lease = spec.params("preempt").duration("lease");
+    set.leaves_before_rebid = spec.params("preempt").choice("pays") == "always";
+  }
   set.patience = spec.params("queue").duration("patience");
   const Params yard = spec.params("yard");
   set.min_run = yard.duration("min_run");

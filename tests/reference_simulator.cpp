@@ -49,10 +49,22 @@ class Simulator {
   [[nodiscard]] std::optional<Spots> find_place(std::size_t j, const Free& free) const {
     return reference::find_place(state_, set_, j, free);
   }
+  void serve_queue();
   void greedy();
   void easy(std::size_t head);
   void reserve_for(std::size_t head);
   void wake_for_patience();
+
+  // Jobs that run and compete anew.
+  [[nodiscard]] std::optional<Time> lease_end(std::size_t j) const;
+  void take_rebids();
+  [[nodiscard]] bool is_spread(std::size_t j) const;
+  void wake_for_rebids();
+  void hold_auction();
+  void give(std::size_t j, const Spots& spots);
+  [[nodiscard]] bool is_left(std::size_t j, const Spots& spots) const;
+  [[nodiscard]] bool is_closer(const Spots& a, const Spots& b) const;
+  void move_closer();
 
   // Who is next?
   [[nodiscard]] std::array<std::int64_t, 2> key(std::size_t j) const;
@@ -74,7 +86,9 @@ class Simulator {
   FlowOrder flows_;
   std::size_t next_job_ = 0, next_fault_ = 0, next_revision_ = 0;
   Time wake_ = Time::never();
-  std::set<Likeness> closed_;  // in this round
+  std::set<Likeness> closed_;               // in this round
+  Jobs rebids_;                             // the jobs that run and bid in it
+  std::optional<std::vector<Change>> won_;  // in an auction, while it is held
 
   // The reservation of easy.
   std::optional<std::size_t> head_;
@@ -208,6 +222,7 @@ void Simulator::note_the_queued() {
     while (level < set_.thresholds.size() && counted >= set_.thresholds[level].us) ++level;
     train.level = std::max(train.level, level);
     train.promotion = Time::never();
+    if (train.stage != Stage::queued) continue;  // it only passed through
     if (train.level == 0 || set_.promote == 0) continue;
     const double ran = static_cast<double>(counted) / state_.job(j).gpus();
     const Duration wait{static_cast<std::int64_t>(set_.promote * ran)};
@@ -222,6 +237,22 @@ void Simulator::decide() {
   wake_ = Time::never();
   closed_.clear();
   refresh_levels();
+  move_closer();
+  take_rebids();
+  if (set_.leaves_before_rebid) {
+    std::vector<Change> all_leave;
+    for (const std::size_t j : rebids_) all_leave.push_back({j, {}});
+    state_.change(all_leave);
+    rebids_.clear();
+  }
+  rebids_.empty() ? serve_queue() : hold_auction();
+  wake_for_rebids();
+  wake_for_patience();
+  wake_at(flows_.refresh());
+  wake_ = std::max(wake_, Time{state_.now.us + 1});
+}
+
+void Simulator::serve_queue() {
   while (!queue().empty()) {
     const std::optional<std::size_t> late = overdue();
     const std::size_t head = late ? *late : queue().front();
@@ -231,19 +262,20 @@ void Simulator::decide() {
     } else if (set_.backfill == "greedy") {
       greedy();
     }
-    break;
+    return;
   }
-  wake_for_patience();
-  wake_at(flows_.refresh());
-  wake_ = std::max(wake_, Time{state_.now.us + 1});
 }
 
 bool Simulator::try_start(std::size_t j) {
   if (closed(j)) return false;
   if (const auto spots = find_place(j, state_.free_for(j))) {
-    state_.start(j, *spots);
+    give(j, *spots);
     head_.reset();
     return true;
+  }
+  if (won_) {
+    closed_.insert(likeness(j));
+    return false;
   }
   const std::size_t flow_class = flows_.class_at_start(j);
   const bool has_made_room = preemption_.make_room(j);
@@ -276,8 +308,114 @@ void Simulator::easy(std::size_t head) {
     Free beside = state_.free_for(j);
     for (std::size_t m = 0; m < beside.size(); ++m)
       if (!ends_before && head_spots_[m] > 0) beside[m].reset();
-    if (const auto spots = find_place(j, beside)) state_.start(j, *spots);
+    if (const auto spots = find_place(j, beside)) give(j, *spots);
   }
+}
+
+// --- Jobs that run and compete anew --------------------------------------------------------------
+
+/// A lease is over so long after it began; a job that may not be paused any more has none.
+std::optional<Time> Simulator::lease_end(std::size_t j) const {
+  const Train& train = state_.trains[j];
+  const Duration length = std::max({set_.lease, set_.min_run, microseconds(1)});
+  if (set_.preempt != "lease" || length == Duration::max() || train.stage != Stage::running ||
+      train.pauses >= set_.max_pauses)
+    return {};
+  return std::max(train.since, train.renewed) + length;
+}
+
+void Simulator::take_rebids() {
+  rebids_.clear();
+  for (std::size_t j = 0; j < state_.trains.size(); ++j)
+    if (const auto end = lease_end(j); end && *end <= state_.now) rebids_.push_back(j);
+  for (const std::size_t j : rebids_) state_.trains[j].renewed = state_.now;
+}
+
+bool Simulator::is_spread(std::size_t j) const {
+  return state_.trains[j].stage == Stage::running && machines_used(state_.trains[j].spots) > 1;
+}
+
+void Simulator::wake_for_rebids() {
+  for (std::size_t j = 0; j < state_.trains.size(); ++j) {
+    if (const auto end = lease_end(j)) wake_at(*end);
+    const Time from = preemption_.pausable_from(j, j);
+    if (set_.preempt == "closer" && is_spread(j) && from > state_.now) wake_at(from);
+  }
+}
+
+/// As if all of them had left: what each wins is remembered, and done at once when all have had
+/// their turn.
+void Simulator::hold_auction() {
+  const std::vector<Train> before = state_.trains;
+  for (const std::size_t j : rebids_) {
+    Train& train = state_.trains[j];
+    train.done = state_.work_done(j);
+    train.ran = state_.ran(j);
+    train.held.assign(state_.up.size(), {});
+    train.stage = Stage::queued;
+    train.since = state_.now;
+  }
+  won_.emplace();
+  serve_queue();
+  std::vector<Change> changes = *std::exchange(won_, {});
+  state_.trains = before;
+  const auto has_won = [&](std::size_t j) {
+    return std::any_of(changes.begin(), changes.end(),
+                       [&](const Change& change) { return change.job == j; });
+  };
+  Jobs lost;
+  for (const std::size_t j : rebids_)
+    if (!has_won(j)) lost.push_back(j);
+  std::erase_if(changes, [&](const Change& change) {
+    const Train& train = state_.trains[change.job];
+    return train.stage == Stage::running && train.spots == *change.to;
+  });
+  for (const std::size_t j : lost) changes.push_back({j, {}});
+  state_.change(changes);
+}
+
+/// One that runs prefers where it is, if that is left and no closer room is to be had.
+void Simulator::give(std::size_t j, const Spots& spots) {
+  if (!won_) return state_.start(j, spots);
+  Train& train = state_.trains[j];
+  const bool runs = std::find(rebids_.begin(), rebids_.end(), j) != rebids_.end();
+  Spots room = spots;
+  if (runs && is_left(j, train.spots) && !is_closer(spots, train.spots)) room = train.spots;
+  won_->push_back({j, room});
+  train.spots = room;
+  for (std::size_t m = 0; m < room.size(); ++m) train.held[m] = state_.job(j).per_worker * room[m];
+  train.stage = Stage::reserved;
+  if (!runs) head_.reset();
+}
+
+bool Simulator::is_left(std::size_t j, const Spots& spots) const {
+  for (std::size_t m = 0; m < spots.size(); ++m)
+    if (spots[m] > 0 &&
+        !(state_.up[m] && (state_.job(j).per_worker * spots[m]).fits_in(state_.free_on(m))))
+      return false;
+  return true;
+}
+
+bool Simulator::is_closer(const Spots& a, const Spots& b) const {
+  const auto far = [&](const Spots& spots) {
+    std::set<std::size_t> racks;
+    for (std::size_t m = 0; m < spots.size(); ++m)
+      if (spots[m] > 0) racks.insert(index(state_.cluster.machines[m].rack));
+    const std::int32_t machines = machines_used(spots);
+    return std::tuple(machines == 1 ? 0 : racks.size() == 1 ? 1 : 2, machines);
+  };
+  return far(a) < far(b);
+}
+
+void Simulator::move_closer() {
+  if (set_.preempt != "closer") return;
+  Jobs movers;
+  for (std::size_t j = 0; j < state_.trains.size(); ++j)
+    if (is_spread(j) && preemption_.pausable_from(j, j) <= state_.now) movers.push_back(j);
+  for (const std::size_t j : movers)
+    if (const auto spots = find_place(j, state_.free_for(j));
+        spots && is_closer(*spots, state_.trains[j].spots))
+      state_.change({{j, *spots}});
 }
 
 void Simulator::reserve_for(std::size_t head) {
@@ -300,6 +438,7 @@ std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
   if (set_.order == "sjf") return {state_.trains[j].estimate.us, 0};
   if (set_.order == "srtf") return {left, 0};
   if (set_.order == "srsf") return {left * job.gpus(), 0};
+  if (set_.order == "attained-service") return {state_.ran(j).us * job.gpus(), 0};
   if (set_.order == "las")
     return {static_cast<std::int64_t>(state_.trains[j].level), job.submit.us};
   if (set_.order == "trial-first") {

@@ -13,7 +13,8 @@
 //
 // It does not draw lots: preempt=random and place=random are not among its members, and
 // preempt=fitgpp is only without its fallback and for trial jobs of one worker. Trial jobs have
-// their rights without limit. Remaining times are what jobs declare.
+// their rights without limit. Remaining times are what jobs declare. preempt=lease is that by which
+// all bid again (rebid=always).
 // Without a catalogue models are not known: jobs run by the kinds of their GPUs (kind_speeds.h) and
 // by their sizes. With one they run by their models, and those that span machines share the network
 // as its fluid model has it.
@@ -55,6 +56,8 @@ struct Settings {
   std::vector<Duration> thresholds;
   double promote = 0;
   Duration promote_wait;
+  Duration lease;                    // of lease, whose jobs all bid again when it is over
+  bool leaves_before_rebid = false;  // and leave first
   Duration patience, min_run, turn;
   std::int64_t max_pauses = 0;
   std::int64_t lwf_k = 0;

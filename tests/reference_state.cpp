@@ -139,7 +139,10 @@ double State::recent_load() const {
 
 Resources State::free_on(std::size_t machine) const {
   Resources free = cluster.machines[machine].capacity;
-  for (const Train& train : trains) free -= train.held[machine];
+  for (const Train& train : trains) {
+    free -= train.held[machine];
+    if (!train.next_spots.empty()) free -= train.next_held[machine];
+  }
   return free;
 }
 
@@ -276,6 +279,10 @@ Duration State::attained(std::size_t j) const {
   return train.stage == Stage::running ? train.done + (now - train.since) : train.done;
 }
 
+Duration State::ran(std::size_t j) const {
+  return trains[j].ran + (trains[j].stage == Stage::running ? now - trains[j].since : Duration{});
+}
+
 std::int64_t State::service(std::size_t j) const {
   return attained(j).us * job(j).gpus();
 }
@@ -315,6 +322,7 @@ LearningPoint State::take_point(std::size_t j) {
 }
 
 void State::enter(std::size_t j, Stage stage) {
+  trains[j].ran = ran(j);
   trains[j].stage = stage;
   trains[j].since = now;
 }
@@ -328,6 +336,7 @@ void State::begin_start(std::size_t j) {
   trains[j].first_start = std::min(trains[j].first_start, now);
   trains[j].pace = trains[j].pace_at_start = pace_on(j, trains[j].spots);
   trains[j].started = now;
+  trains[j].room_in_group.reset();
   enter(j, Stage::starting);
 }
 
@@ -340,19 +349,87 @@ void State::start(std::size_t j, const Spots& spots) {
 void State::reserve(std::size_t j, const Spots& spots, const Jobs& victims) {
   if (victims.empty()) return start(j, spots);
   trains[j].spots = spots;
-  for (std::size_t m = 0; m < spots.size(); ++m)
-    trains[j].held[m] = at_most(job(j).per_worker * spots[m], free_on(m));
+  trains[j].held = free_of(j, spots);
   enter(j, Stage::reserved);
-  for (const std::size_t victim : victims) pause(victim, j);
+  for (const std::size_t victim : victims) {
+    trains[victim].leaves_for = j;
+    trains[victim].gave_way_to.insert(j);
+    pause(victim);
+  }
 }
 
-void State::pause(std::size_t j, std::size_t heir) {
+/// What is free of the room now.
+std::vector<Resources> State::free_of(std::size_t j, const Spots& spots) const {
+  std::vector<Resources> free;
+  for (std::size_t m = 0; m < spots.size(); ++m)
+    free.push_back(at_most(job(j).per_worker * spots[m], free_on(m)));
+  return free;
+}
+
+/// Those that wait have what is free first: those that leave to go elsewhere cannot use it yet.
+void State::change(const std::vector<Change>& changes) {
+  const std::size_t group = groups_++;
+  for (const auto& [j, to] : changes) {
+    if (trains[j].stage != Stage::queued) continue;
+    trains[j].held = free_of(j, *to);
+    trains[j].spots = *to;
+    trains[j].room_in_group = group;
+    enter(j, Stage::reserved);
+  }
+  for (const auto& [j, to] : changes) {
+    if (trains[j].stage != Stage::running) continue;
+    trains[j].leaves_for_group = group;
+    if (!to) continue;
+    trains[j].next_held = free_of(j, *to);
+    trains[j].next_spots = *to;
+    trains[j].room_in_group = group;
+  }
+  for (const auto& [j, to] : changes)
+    if (trains[j].stage == Stage::running) pause(j);
+  start_complete(group);
+}
+
+/// To those whose rooms are made, by number, of what each still lacks there.
+void State::hand_over(std::size_t group, std::size_t machine, Resources freed) {
+  for (std::size_t j = 0; j < trains.size(); ++j) {
+    Train& train = trains[j];
+    if (train.room_in_group != group) continue;
+    const bool is_yet_to_leave = !train.next_spots.empty();
+    const Spots& spots = is_yet_to_leave ? train.next_spots : train.spots;
+    Resources& held = is_yet_to_leave ? train.next_held[machine] : train.held[machine];
+    const Resources more = at_most(job(j).per_worker * spots[machine] - held, freed);
+    held += more;
+    freed -= more;
+  }
+}
+
+void State::start_complete(std::size_t group) {
+  for (std::size_t j = 0; j < trains.size(); ++j) {
+    const Train& train = trains[j];
+    if (train.room_in_group != group || train.stage != Stage::reserved) continue;
+    bool is_complete = true;
+    for (std::size_t m = 0; m < up.size(); ++m)
+      is_complete = is_complete && train.held[m] == job(j).per_worker * train.spots[m];
+    if (is_complete) begin_start(j);
+  }
+}
+
+/// It has left.
+void State::queue_or_move(std::size_t j) {
+  queue(j);
+  Train& train = trains[j];
+  if (train.next_spots.empty()) return;
+  train.spots = std::exchange(train.next_spots, {});
+  train.held = train.next_held;
+  enter(j, Stage::reserved);
+  start_complete(*train.room_in_group);
+}
+
+void State::pause(std::size_t j) {
   Train& train = trains[j];
   const Progress progress = progress_of(train, job(j), now);
   train.done += progress.work;
   train.unsaved = progress.work - progress.saved;
-  train.leaves_for = heir;
-  train.gave_way_to.insert(heir);
   ++train.pauses;
   enter(j, Stage::draining);
 }
@@ -369,7 +446,7 @@ void State::progress(std::size_t j) {
       return enter(j, Stage::done);
     case Stage::draining:
       vacate(j);
-      return queue(j);
+      return queue_or_move(j);
     default:
       return;
   }
@@ -379,12 +456,15 @@ void State::progress(std::size_t j) {
 /// starts when nobody else has to leave.
 void State::vacate(std::size_t j) {
   const std::optional<std::size_t> heir = std::exchange(trains[j].leaves_for, {});
+  const std::optional<std::size_t> group = std::exchange(trains[j].leaves_for_group, {});
   for (std::size_t m = 0; m < up.size(); ++m) {
     const Resources freed = std::exchange(trains[j].held[m], {});
+    if (group) hand_over(*group, m, freed);
     if (!heir) continue;
     const Resources wanted = job(*heir).per_worker * trains[*heir].spots[m];
     trains[*heir].held[m] += at_most(wanted - trains[*heir].held[m], freed);
   }
+  if (group) start_complete(*group);
   if (!heir) return;
   for (const Train& other : trains)
     if (other.leaves_for == heir) return;
@@ -394,6 +474,7 @@ void State::vacate(std::size_t j) {
 void State::void_reservation(std::size_t j) {
   for (Train& other : trains)
     if (other.leaves_for == j) other.leaves_for.reset();
+  trains[j].room_in_group.reset();
   vacate(j);
   queue(j);
 }
@@ -403,7 +484,7 @@ void State::fall_back(std::size_t j) {
   if (train.stage == Stage::running) train.done += progress_of(train, job(j), now).saved;
   if (train.stage == Stage::draining) train.done -= train.unsaved;
   vacate(j);
-  queue(j);
+  queue_or_move(j);
 }
 
 void State::fail_machine(std::size_t machine) {
@@ -411,6 +492,11 @@ void State::fail_machine(std::size_t machine) {
   up[machine] = false;
   for (std::size_t j = 0; j < trains.size(); ++j)
     if (trains[j].stage == Stage::reserved && trains[j].spots[machine] > 0) void_reservation(j);
+  for (Train& train : trains)  // those that would move there leave all the same
+    if (!train.next_spots.empty() && train.next_spots[machine] > 0) {
+      train.next_spots.clear();
+      train.room_in_group.reset();
+    }
   for (std::size_t j = 0; j < trains.size(); ++j)
     if (holds(j) && trains[j].spots[machine] > 0) fall_back(j);
 }

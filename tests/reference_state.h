@@ -18,11 +18,19 @@ using Jobs = std::vector<std::size_t>;
 
 enum class Stage { absent, queued, reserved, starting, running, draining, done };
 
+/// What shall become of a job that waits or runs: it goes there, or leaves.
+struct Change {
+  std::size_t job;
+  std::optional<Spots> to;
+};
+
 struct Train {  // a job in the yard
   Stage stage = Stage::absent;
   Time since;  // of the stage
   Time first_start = Time::never();
   Duration done;     // work that counts; while running, of earlier runs
+  Duration ran;      // time that it ran, in earlier runs
+  Time renewed;      // when its lease last was
   Duration unsaved;  // while draining: work that a failure loses
   Duration estimate;
   Time started;     // when it last was given its place
@@ -37,6 +45,10 @@ struct Train {  // a job in the yard
   Spots spots;                  // while reserved or later: where its workers are or will be
   std::vector<Resources> held;  // of each machine
   std::optional<std::size_t> leaves_for;
+  // Of a group of changes: the number of that for which it leaves, or in which its room is made.
+  std::optional<std::size_t> leaves_for_group, room_in_group;
+  Spots next_spots;                        // where a job goes that leaves to go elsewhere
+  std::vector<Resources> next_held;        // what it has of that by now
   std::multiset<std::size_t> gave_way_to;  // those it was paused for, once for each pause
 
   // What 2D-LAS knows of it.
@@ -80,6 +92,10 @@ class State {
   void submit(std::size_t j) { queue(j); }
   void start(std::size_t j, const Spots& spots);
   void reserve(std::size_t j, const Spots& spots, const Jobs& victims);
+  /// All at once: those that leave hand what they held to those that arrive.
+  void change(const std::vector<Change>& changes);
+  /// Time that it has run.
+  [[nodiscard]] Duration ran(std::size_t j) const;
   /// What next_of() announced happens.
   void progress(std::size_t j);
   void fail_machine(std::size_t machine);
@@ -105,7 +121,11 @@ class State {
   void enter(std::size_t j, Stage stage);
   void queue(std::size_t j);
   void begin_start(std::size_t j);
-  void pause(std::size_t j, std::size_t heir);
+  [[nodiscard]] std::vector<Resources> free_of(std::size_t j, const Spots& spots) const;
+  void pause(std::size_t j);
+  void hand_over(std::size_t group, std::size_t machine, Resources freed);
+  void start_complete(std::size_t group);
+  void queue_or_move(std::size_t j);
   void vacate(std::size_t j);
   void void_reservation(std::size_t j);
   void fall_back(std::size_t j);
@@ -123,6 +143,7 @@ class State {
     std::int64_t held_gpus;
   };
   std::vector<Passed> passed_;  // since the first submission
+  std::size_t groups_ = 0;  // of changes, so far
 };
 
 }  // namespace trainyard::reference

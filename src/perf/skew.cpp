@@ -4,6 +4,11 @@
 
 namespace trainyard {
 
+double largest_tensor(std::string_view model) {
+  const ModelProfile* profile = Catalogue::builtin().find(model);
+  return profile == nullptr ? 0 : profile->largest_tensor.value;
+}
+
 bool is_skewed(std::string_view model) {
   const ModelProfile* profile = Catalogue::builtin().find(model);
   return profile != nullptr && profile->skewed();

@@ -8,6 +8,8 @@
 
 namespace trainyard {
 
+/// As a part of the model; 0 for a model that is not in the built-in catalogue.
+double largest_tensor(std::string_view model);
 /// False for a model that is not in the built-in catalogue.
 bool is_skewed(std::string_view model);
 

@@ -167,6 +167,13 @@ class OrderStage : public Stage {
   virtual void refresh(std::vector<JobId>& /*changed*/) {}
   /// When refresh will next have something to change.
   [[nodiscard]] virtual Time next_change() const { return Time::never(); }
+
+ protected:
+  /// Since when it waits: a job that runs, and competes anew, since now.
+  [[nodiscard]] Time waiting_since(JobId job) const {
+    const JobState& state = yard_.state(job);
+    return state.phase == Phase::running ? yard_.now() : state.since;
+  }
 };
 
 /// Machines that a search must leave alone.
@@ -188,6 +195,10 @@ class PlaceStage : public Stage {
 
   /// How far it would let the job be spread out, wherever that is.
   [[nodiscard]] virtual Reach reach(JobId job) const { return {yard_.shape(job).workers}; }
+
+  /// A job that runs competes anew, as if it came to the queue now: what it would accept is asked
+  /// for next.
+  virtual void on_rebid(JobId /*job*/) {}
 
   /// Brings what depends on time up to now; lists the waiting jobs whose lane changed.
   virtual void refresh(std::vector<JobId>& /*changed*/) {}
@@ -226,6 +237,18 @@ class PreemptStage : public Stage {
 
   /// The order stage moved a running job to another level.
   virtual void on_level(JobId /*job*/) {}
+
+  // Jobs that run and compete anew, whoever waits.
+  /// Appends those that give all that they hold back now and bid for room with those that wait, in
+  /// the order of all; each stays, moves or queues. The yard lets them be paused.
+  virtual void take_rebids(std::vector<JobId>& /*jobs*/) {}
+  /// Whether those leave before they bid, even for the very room that they held.
+  [[nodiscard]] virtual bool leaves_before_rebid() const { return false; }
+  /// Appends those that move if a closer room is free, before any job that waits has it, and else
+  /// stay where they are. The yard lets them be paused.
+  virtual void list_movers(std::vector<JobId>& /*jobs*/) {}
+  /// When there will next be one of either kind that was not there before.
+  [[nodiscard]] virtual Time next_rebid() const { return Time::never(); }
 };
 
 /// Whose bytes go first? Every job that holds GPUs is in a flow class (yard/event.h).

@@ -11,6 +11,7 @@ Member<OrderStage> order_sjf();
 Member<OrderStage> order_srtf();
 Member<OrderStage> order_srsf();
 Member<OrderStage> order_las();
+Member<OrderStage> order_attained_service();
 Member<OrderStage> order_trial_first();
 Member<OrderStage> order_network_sensitivity();
 
@@ -38,6 +39,7 @@ Member<PreemptStage> preempt_by_level();
 Member<PreemptStage> preempt_fitgpp();
 Member<PreemptStage> preempt_benefit();
 Member<PreemptStage> preempt_lease();
+Member<PreemptStage> preempt_closer();
 
 // Whose bytes go first?
 Member<FlowStage> flow_fair();

@@ -6,13 +6,11 @@ namespace trainyard {
 namespace {
 
 const std::vector<Member<OrderStage>>& orders() {
-  static const std::vector<Member<OrderStage>> all{order_fifo(),
-                                                   order_sjf(),
-                                                   order_srtf(),
-                                                   order_srsf(),
-                                                   order_las(),
-                                                   order_trial_first(),
-                                                   order_network_sensitivity()};
+  static const std::vector<Member<OrderStage>> all{
+      order_fifo(),        order_sjf(),
+      order_srtf(),        order_srsf(),
+      order_las(),         order_attained_service(),
+      order_trial_first(), order_network_sensitivity()};
   return all;
 }
 
@@ -33,7 +31,8 @@ const std::vector<Member<PreemptStage>>& preempts() {
   static const std::vector<Member<PreemptStage>> all{
       preempt_none(),       preempt_random(),     preempt_longest_remaining(),
       preempt_srtf_blind(), preempt_srsf_blind(), preempt_by_level(),
-      preempt_fitgpp(),     preempt_benefit(),    preempt_lease()};
+      preempt_fitgpp(),     preempt_benefit(),    preempt_lease(),
+      preempt_closer()};
   return all;
 }
 

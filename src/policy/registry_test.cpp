@@ -114,7 +114,7 @@ TEST(Registry, UnknownNamesGetASuggestion) {
       "srsf-2, ada-srsf, equal-split, market, blind, allox, gavel-las)");
   EXPECT_EQ(error_of("order=srt"),
             "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las, "
-            "trial-first, network-sensitivity)");
+            "attained-service, trial-first, network-sensitivity)");
   EXPECT_EQ(error_of("odrer=fifo"),
             "unknown stage 'odrer', did you mean 'order'? (known: order, backfill, place, preempt, "
             "flow, joint, queue, yard)");

@@ -29,13 +29,10 @@ void StagedPolicy::each_stage(Visit visit) {
 
 void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
   each_stage([&](Stage& stage) { stage.on_phase(job, from, to); });
-  if (from == Phase::queued) {
-    queue_.erase(job);
-    if (bounded_) by_wait_.erase({waiting_since_[index(job)], job});
-  }
+  if (from == Phase::queued) leave_queue(job);
   if (to == Phase::queued) {
-    queue_.insert(entry_of(job));
     if (bounded_) begin_wait(job);
+    join_queue(job);
   }
   requeue_changed();
   // One that another policy placed, or whose room was long in the making.
@@ -59,7 +56,16 @@ Queue::Entry StagedPolicy::entry_of(JobId job) {
 void StagedPolicy::begin_wait(JobId job) {
   grow_to(waiting_since_, index(job), yard_.workload().jobs.size());
   waiting_since_[index(job)] = yard_.now();
-  by_wait_.insert({yard_.now(), job});
+}
+
+void StagedPolicy::join_queue(JobId job) {
+  queue_.insert(entry_of(job));
+  if (bounded_) by_wait_.insert({waiting_since_[index(job)], job});
+}
+
+void StagedPolicy::leave_queue(JobId job) {
+  queue_.erase(job);
+  if (bounded_) by_wait_.erase({waiting_since_[index(job)], job});
 }
 
 void StagedPolicy::on_machine(MachineId machine, bool up) {
@@ -83,6 +89,24 @@ void StagedPolicy::decide(Plan& plan) {
   ++round_;
   in_round_ = {};
   refresh_order(plan);
+  if (stages_.preempt) {
+    stages_.preempt->list_movers(movers_);
+    stages_.preempt->take_rebids(rebids_);
+  }
+  if (!movers_.empty()) move_closer();
+  if (!rebids_.empty()) {
+    hold_auction();
+  } else {
+    serve_queue();
+  }
+  if (stages_.preempt) plan.wake_at(stages_.preempt->next_rebid());
+  if (bounded_ && !by_wait_.empty() && overdue() == kNoJob)
+    plan.wake_at(by_wait_.front().since + stages_.patience + microseconds(1));
+  if (stages_.flow || !reflow_.empty()) write_flows(plan);
+  plan_ = nullptr;
+}
+
+void StagedPolicy::serve_queue() {
   while (!queue_.empty()) {
     const JobId late = overdue();
     const JobId head = late != kNoJob ? late : queue_.front().job;
@@ -90,10 +114,6 @@ void StagedPolicy::decide(Plan& plan) {
     keeper(late != kNoJob).run(*this, head);
     break;
   }
-  if (bounded_ && !by_wait_.empty() && overdue() == kNoJob)
-    plan.wake_at(by_wait_.front().since + stages_.patience + microseconds(1));
-  if (stages_.flow || !reflow_.empty()) write_flows(plan);
-  plan_ = nullptr;
 }
 
 void StagedPolicy::write_flows(Plan& plan) {
@@ -205,9 +225,7 @@ bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
   const LaneId lane = stages_.place->lane(job);
   LaneMemory& known = memory(lane);
   if (known.no_room_since_release == releases_) return false;
-  if (stages_.place->find(job, avoid, scratch_) &&
-      plan_->start(job, scratch_, flow_of(job)) == Verdict::ok)
-    return true;
+  if (stages_.place->find(job, avoid, scratch_) && give(job, scratch_)) return true;
   if (avoid == nullptr) known.no_room_since_release = releases_;
   return false;
 }
@@ -217,7 +235,7 @@ bool StagedPolicy::try_start(JobId job) {
   LaneMemory& known = memory(lane);
   if (known.closed_in_round == round_) return false;
   if (try_place(job, nullptr)) return true;
-  if (stages_.preempt && try_make_room(job, known)) return true;
+  if (stages_.preempt && !is_auction_ && try_make_room(job, known)) return true;
   known.closed_in_round = round_;
   return false;
 }

@@ -8,6 +8,13 @@
 //     make room for it. Stop at the first that gets neither.
 //  3. The backfill stage decides who may go behind it.
 //  4. Flow classes that are no longer what the flow stage says are written anew.
+//
+// Where jobs that run compete anew (PreemptStage::take_rebids) the round is an auction: what they
+// hold counts as free and they stand in the queue, until all have had their turn; then what was won
+// is one group of changes. Whoever wins no closer room than its own, and could have that back,
+// stays where it is. Example: A and B run on a machine each of two racks, and C waits, for as much.
+// Both leases are over, and the order is C, B, A. C wins A's machine, the first by number; B's own
+// is as close as any other, so it stays; A leaves for the queue, and C starts when A has left.
 #pragma once
 
 #include <limits>
@@ -65,6 +72,16 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void note_retry(JobId job, std::int64_t claim, bool was_paused);
   void on_outlook(JobId job);
   void begin_wait(JobId job);
+  void join_queue(JobId job);
+  void leave_queue(JobId job);
+  void serve_queue();
+  // Jobs that run and compete anew (staged_policy_rebids.cpp).
+  void move_closer();
+  void hold_auction();
+  void bid_for_them();
+  bool give(JobId job, Placement& room);
+  [[nodiscard]] bool could_stay(JobId job) const;
+  [[nodiscard]] bool is_closer(const Placement& a, const Placement& b) const;
   void refresh_order(Plan& plan);
   void requeue_changed();
   [[nodiscard]] FlowClass flow_of(JobId job) const {
@@ -124,6 +141,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
   RoundMemory in_round_;
   std::uint64_t releases_ = 1;
   Placement scratch_;
+  std::vector<JobId> rebids_, movers_;  // in this round
+  bool is_auction_ = false;
+  std::vector<JobChange> won_;  // in it
   std::vector<JobId> changed_;
   std::vector<JobId> reflow_;  // whose flow class may be another than the yard's
 };

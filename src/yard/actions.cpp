@@ -210,6 +210,31 @@ Verdict Yard::set_flow(JobId job, FlowClass flow) {
   return Verdict::ok;
 }
 
+// --- What if? ------------------------------------------------------------------------------------
+
+void Yard::suppose_left(JobId job) {
+  supposed_gone_.push_back(job);
+  for (const Share& share : placement(job)) {
+    const Resources held = shape(job).per_worker * share.workers;
+    free_.give(share.machine, held);
+    supposed_.emplace_back(share.machine, held);
+  }
+}
+
+void Yard::suppose_placed(JobId job, const Placement& there) {
+  for (const Share& share : there) {
+    const Resources taken = shape(job).per_worker * share.workers;
+    free_.take(share.machine, taken);
+    supposed_.emplace_back(share.machine, Resources{} - taken);
+  }
+}
+
+void Yard::end_supposing() {
+  for (; !supposed_.empty(); supposed_.pop_back())  // the last first: nothing is ever below zero
+    free_.take(supposed_.back().first, supposed_.back().second);
+  supposed_gone_.clear();
+}
+
 void Yard::begin_start(JobId job) {
   JobState& state = states_[index(job)];
   if (runs_[state.run].lead != kNoJob) leave_group(job);

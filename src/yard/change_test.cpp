@@ -52,6 +52,22 @@ TEST_F(ChangeTest, AJobMovesToWhatIsFreeAndNobodyElseGetsThatMeanwhile) {
   EXPECT_EQ(h.free_gpus(0), 4);
 }
 
+TEST_F(ChangeTest, WhatAPolicySupposesIsFreeUntilItEndsSupposing) {
+  const JobId a = h.running(gang(3), 0);
+  const JobId b = h.submit(gang(4));
+  Plan plan(h.yard);
+  plan.suppose_left(a);
+  EXPECT_TRUE(h.yard.is_supposed_gone(a));
+  EXPECT_EQ(h.free_gpus(0), 4);
+  plan.suppose_placed(b, on(0, 4));
+  EXPECT_EQ(h.free_gpus(0), 0);
+  plan.end_supposing();
+  EXPECT_FALSE(h.yard.is_supposed_gone(a));
+  EXPECT_EQ(h.free_gpus(0), 1);
+  EXPECT_EQ(h.phase(a), Phase::running);
+  EXPECT_EQ(h.phase(b), Phase::queued);
+}
+
 /// What a daemon keeps of a job is what it was told of.
 struct Rooms : YardListener {
   std::set<JobId> changed;

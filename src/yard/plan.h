@@ -27,6 +27,12 @@ class Plan {
   /// All of it or nothing: starts, pauses, moves and new sizes (change.h).
   Verdict change(std::span<const JobChange> group) { return note(yard_.change(group)); }
 
+  // What would be free? While a policy supposes something, yard.free() has it so, and nothing else
+  // in the yard does; it ends before anything is asked for.
+  void suppose_left(JobId job) { yard_.suppose_left(job); }
+  void suppose_placed(JobId job, const Placement& there) { yard_.suppose_placed(job, there); }
+  void end_supposing() { yard_.end_supposing(); }
+
   /// Another flow class for a job that holds GPUs, or whose room is being made.
   Verdict set_flow(JobId job, FlowClass flow) { return note(yard_.set_flow(job, flow)); }
 

@@ -23,8 +23,10 @@
 // placement, so what failed for one fails for all of them until something is freed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/cluster.h"
@@ -166,6 +168,11 @@ class Yard {
     return jobs_on_[index(machine)];
   }
 
+  /// Whether what this job holds counts as free for now (Plan::suppose_left).
+  [[nodiscard]] bool is_supposed_gone(JobId id) const {
+    return std::ranges::find(supposed_gone_, id) != supposed_gone_.end();
+  }
+
   // --- What policies may know of the future ----------------------------------------------------
   /// Of its whole work, as it is believed now.
   [[nodiscard]] Duration estimate(JobId id) const {
@@ -251,6 +258,9 @@ class Yard {
                                   FlowClass flow);
   [[nodiscard]] Verdict change(std::span<const JobChange> group);
   [[nodiscard]] Verdict set_flow(JobId job, FlowClass flow);
+  void suppose_left(JobId job);
+  void suppose_placed(JobId job, const Placement& there);
+  void end_supposing();
 
   [[nodiscard]] Verdict check_victims(JobId job, std::span<const JobId> victims) const;
   [[nodiscard]] Verdict check_change(const JobChange& change) const;
@@ -342,6 +352,8 @@ class Yard {
   std::vector<JobId> moving_;  // those with a room to go to, while they leave
 
   FreeIndex free_;
+  std::vector<std::pair<MachineId, Resources>> supposed_;  // what is free beside what is, or not
+  std::vector<JobId> supposed_gone_;
   std::size_t gpu_words_;  // of a machine's GPUs, a bit each: 1, unless some machine has over 64
   std::vector<std::uint64_t> free_gpus_;     // of each machine, gpu_words_ words
   std::vector<std::vector<JobId>> jobs_on_;  // of each machine

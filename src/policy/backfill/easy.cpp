@@ -197,8 +197,9 @@ class Easy final : public BackfillStage {
     start_ = Time::never();
     needed_.assign(yard_.cluster().machines.size(), false);
     finder.begin(head, dispatcher.place().reach(head));
-    const bool never_fits =
-        running_.ends().each([&](const auto& entry) { return !finder.offer(entry.job); });
+    const bool never_fits = running_.ends().each([&](const auto& entry) {
+      return yard_.is_supposed_gone(entry.job) || !finder.offer(entry.job);
+    });
     if (never_fits) return;  // machines are down, or being emptied for others
     start_ = yard_.now();
     for (const JobId job : finder.victims()) start_ = std::max(start_, running_.end_of(job));

@@ -12,7 +12,7 @@ class BySensitivity final : public OrderStage {
   using OrderStage::OrderStage;
 
   [[nodiscard]] std::int64_t key(JobId job) const override {
-    const std::int64_t since_ms = yard_.state(job).since.us / 1000;
+    const std::int64_t since_ms = waiting_since(job).us / 1000;
     return sensitivity_.of(yard_, job) * kStride + std::min(since_ms, kStride - 1);
   }
 

@@ -23,7 +23,7 @@ class TrialFirst final : public OrderStage {
     const bool comes_back = state.first_start != Time::never();
     if (rights_.acts_as_trial(job)) return within - 2 * kRank;
     if (comes_back && to_head_) return within - kRank;
-    return comes_back && to_tail_ && estimates_ == nullptr ? state.since.us : within;
+    return comes_back && to_tail_ && estimates_ == nullptr ? waiting_since(job).us : within;
   }
 
  private:

@@ -21,8 +21,11 @@ DelaySettings settings_of(const Params& params) {
   return {timers == "fixed"   ? Timers::fixed
           : timers == "tuned" ? Timers::tuned
                               : Timers::learnt,
-          params.duration("rack_wait"), params.duration("net_wait"),
-          std::max(params.duration("lease"), microseconds(1)), params.whole("history")};
+          params.real("skew"),
+          params.duration("rack_wait"),
+          params.duration("net_wait"),
+          std::max(params.duration("lease"), microseconds(1)),
+          params.whole("history")};
 }
 
 class Delay final : public PlaceStage {
@@ -59,6 +62,7 @@ class Delay final : public PlaceStage {
   void on_phase(JobId job, Phase from, Phase to) override {
     clocks_.on_phase(yard_, job, from, to);
   }
+  void on_rebid(JobId job) override { clocks_.on_rebid(yard_, job); }
   void refresh(std::vector<JobId>& changed) override { clocks_.refresh(yard_, changed); }
   [[nodiscard]] Time next_change() const override { return clocks_.next_change(); }
 
@@ -197,6 +201,12 @@ Member<PlaceStage> place_delay() {
              "until any GPUs will do (timers=fixed)",
              {},
              paper + "; the default is ours"},
+            {"skew",
+             ParamType::real,
+             "0",
+             "only jobs wait of models whose largest tensor is more than this part of them; 0: all",
+             {},
+             "ours; 0.3 has those wait that do so under Tiresias in Dally's simulator"},
             {"lease",
              ParamType::duration,
              "20m",

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/grow.h"
+#include "perf/skew.h"
 #include "policy/place/delay_clocks.h"
 
 namespace trainyard {
@@ -43,32 +44,37 @@ void DelayClocks::on_phase(const Yard& yard, JobId job, Phase from, Phase to) {
     if (to == Phase::starting || to == Phase::reserved) note_wait(yard, job);
   }
   if (to == Phase::queued) {
-    grow_to(jobs_, index(job), yard.workload().jobs.size());
-    begin(yard, job);
+    set_due(job, begin(yard, job));
   }
 }
 
-void DelayClocks::begin(const Yard& yard, JobId job) {
+/// Its timer does not matter: it wins room now, or comes to the queue.
+void DelayClocks::on_rebid(const Yard& yard, JobId job) {
+  (void)begin(yard, job);
+}
+
+/// When it will be ready for more than it is at once.
+Time DelayClocks::begin(const Yard& yard, JobId job) {
+  grow_to(jobs_, index(job), yard.workload().jobs.size());
   Clock& clock = jobs_[index(job)];
   clock.since = yard.now();
   clock.tier = static_cast<std::uint8_t>(lowest_tier(yard, job));
-  set_due(yard, job);
+  return next_due(yard, job);
 }
 
-/// For all tiers that it is ready for at once, and then until the next.
-void DelayClocks::set_due(const Yard& yard, JobId job) {
+/// Moves on to the last tier that it is ready for by now; when it will be for the next.
+Time DelayClocks::next_due(const Yard& yard, JobId job) {
   Clock& clock = jobs_[index(job)];
-  const std::size_t last = yard.cluster().tiers.size() - 1;
-  while (clock.tier < last) {
+  for (const std::size_t last = yard.cluster().tiers.size() - 1; clock.tier < last; ++clock.tier) {
     const Time due = clock.since + wait_for(yard, job, clock.tier + 1U);
-    if (due > yard.now()) {
-      clock.due = due;
-      if (due != Time::never()) due_.insert({due, job});
-      return;
-    }
-    ++clock.tier;
+    if (due > yard.now()) return due;
   }
-  clock.due = Time::never();
+  return Time::never();
+}
+
+void DelayClocks::set_due(JobId job, Time due) {
+  jobs_[index(job)].due = due;
+  if (due != Time::never()) due_.insert({due, job});
 }
 
 void DelayClocks::refresh(const Yard& yard, std::vector<JobId>& changed) {
@@ -77,7 +83,7 @@ void DelayClocks::refresh(const Yard& yard, std::vector<JobId>& changed) {
     due_.erase(due_.front());
     // A tuned timer may have grown meanwhile.
     const std::size_t before = jobs_[index(job)].tier;
-    set_due(yard, job);
+    set_due(job, next_due(yard, job));
     if (jobs_[index(job)].tier != before) changed.push_back(job);
   }
 }
@@ -117,7 +123,14 @@ void DelayClocks::note_wait(const Yard& yard, JobId job) {
     demand.tables[tier].add(wait, got <= tier);
 }
 
+bool DelayClocks::waits(const Yard& yard, JobId job) const {
+  if (set_.skew == 0) return true;
+  const ModelId model = yard.job(job).model;
+  return model != kNoModel && largest_tensor(yard.workload().models[index(model)]) > set_.skew;
+}
+
 Duration DelayClocks::wait_for(const Yard& yard, JobId job, std::size_t tier) {
+  if (!waits(yard, job)) return {};
   if (set_.timers == DelaySettings::Timers::tuned) return tuned_wait(yard, job, tier);
   if (set_.timers == DelaySettings::Timers::learnt) return learnt_wait(yard, job, tier);
   const std::size_t last = yard.cluster().tiers.size() - 1;

@@ -29,6 +29,7 @@ namespace trainyard {
 
 struct DelaySettings {
   enum class Timers { fixed, tuned, learnt } timers = Timers::tuned;
+  double skew = 0;  // models whose largest tensor is no larger a part of them do not wait
   Duration rack_wait, net_wait;  // of fixed ones
   Duration lease;
   std::int64_t history = 0;  // H, in leases
@@ -38,13 +39,15 @@ class DelayClocks {
  public:
   explicit DelayClocks(const DelaySettings& settings) : set_(settings) {}
 
-  /// The tier that the waiting job is ready for.
+  /// The tier that the waiting job is ready for, or one that bids anew.
   [[nodiscard]] std::size_t tier(JobId job) const { return jobs_[index(job)].tier; }
   /// Until when it holds out, for the present tier; never if it does not hold out for anything
   /// more.
   [[nodiscard]] Time until(JobId job) const;
 
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to);
+  /// A job that runs is ready for what it would be if it came to the queue now.
+  void on_rebid(const Yard& yard, JobId job);
   /// Moves on the clocks; lists the jobs that became ready for another tier.
   void refresh(const Yard& yard, std::vector<JobId>& changed);
   [[nodiscard]] Time next_change() const;
@@ -71,11 +74,13 @@ class DelayClocks {
 
   Demand& demand_of(const Yard& yard, JobId job);
   [[nodiscard]] std::size_t lowest_tier(const Yard& yard, JobId job);
+  [[nodiscard]] bool waits(const Yard& yard, JobId job) const;
   [[nodiscard]] Duration wait_for(const Yard& yard, JobId job, std::size_t tier);
   [[nodiscard]] Duration tuned_wait(const Yard& yard, JobId job, std::size_t tier);
   [[nodiscard]] Duration learnt_wait(const Yard& yard, JobId job, std::size_t tier);
-  void begin(const Yard& yard, JobId job);
-  void set_due(const Yard& yard, JobId job);
+  [[nodiscard]] Time begin(const Yard& yard, JobId job);
+  [[nodiscard]] Time next_due(const Yard& yard, JobId job);
+  void set_due(JobId job, Time due);
   void note_wait(const Yard& yard, JobId job);
 
   DelaySettings set_;

@@ -56,6 +56,20 @@ TEST(Delay, FirstAMachineThenARackThenAnything) {
   EXPECT_EQ(h.yard.placement(three).size(), 3U);
 }
 
+TEST(Delay, OnlyJobsOfSkewedModelsWaitIfThatIsAskedFor) {
+  HandPolicy h(racks(1, 2), std::string(kDelay) + " place.skew=0.3", fixed("never", "never"));
+  for (std::uint32_t m = 0; m < 2; ++m) h.running(gang(3, 1, hours(99)), m);
+  const auto of_model = [&](const char* model) {
+    Job job = gang(2);
+    job.model = ModelId{static_cast<std::uint16_t>(h.workload.models.add(model))};
+    return job;
+  };
+  const JobId skewed = h.submit(of_model("MobileNetV3")), level = h.submit(of_model("ResNet-50"));
+  h.decide();
+  EXPECT_EQ(h.phase(skewed), Phase::queued);
+  EXPECT_EQ(h.phase(level), Phase::running);
+}
+
 TEST(Delay, WhatIsTooLargeForATierBeginsAtTheNext) {
   HandPolicy h(racks(2, 2), kDelay, fixed("never", "never"));
   const JobId rack = h.submit(gang(6));

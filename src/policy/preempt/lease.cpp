@@ -1,10 +1,16 @@
-// Leases (Dally): a job holds its GPUs for a lease at least. When a lease is over it competes
-// again, with its sensitivity to the network as it is then; if a more sensitive job wants the GPUs
-// it gives them up, least sensitive first. Otherwise it goes on, and competes until the next lease
-// is over with that same sensitivity.
+// Leases (Dally): a job holds its GPUs for a lease. What happens when it is over:
 //
-// Ours: it leaves when it is told to, not at the end of an iteration (iterations are short against
-// leases), and victims are chosen by the loop that all preemptions share.
+//   rebid=always   the job gives its GPUs back and bids again with all that hold none, as if it had
+//                  just come to the queue (staged_policy.h): so one that once had to take a bad
+//                  placement competes for a better one at every lease. As its author has it the job
+//                  leaves first and pays for that even if it wins the same GPUs (pays=always);
+//                  ours pays only where it does not stay (pays=moved).
+//   rebid=wanted   ours: it competes, with its sensitivity to the network as it is then, but gives
+//                  the GPUs up only if a more sensitive job wants them, least sensitive first. It
+//                  competes with that same sensitivity until the next lease is over.
+//
+// Ours in both: a job leaves when it is told to, not at the end of an iteration (iterations are
+// short against leases); a lease counts from when the job has loaded.
 #include "base/sorted_list.h"
 #include "policy/members.h"
 #include "policy/preempt/offers.h"
@@ -13,11 +19,87 @@
 namespace trainyard {
 namespace {
 
-class Lease final : public PreemptStage {
+/// When the leases of the jobs that run are over.
+class Leases {
  public:
-  Lease(const Params& params, PolicyContext& context)
+  explicit Leases(Duration length) : length_(std::max(length, microseconds(1))) {}
+
+  [[nodiscard]] Duration length() const { return length_; }
+  [[nodiscard]] Time next_end() const { return ends_.empty() ? Time::never() : ends_.front().at; }
+
+  void begin(const Yard& yard, JobId job) {
+    if (length_ == Duration::max()) return;
+    grow_to(ends_of_, index(job), yard.workload().jobs.size());
+    ends_of_[index(job)] = yard.now() + length_;
+    ends_.insert({ends_of_[index(job)], job});
+  }
+
+  /// Nothing happens where it has none.
+  void drop(JobId job) {
+    if (index(job) < ends_of_.size()) ends_.erase({ends_of_[index(job)], job});
+  }
+
+  /// Calls visit(job) for each whose lease is over by now, and begins its next.
+  template <class Visit>
+  void renew(const Yard& yard, Visit visit) {
+    while (next_end() <= yard.now()) {
+      const JobId job = ends_.front().job;
+      drop(job);
+      visit(job);
+      begin(yard, job);
+    }
+  }
+
+ private:
+  struct End {
+    Time at;
+    JobId job = kNoJob;
+
+    friend bool operator<(const End& a, const End& b) {
+      return a.at != b.at ? a.at < b.at : a.job < b.job;
+    }
+  };
+  Duration length_;
+  SortedList<End> ends_;       // the next first
+  std::vector<Time> ends_of_;  // by job
+};
+
+class LeaseThenRebid final : public PreemptStage {
+ public:
+  LeaseThenRebid(const Params& params, PolicyContext& context)
       : PreemptStage(params, context),
-        lease_(std::max(params.duration("lease"), microseconds(1))),
+        leases_(std::max(params.duration("lease"), context.yard().rules().min_run)),
+        leaves_first_(params.choice("pays") == "always") {}
+
+  /// Nobody is paused before its lease is over.
+  bool make_room(JobId /*waiter*/, Reach /*reach*/, RoomFinder& /*finder*/,
+                 Time& /*retry*/) override {
+    return false;
+  }
+  [[nodiscard]] std::int64_t claim(JobId /*waiter*/) const override { return kNoClaim; }
+
+  void take_rebids(std::vector<JobId>& jobs) override {
+    leases_.renew(yard_, [&](JobId job) { jobs.push_back(job); });
+  }
+  [[nodiscard]] bool leaves_before_rebid() const override { return leaves_first_; }
+  [[nodiscard]] Time next_rebid() const override { return leases_.next_end(); }
+
+  void on_phase(JobId job, Phase from, Phase to) override {
+    if (from == Phase::running) leases_.drop(job);
+    if (to == Phase::running && yard_.state(job).pauses < yard_.rules().max_pauses)
+      leases_.begin(yard_, job);
+  }
+
+ private:
+  Leases leases_;
+  bool leaves_first_;
+};
+
+class LeaseUntilWanted final : public PreemptStage {
+ public:
+  LeaseUntilWanted(const Params& params, PolicyContext& context)
+      : PreemptStage(params, context),
+        leases_(params.duration("lease")),
         depth_(params.whole("depth")) {}
 
   bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override {
@@ -35,7 +117,7 @@ class Lease final : public PreemptStage {
     return sensitivity_.of(yard_, waiter);
   }
   [[nodiscard]] bool could_free(std::int64_t claim, std::int64_t gpus) override {
-    if (lease_ < yard_.rules().min_run) return true;  // some that compete are protected
+    if (leases_.length() < yard_.rules().min_run) return true;  // some that compete are protected
     end_leases();
     competing_.each_reverse([&](const Entry& entry) {
       if (entry.rank <= claim) return false;
@@ -45,27 +127,23 @@ class Lease final : public PreemptStage {
     return gpus <= 0;
   }
   [[nodiscard]] std::uint64_t state() override {
-    if (lease_ < yard_.rules().min_run) return 0;
+    if (leases_.length() < yard_.rules().min_run) return 0;
     end_leases();
     return changes_;
   }
   void find_retry(JobId /*waiter*/, std::int64_t /*claim*/, Time& retry) override {
-    if (!leases_.empty()) retry = std::min(retry, leases_.front().at);
+    retry = std::min(retry, leases_.next_end());
   }
 
   void on_phase(JobId job, Phase from, Phase to) override {
     sensitivity_.on_phase(yard_, job, from, to);
-    if (lease_ == Duration::max()) return;
     if (from == Phase::running) {
-      Known& known = jobs_[index(job)];
-      leases_.erase({known.lease_end, job});
-      if (known.rank >= 0) competing_.erase({known.rank, job}), ++changes_;
-      known.rank = -1;
+      leases_.drop(job);
+      std::int64_t& rank = rank_of(job);
+      if (rank >= 0) competing_.erase({rank, job}), ++changes_;
+      rank = -1;
     }
-    if (to == Phase::running) {
-      grow_to(jobs_, index(job), yard_.workload().jobs.size());
-      begin_lease(job);
-    }
+    if (to == Phase::running) leases_.begin(yard_, job);
   }
 
  private:
@@ -78,68 +156,73 @@ class Lease final : public PreemptStage {
       return a.rank != b.rank ? a.rank < b.rank : a.job < b.job;
     }
   };
-  struct LeaseEnd {
-    Time at;
-    JobId job = kNoJob;
 
-    friend bool operator<(const LeaseEnd& a, const LeaseEnd& b) {
-      return a.at != b.at ? a.at < b.at : a.job < b.job;
-    }
-  };
-  struct Known {
-    std::int64_t rank = -1;  // among those that compete; < 0: it does not
-    Time lease_end;
-  };
-
-  void begin_lease(JobId job) {
-    Known& known = jobs_[index(job)];
-    known.lease_end = yard_.now() + lease_;
-    leases_.insert({known.lease_end, job});
+  [[nodiscard]] std::int64_t& rank_of(JobId job) {
+    if (index(job) >= ranks_.size())
+      ranks_.resize(std::max(yard_.workload().jobs.size(), index(job) + std::size_t{1}), -1);
+    return ranks_[index(job)];
   }
 
   void end_leases() {
-    while (!leases_.empty() && leases_.front().at <= yard_.now()) {
-      const JobId job = leases_.front().job;
-      Known& known = jobs_[index(job)];
-      leases_.erase({known.lease_end, job});
-      if (const std::int64_t rank = sensitivity_.of(yard_, job); rank != known.rank) {
-        if (known.rank >= 0) competing_.erase({known.rank, job});
-        known.rank = rank;
-        competing_.insert({known.rank, job, yard_.shape(job).gpus()});
-        ++changes_;
-      }
-      begin_lease(job);
-    }
+    leases_.renew(yard_, [&](JobId job) {
+      std::int64_t& known = rank_of(job);
+      const std::int64_t rank = sensitivity_.of(yard_, job);
+      if (rank == known) return;
+      if (known >= 0) competing_.erase({known, job});
+      known = rank;
+      competing_.insert({rank, job, yard_.shape(job).gpus()});
+      ++changes_;
+    });
   }
 
-  Duration lease_;
+  Leases leases_;
   std::int64_t depth_;
   NetworkSensitivity sensitivity_;
-  std::vector<Known> jobs_;
-  SortedList<Entry> competing_;  // those whose first lease is over, the least sensitive last
-  SortedList<LeaseEnd> leases_;  // of all that run, the next to end first
-  std::uint64_t changes_ = 1;    // of those that compete
+  std::vector<std::int64_t> ranks_;  // by job, among those that compete; < 0: it does not
+  SortedList<Entry> competing_;      // those whose first lease is over, the least sensitive last
+  std::uint64_t changes_ = 1;        // of those that compete
 };
+
+std::unique_ptr<PreemptStage> make_lease(const Params& params, PolicyContext& context) {
+  if (params.choice("rebid") == "wanted")
+    return std::make_unique<LeaseUntilWanted>(params, context);
+  return std::make_unique<LeaseThenRebid>(params, context);
+}
 
 }  // namespace
 
 Member<PreemptStage> preempt_lease() {
   return {{"lease",
-           "when its lease is over a job gives way to those more sensitive to the network",
+           "when its lease is over a job bids for room again, with all that wait",
            "Dally (Sharma et al.), from its first author's public simulator; details are ours",
            {{"lease",
              ParamType::duration,
              "20m",
-             "how long GPUs are held at least",
+             "how long GPUs are held",
              {},
              "ours: the length is not published"},
+            {"rebid",
+             ParamType::choice,
+             "always",
+             "whether a job whose lease is over gives its GPUs back whoever waits, or only if a "
+             "job wants them that is more sensitive to the network",
+             {"always", "wanted"},
+             "always is Dally's; wanted is ours"},
+            {"pays",
+             ParamType::choice,
+             "moved",
+             "whether a job that wins its own GPUs back goes on as if nothing had been, or leaves "
+             "before it bids (rebid=always)",
+             {"moved", "always"},
+             "always is Dally's; moved is ours"},
             {"depth",
              ParamType::whole,
              "32",
-             "running jobs looked at, least sensitive first, and four more for each GPU wanted",
+             "running jobs looked at, least sensitive first, and four more for each GPU wanted "
+             "(rebid=wanted)",
              {},
              "ours, for speed"}}},
-          make_member<PreemptStage, Lease>};
+          make_lease};
 }
 
 }  // namespace trainyard

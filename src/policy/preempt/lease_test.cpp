@@ -78,15 +78,120 @@ TEST_F(Slow, APauseKeepsTheWorkThatWasDone) {
   EXPECT_EQ(sensitivity_.of(yard_, job), NetworkSensitivity::kScale / 2);
 }
 
-TEST_F(Slow, NewJobsCountAsMostSensitiveAndSingleGpusAsLeast) {
+TEST_F(Slow, NewJobsCountAsMostSensitiveAndSingleGpusThatRanAsLeast) {
   EXPECT_EQ(sensitivity_.of(yard_, submit(gang(2))), 0);
-  EXPECT_EQ(sensitivity_.of(yard_, submit(gang(1))), NetworkSensitivity::kScale);
+  EXPECT_EQ(sensitivity_.of(yard_, submit(gang(1))), 0);
+  const JobId job = running(gang(1), on(0, 1));
+  at(minutes(1));
+  EXPECT_EQ(sensitivity_.of(yard_, job), NetworkSensitivity::kScale);
 }
 
-const std::vector<std::string> kLeaseAtOnce{"yard.min_run=0", "preempt.lease=20m"};
+/// The author's: all bid again.
+const std::vector<std::string> kRebid{"yard.min_run=0"};
+const std::vector<std::string> kUntilWanted{"yard.min_run=0", "preempt.rebid=wanted"};
+const std::string kBySensitivity = "order=network-sensitivity backfill=greedy preempt=lease";
+/// Jobs of this order wait longest for their turn that were submitted first.
+const std::string kByService = "order=attained-service backfill=greedy preempt=lease";
+
+TEST(Lease, WhoeverRunsStaysWhenItsLeaseIsOverAndNobodyWaits) {
+  HandPolicy h("2x4xV100", kByService, kRebid);
+  const JobId job = h.submit(gang(4, 1, hours(9)));
+  h.decide();
+  h.decide();  // it has loaded
+  EXPECT_EQ(h.wake, Time{} + minutes(20));
+  h.at(minutes(20));
+  h.decide();
+  EXPECT_EQ(h.phase(job), Phase::running);
+  EXPECT_EQ(h.yard.state(job).pauses, 0u);
+  EXPECT_EQ(h.wake, Time{} + minutes(40));
+}
+
+TEST(Lease, ItsGpusGoToTheFirstInTheOrder) {
+  HandPolicy h("1x4xV100", kByService, kRebid);
+  const JobId first = h.submit(gang(4, 1, hours(9)));
+  h.decide();
+  h.at(minutes(5));
+  const JobId second = h.submit(gang(4, 1, hours(9)));
+  h.decide();
+  EXPECT_EQ(h.phases(), "running queued") << "before its lease is over it gives way to nobody";
+  h.at(minutes(20));
+  h.decide();
+  EXPECT_EQ(h.phases(), "draining reserved");
+  h.tell(EventKind::drained, first);
+  h.tell(EventKind::loaded, second);
+  h.at(minutes(40));
+  h.decide();
+  EXPECT_EQ(h.phases(), "reserved draining") << "20 minutes each: the first by number has its turn";
+  EXPECT_EQ(h.refused, 0u);
+}
+
+/// a and b have 6 GPUs each of a machine; c takes the 4 that are left, of both machines. When b is
+/// done, c wins a machine of its own as soon as its lease is over.
+TEST(Lease, AJobThatHadToSpreadMovesTogetherWhenItsLeaseIsOver) {
+  HandPolicy h("2x8xV100", "backfill=greedy place=consolidate place.wait_for=none preempt=lease",
+               kRebid);
+  h.submit(gang(6, 1, hours(9)));
+  const JobId b = h.submit(gang(6, 1, hours(9))), c = h.submit(gang(4, 1, hours(9)));
+  h.decide();
+  ASSERT_EQ(h.yard.placement(c).size(), 2u);
+  h.at(minutes(10));
+  h.tell(EventKind::finished, b);
+  h.decide();
+  EXPECT_EQ(h.phase(c), Phase::running);
+  h.at(minutes(20));
+  h.decide();
+  EXPECT_EQ(h.phases(), "running done draining") << "a stays, c moves";
+  h.tell(EventKind::drained, c);
+  EXPECT_EQ(h.phase(c), Phase::starting);
+  EXPECT_EQ(h.yard.placement(c), on(1, 4));
+  EXPECT_EQ(h.refused, 0u);
+}
+
+/// The same where no lease is ever over: whoever is spread moves when there is room.
+TEST(Closer, AJobThatIsSpreadMovesBeforeOthersHaveTheRoom) {
+  HandPolicy h("2x8xV100", "backfill=greedy place=consolidate place.wait_for=none preempt=closer",
+               kRebid);
+  h.submit(gang(6, 1, hours(9)));
+  const JobId b = h.submit(gang(6, 1, hours(9))), c = h.submit(gang(4, 1, hours(9)));
+  const JobId d = h.submit(gang(6, 1, hours(9)));
+  h.decide();
+  ASSERT_EQ(h.yard.placement(c).size(), 2u);
+  h.at(minutes(10));
+  h.tell(EventKind::finished, b);
+  h.decide();
+  EXPECT_EQ(h.phases(), "running done draining queued");
+  h.tell(EventKind::drained, c);
+  EXPECT_EQ(h.yard.placement(c), on(1, 4));
+  EXPECT_EQ(h.phase(d), Phase::queued);
+  EXPECT_EQ(h.refused, 0u);
+}
+
+TEST(Lease, OneThatPaysAlwaysLeavesEvenIfNobodyWaits) {
+  HandPolicy h("2x4xV100", kByService, {"yard.min_run=0", "preempt.pays=always"});
+  const JobId job = h.submit(gang(4, 1, hours(9)));
+  h.decide();
+  h.at(minutes(20));
+  h.decide();
+  EXPECT_EQ(h.phase(job), Phase::draining);
+  h.tell(EventKind::drained, job);
+  h.decide();
+  EXPECT_EQ(h.phase(job), Phase::running);
+  EXPECT_EQ(h.yard.state(job).pauses, 1u);
+}
+
+TEST(Lease, LastsAtLeastAsLongAsNothingMayBePaused) {
+  HandPolicy h("1x4xV100", kByService, {"yard.min_run=30m", "preempt.lease=20m"});
+  h.submit(gang(4, 1, hours(9)));
+  h.decide();
+  h.at(minutes(20));
+  h.submit(gang(4));
+  h.decide();
+  EXPECT_EQ(h.phases(), "running queued");
+  EXPECT_EQ(h.wake, Time{} + minutes(30));
+}
 
 TEST(Lease, HeldUntilItIsOverThenGivenToTheMoreSensitive) {
-  HandPolicy h("1x4xV100", "order=network-sensitivity backfill=greedy preempt=lease", kLeaseAtOnce);
+  HandPolicy h("1x4xV100", kBySensitivity, kUntilWanted);
   const JobId first = h.submit(gang(4, 1, hours(9)));
   h.decide();
   h.at(minutes(5));
@@ -102,7 +207,7 @@ TEST(Lease, HeldUntilItIsOverThenGivenToTheMoreSensitive) {
 }
 
 TEST(Lease, EqualsDoNotTakeTurns) {
-  HandPolicy h("1x4xV100", "order=network-sensitivity backfill=greedy preempt=lease", kLeaseAtOnce);
+  HandPolicy h("1x4xV100", kBySensitivity, kUntilWanted);
   const JobId first = h.submit(gang(4, 1, hours(9)));
   h.decide();
   h.at(minutes(20));

@@ -1,0 +1,78 @@
+// Jobs that run and compete anew: the auction of those whose leases are over, and moves.
+#include <algorithm>
+
+#include "policy/staged_policy.h"
+
+namespace trainyard {
+
+/// What a job gets that finds room: it starts there or, in an auction, has won it.
+bool StagedPolicy::give(JobId job, Placement& room) {
+  if (!is_auction_) return plan_->start(job, room, flow_of(job)) == Verdict::ok;
+  const bool runs = yard_.state(job).phase == Phase::running;
+  if (runs && could_stay(job) && !is_closer(room, yard_.placement(job)))
+    room = yard_.placement(job);
+  plan_->suppose_placed(job, room);
+  won_.push_back({.job = job, .to = room, .flow = flow_of(job)});
+  runs ? queue_.erase(job) : leave_queue(job);
+  return true;
+}
+
+/// Whether nobody has won any of what it holds.
+bool StagedPolicy::could_stay(JobId job) const {
+  const Resources& each = yard_.shape(job).per_worker;
+  return std::ranges::all_of(yard_.placement(job), [&](const Share& share) {
+    return yard_.free().is_up(share.machine) &&
+           (each * share.workers).fits_in(yard_.free().on(share.machine));
+  });
+}
+
+bool StagedPolicy::is_closer(const Placement& a, const Placement& b) const {
+  const std::size_t tier_a = tier_of(yard_.cluster(), a), tier_b = tier_of(yard_.cluster(), b);
+  return tier_a != tier_b ? tier_a < tier_b : a.size() < b.size();
+}
+
+void StagedPolicy::move_closer() {
+  for (const JobId job : movers_) {
+    stages_.place->on_rebid(job);
+    if (stages_.place->find(job, nullptr, scratch_) && is_closer(scratch_, yard_.placement(job)))
+      (void)plan_->change(std::vector{JobChange{.job = job, .to = scratch_, .flow = flow_of(job)}});
+  }
+  movers_.clear();
+}
+
+void StagedPolicy::hold_auction() {
+  const bool is_hypothetical = !stages_.preempt->leaves_before_rebid();
+  if (is_hypothetical) bid_for_them();
+  for (const JobId job : rebids_) won_.push_back({.job = job});
+  std::erase_if(won_, [&](const JobChange& won) {
+    return yard_.state(won.job).phase == Phase::running && won.to == yard_.placement(won.job);
+  });
+  if (!won_.empty()) (void)plan_->change(won_);
+  won_.clear();
+  rebids_.clear();
+  if (!is_hypothetical) serve_queue();
+}
+
+/// Leaves queue and yard as they were, in won_ who won what, and in rebids_ who won nothing.
+void StagedPolicy::bid_for_them() {
+  ++releases_;  // what they hold can be had
+  for (const JobId job : rebids_) {
+    plan_->suppose_left(job);
+    stages_.place->on_rebid(job);
+    queue_.insert(entry_of(job));
+  }
+  is_auction_ = true;
+  serve_queue();
+  is_auction_ = false;
+  plan_->end_supposing();
+  std::vector<JobId> winners;
+  for (const JobChange& won : won_) {
+    winners.push_back(won.job);
+    if (yard_.state(won.job).phase == Phase::queued) join_queue(won.job);
+  }
+  std::ranges::sort(winners);
+  std::erase_if(rebids_, [&](JobId job) { return std::ranges::binary_search(winners, job); });
+  for (const JobId job : rebids_) queue_.erase(job);
+}
+
+}  // namespace trainyard

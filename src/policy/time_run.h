@@ -1,0 +1,37 @@
+// How long each job has run so far, in all of its runs: time on GPUs, whether it computed in it or
+// communicated, without loading and saving.
+#pragma once
+
+#include <vector>
+
+#include "base/grow.h"
+#include "yard/yard.h"
+
+namespace trainyard {
+
+class TimeRun {
+ public:
+  void on_phase(const Yard& yard, JobId job, Phase from, Phase to) {
+    if (from != Phase::running && to != Phase::running) return;
+    grow_to(runs_, index(job), yard.workload().jobs.size());
+    Runs& runs = runs_[index(job)];
+    if (from == Phase::running) runs.ran += yard.now() - runs.since;
+    if (to == Phase::running) runs.since = yard.now();
+  }
+
+  [[nodiscard]] Duration of(const Yard& yard, JobId job) const {
+    if (index(job) >= runs_.size()) return {};
+    const Runs& runs = runs_[index(job)];
+    return yard.state(job).phase == Phase::running ? runs.ran + (yard.now() - runs.since)
+                                                   : runs.ran;
+  }
+
+ private:
+  struct Runs {
+    Duration ran;  // in runs that are over
+    Time since;
+  };
+  std::vector<Runs> runs_;  // by job
+};
+
+}  // namespace trainyard
