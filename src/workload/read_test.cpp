@@ -133,9 +133,9 @@ const std::vector<Sample>& samples() {
        12,
        {},
        [](const Workload& w) {
-         EXPECT_EQ(w.jobs[0].iterations, 75'158U);
-         EXPECT_EQ(w.jobs[0].duration, microseconds(30'085'747'400));
-         EXPECT_EQ(w.jobs[0].workers, 2);
+         EXPECT_EQ(w.jobs[0].workers, 2);  // of the 75'158 iterations of all each does half
+         EXPECT_EQ(w.jobs[0].iterations, 37'579U);
+         EXPECT_EQ(w.jobs[0].duration, microseconds(15'042'873'700));
          EXPECT_EQ(w.jobs[0].per_worker.milli_cpus, 3500);
        }},
       {"muri", "muri.csv", 11, {"1 job left out: ran for 0 seconds"}, [](const Workload& w) {
@@ -285,6 +285,9 @@ TEST_F(RealTraces, Dally) {
   std::int64_t gpus = 0;
   for (const Job& job : week->jobs) gpus += job.gpus();
   EXPECT_EQ(gpus, 3805);
+  double gpu_days = 0;
+  for (const Job& job : batch->jobs) gpu_days += job.gpus() * job.duration.seconds() / 86400;
+  EXPECT_NEAR(gpu_days, 543.9, 0.1);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Distributed jobs with models, like those of Dally's study: see generate_dally_figures.h for where
 // the figures are from. Model and GPUs are drawn together, in the proportions of the log; the run
 // time by inverting the distribution of the demand's class, its logarithm interpolated between the
-// points. Iterations are as many as fit the run time at the model's median.
+// points. That is the time of all iterations, of which each GPU does its part: a job on g GPUs ends
+// after the g-th part of it. Iterations are as many as fit that at the model's median.
 #include <algorithm>
 #include <cmath>
 
@@ -25,12 +26,15 @@ double draw_seconds(std::span<const dally::Durations> classes, std::int32_t gpus
 }  // namespace
 
 std::vector<Parameter> dally_like_parameters() {
-  return {{"jobs", "500", "how many"},
-          {"arrivals", "batch",
-           "batch: all at the beginning; poisson: per_day, and without jobs of one GPU"},
-          {"per_day", "59", "jobs a day, with arrivals=poisson"},
-          {"load_time", "62", "time from being placed to running, at every start"},
-          {"max_gpus", "56", "larger jobs are left out"}};
+  std::vector<Parameter> all{
+      {"jobs", "500", "how many"},
+      {"arrivals", "batch",
+       "batch: all at the beginning; poisson: per_day, and without jobs of one GPU"},
+      {"per_day", "59", "jobs a day, with arrivals=poisson"},
+      {"load_time", "62", "time from being placed to running, at every start"},
+      {"max_gpus", "56", "larger jobs are left out"}};
+  for (const Parameter& parameter : pause_parameters()) all.push_back(parameter);
+  return all;
 }
 
 Expected<Workload> make_dally_like(Settings& settings, const Cluster& cluster, std::uint64_t seed) {
@@ -39,6 +43,7 @@ Expected<Workload> make_dally_like(Settings& settings, const Cluster& cluster, s
   const double gap_s = days(1).seconds() / settings.real("per_day", 0.001, 1e6);
   const Duration load = settings.duration("load_time");
   const auto max_gpus = static_cast<std::int32_t>(settings.whole("max_gpus", 1, 56));
+  const Pauses pauses = read_pauses(settings);
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
 
   const std::span<const dally::Mix> mix = is_batch
@@ -61,7 +66,8 @@ Expected<Workload> make_dally_like(Settings& settings, const Cluster& cluster, s
     const dally::Mix& drawn = mix[demands.pick(weights)];
     Job job;
     job.workers = job.min_workers = job.max_workers = drawn.gpus;
-    job.duration = job_duration(draw_seconds(classes, drawn.gpus, durations.uniform()));
+    job.duration =
+        job_duration(draw_seconds(classes, drawn.gpus, durations.uniform()) / drawn.gpus);
     job.estimate = job.duration;
     job.load = load;
     job.model = ModelId{static_cast<std::uint16_t>(workload.models.add(drawn.model))};
@@ -72,6 +78,7 @@ Expected<Workload> make_dally_like(Settings& settings, const Cluster& cluster, s
     job.submit = Time{std::llround(now_s * 1e6)};
     workload.jobs.push_back(job);
   }
+  set_pauses(pauses, workload);
   return workload;
 }
 

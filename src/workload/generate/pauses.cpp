@@ -7,10 +7,10 @@
 namespace trainyard {
 namespace {
 
-constexpr std::size_t kGiven = 0, kFree = 1, kByModel = 2, kTables = 3;
+constexpr std::size_t kGiven = 0, kFree = 1, kByModel = 2, kByGpu = 3, kTables = 4;
 
 std::vector<std::string_view> pause_choices() {
-  std::vector<std::string_view> names{"given", "free", "model"};
+  std::vector<std::string_view> names{"given", "free", "model", "gpu"};
   for (const RestartTable& table : restart_tables()) names.push_back(table.name);
   return names;
 }
@@ -18,6 +18,7 @@ std::vector<std::string_view> pause_choices() {
 PauseCost cost_of(std::size_t choice, const Workload& workload, const Job& job) {
   if (choice == kFree) return {};
   if (choice == kByModel) return cost_of_model(Catalogue::builtin(), workload, job);
+  if (choice == kByGpu) return {.save = seconds(job.gpus()), .load = {}};
   return split_restart(restart_tables()[choice - kTables].seconds(job.gpus()));
 }
 
@@ -31,9 +32,9 @@ Duration scaled(Duration time, double scale) {
 std::vector<Parameter> pause_parameters() {
   return {
       {"pause", "given",
-       "what a pause costs: as given, nothing, by the job's model, or a published table by its "
-       "GPUs "
-       "(given, free, model; helios, tiresias, lucid, titan, elasticflow)"},
+       "what a pause costs: as given, nothing, by the job's model, 1 s for each of its GPUs to "
+       "leave, or a published table by its GPUs "
+       "(given, free, model, gpu; helios, tiresias, lucid, titan, elasticflow)"},
       {"pause_scale", "1", "times that"},
   };
 }

@@ -1,6 +1,7 @@
 // A trace file as it was, or in part: a window of its jobs, at another load, with durations and
 // costs of pauses changed. The seed says where the window lies.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +11,8 @@
 
 namespace trainyard {
 namespace {
+
+constexpr std::array<std::string_view, 2> kNoYes{"no", "yes"};
 
 void keep_window(std::size_t count, std::uint64_t seed, Workload& workload) {
   const std::size_t all = workload.jobs.size();
@@ -38,6 +41,14 @@ void scale_durations(double scale, Workload& workload) {
   for (Job& job : workload.jobs) {
     job.duration = job_duration(job.duration.seconds() * scale);
     job.estimate = job_duration(job.estimate.seconds() * scale);
+  }
+}
+
+void multiply_by_gpus(Workload& workload) {
+  for (Job& job : workload.jobs) {
+    job.duration = job_duration(job.duration.seconds() * job.gpus());
+    job.estimate = job_duration(job.estimate.seconds() * job.gpus());
+    job.iterations *= static_cast<std::uint64_t>(job.gpus());
   }
 }
 
@@ -98,6 +109,7 @@ std::vector<Parameter> trace_parameters() {
        "GPU time arriving over GPU time there is, by stretching the arrivals; 0: as it was"},
       {"max_gpus", "0", "larger jobs are left out; 0: none"},
       {"duration_scale", "1", "times the durations and estimates of the trace"},
+      {"times_gpus", "no", "yes: every job runs as many times as long as it has GPUs"},
       {"trial_longest", "0",
        "jobs that take no longer, and have at most trial_gpus, are trial jobs; 0: as it was"},
       {"trial_gpus", "1", "the most GPUs of these"},
@@ -119,6 +131,7 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
   const auto max_gpus = static_cast<std::int32_t>(
       settings.whole("max_gpus", 0, std::numeric_limits<std::int32_t>::max()));
   const double scale = settings.real("duration_scale", 1e-9, 1e9);
+  const bool times_gpus = settings.choice("times_gpus", kNoYes) == 1;
   const TrialRule trials{settings.duration("trial_longest"),
                          static_cast<std::int32_t>(settings.whole(
                              "trial_gpus", 1, std::numeric_limits<std::int32_t>::max()))};
@@ -140,6 +153,7 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
         pauses.scale, file);
   keep_window(jobs, seed, *workload);
   scale_durations(scale, *workload);
+  if (times_gpus) multiply_by_gpus(*workload);
   set_classes(trials, *workload);
   if (auto ok = place_arrivals(load, cluster, *workload); !ok)
     return tl::make_unexpected(ok.error());

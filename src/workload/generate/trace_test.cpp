@@ -57,6 +57,12 @@ TEST(Trace, MeetsTheLoadThatIsAskedFor) {
   EXPECT_NEAR(trace.jobs[2].duration.seconds(), whole.jobs[2].duration.seconds() / 2, 1e-6);
 }
 
+TEST(Trace, JobsCanRunAsManyTimesAsLongAsTheyHaveGpus) {
+  const Workload plain = philly(), longer = philly(",times_gpus=yes");
+  for (std::size_t i = 0; i < plain.jobs.size(); ++i)
+    EXPECT_EQ(longer.jobs[i].duration, plain.jobs[i].duration * plain.jobs[i].gpus());
+}
+
 TEST(Trace, SaysWhatIsWrong) {
   EXPECT_EQ(try_generate("trace").error().message,
             "trace: file=... is missing; it names the trace to take jobs from");
@@ -64,7 +70,7 @@ TEST(Trace, SaysWhatIsWrong) {
             std::string::npos);
   EXPECT_NE(try_generate("trace:file=nowhere.csv,pause=cheap")
                 .error()
-                .message.find("pause='cheap'; it must be one of given, free, model, helios"),
+                .message.find("pause='cheap'; it must be one of given, free, model, gpu, helios"),
             std::string::npos);
   EXPECT_EQ(try_generate("trace:file=-").error().message,
             "trace: file='-'; standard input can be read only as a workload");
@@ -122,6 +128,15 @@ TEST(Pauses, ArePublishedOnesBySize) {
     EXPECT_EQ(job.save, microseconds(2 * restart_s * 250'000));
     EXPECT_EQ(job.load, microseconds(2 * restart_s * 750'000));
   }
+}
+
+TEST(Pauses, CanBeASecondForEachGpu) {
+  for (const Job& job : philly(",pause=gpu").jobs) {
+    EXPECT_EQ(job.save, seconds(job.gpus()));
+    EXPECT_EQ(job.load, Duration{});
+  }
+  EXPECT_EQ(generated("dally-like:jobs=1,pause=gpu,max_gpus=1").jobs[0].save, seconds(1));
+  EXPECT_EQ(generated("dally-like:jobs=1").jobs[0].load, seconds(62));
 }
 
 TEST(Pauses, OfAModelFollowFromItsCheckpoint) {
