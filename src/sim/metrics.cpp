@@ -78,7 +78,7 @@ Result Simulation::result() const {
   result.seed = options_.seed;
   result.jobs = workload_.jobs.size();
   Time last;
-  double lost_gpu_us = 0, slowed_gpu_us = 0;
+  double lost_gpu_us = 0, slowed_gpu_us = 0, slowed_us = 0;
   bool pauses_are_free = true;
   std::vector<double> scratch;
   scratch.reserve(yard_.jobs());
@@ -95,6 +95,7 @@ Result Simulation::result() const {
     }
     if (state.phase != Phase::done) continue;
     ++result.finished;
+    slowed_us += static_cast<double>(state.slowed.us);
     last = std::max(last, state.end());
     scratch.push_back(1 / slowdown(job, state));
   }
@@ -107,6 +108,7 @@ Result Simulation::result() const {
   result.slowed_gpu_s = slowed_gpu_us / 1e6;
   add_placements_and_pauses(result);
   if (result.finished > 0) {
+    result.slowed_mean_s = slowed_us / 1e6 / static_cast<double>(result.finished);
     result.makespan_s = (last - workload_.jobs.front().submit).seconds();
     result.fairness_jain = jain_index(scratch);
   }

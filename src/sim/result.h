@@ -63,6 +63,7 @@ struct Result {
   std::vector<TierStarts> placements;  // by tier of the network, innermost first
   double slowed_gpu_s = 0;             // GPU time by which placements and machines made progress
                                        // take longer; < 0: less long
+  double slowed_mean_s = 0;            // the same as time, mean over the jobs that finished
   double gpu_utilization = 0;          // GPU time held by jobs over GPUs x makespan
   double fairness_jain = 0;            // Jain's index over the jobs' 1 / slowdown
   std::uint64_t events = 0, decisions = 0;

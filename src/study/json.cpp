@@ -77,6 +77,7 @@ ordered_json to_json(const Result& r) {
       {"pause_gain_s", gain_json(r)},
       {"lost_gpu_s", r.lost_gpu_s},
       {"slowed_gpu_s", r.slowed_gpu_s},
+      {"slowed_mean_s", r.slowed_mean_s},
       {"placements", placements_json(r.placements)},
       {"gpu_utilization", r.gpu_utilization},
       {"fairness_jain", r.fairness_jain},
