@@ -120,6 +120,7 @@ struct Sweep {
   std::vector<std::string> values;         // numbers and durations are plotted, all are tabled
   std::vector<std::string> measures = {};  // ids; none: all
   std::optional<SweepMap> map = {};        // then values are the pairs, row by row
+  bool is_aside = false;                   // claims of the kind "up to" do not look there
 };
 
 /// One of the two things that a map goes through.

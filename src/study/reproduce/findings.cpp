@@ -45,7 +45,7 @@ class Evaluation {
     std::string condition = at.name;
     Interval ours = over_seeds(at, measure);
     for (std::size_t i = 0; largest && i < plan_.sweeps.size(); ++i) {
-      if (!study_.sweeps[i].title.starts_with(claim.at)) continue;
+      if (study_.sweeps[i].is_aside || !study_.sweeps[i].title.starts_with(claim.at)) continue;
       for (const Condition& other : plan_.sweeps[i]) {
         const Interval there = over_seeds(other, measure);
         if (std::isnan(there.mean) || there.mean <= ours.mean) continue;

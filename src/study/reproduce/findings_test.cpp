@@ -98,6 +98,21 @@ TEST(Findings, TheVerdictIsTheWholeIntervals) {
   EXPECT_EQ(verdict(much, 1.5, {std::nan(""), 0}), fails);
 }
 
+TEST(Findings, ASweepThatIsAsideIsNotLookedAtForAnUpTo) {
+  for (const bool is_aside : {false, true}) {
+    Study study = sample_study();
+    for (Sweep& sweep : study.sweeps) sweep.is_aside = is_aside;
+    study.claims = {{"up to", "", "", "srtf", Direction::at_least, 0, TakenAt::largest}};
+    const StudyPlan plan = sample_plan(study);
+    const Findings findings =
+        evaluate(study, plan, results_with(plan, [&](const StudyRun& run) {
+                   const bool is_base = run.workload == plan.base.workload;
+                   return run.policy == "srtf" ? (is_base ? 50.0 : 20.0) : 100.0;
+                 }));
+    EXPECT_EQ(findings.claims[0].condition == plan.base.name, is_aside);
+  }
+}
+
 TEST(Findings, AClaimCanBeTakenAtAConditionOrWithinASweep) {
   Study study = sample_study();
   study.claims = {

@@ -1,13 +1,18 @@
-// Dally: wait for a close placement, as long as it pays.
+// Dally: wait for a close placement, as long as it pays. What came out is told in
+// dally_discussion.cpp.
+#include "study/studies/dally.h"
+
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
-#include <limits>
 
 #include "study/reproduce/findings.h"
 #include "study/studies.h"
 
 namespace trainyard {
 namespace {
+
+// --- What runs on what ---------------------------------------------------------------------------
 
 /// Iterations as in the author's simulator: computing, then an all-reduce dimension by dimension,
 /// nothing of it hidden. Computing times come with the jobs; speeds are not asked for.
@@ -46,28 +51,190 @@ std::string congested(int racks) {
   return cluster(racks, 10, 8);
 }
 
-constexpr const char* kContention = "Contention";
+/// "..., congested" or anything else, on 4 racks.
+std::string cluster_of(const std::string& value) {
+  return value.find("congested") != std::string::npos ? congested(4) : cluster(4, 1.0, 1.0);
+}
+
+const std::vector<std::string> kPays{"preempt.pays=always"};
 
 std::vector<StudyPolicy> policies() {
-  const std::string dally = "order=network-sensitivity backfill=greedy place=delay preempt=lease";
-  std::vector<StudyPolicy> all{{"tiresias", "tiresias"},
-                               {"gandiva", "gandiva"},
-                               {"fifo-consolidate", "order=fifo place=consolidate"},
-                               {"dally", "dally"},
-                               {"dally-learnt", "dally-learnt"},
-                               {"no-wait", "dally-no-wait"},
-                               {"consolidated", "dally-consolidated"}};
+  const std::string never =
+      "place=delay place.timers=fixed place.rack_wait=never "
+      "place.net_wait=never ";
+  const std::string leases = "preempt=lease preempt.pays=always";
+  std::vector<StudyPolicy> all{
+      {"tiresias", "order=attained-service backfill=greedy " + never + "place.skew=0.3 " + leases},
+      {"tiresias-consolidated", "order=attained-service backfill=greedy " + never + leases},
+      {"gandiva",
+       "order=fifo backfill=greedy place=consolidate place.wait_for=none preempt=closer"},
+      {"fifo-consolidate", "order=fifo place=consolidate"},
+      {"dally", "dally", kPays},
+      {"dally-learnt", "dally-learnt", kPays},
+      {"no-wait", "dally-no-wait", kPays},
+      {"consolidated", "dally-consolidated", kPays}};
   for (const auto& [rack, net] : std::vector<std::pair<std::string, std::string>>{
            {"2h", "4h"}, {"8h", "16h"}, {"24h", "48h"}, {"24h", "never"}})
     all.push_back({"manual " + rack + "/" + net,
                    "dally-manual",
-                   {"place.rack_wait=" + rack, "place.net_wait=" + net}});
+                   {kPays.front(), "place.rack_wait=" + rack, "place.net_wait=" + net}});
+  all.push_back({"dally, stays", "dally"});
+  all.push_back({"las, delay, by-level", "order=las backfill=greedy place=delay preempt=by-level"});
+  all.push_back(
+      {"las, close, by-level", "order=las order.thresholds=1h/4h/16h/64h/256h backfill=greedy " +
+                                   never + "preempt=by-level"});
   return all;
 }
 
-std::function<double(const Outcome&)> reduction(const char* metric, const char* baseline) {
-  return [metric, baseline](const Outcome& o) {
-    return 1 - o.metric("dally", metric) / o.metric(baseline, metric);
+bool is_dally(const StudyPolicy& policy) {
+  return policy.line.starts_with("dally");
+}
+
+// --- What is swept -------------------------------------------------------------------------------
+
+Change on_cluster(const std::function<std::string(double)>& make) {
+  return [make](Condition& condition, const std::string& value) {
+    condition.cluster = make(std::stod(value));
+  };
+}
+
+/// The author's own workloads, where they are at hand.
+constexpr const char* kTraces = "../shared/traces/dally/";
+
+Change use_trace(const std::string& more) {
+  return [more](Condition& condition, const std::string& value) {
+    condition.workload =
+        fmt::format("trace:file={}{},pause=gpu{}", kTraces,
+                    value.starts_with("batch") ? "batch_500.json" : "poisson_week.json", more);
+    condition.cluster = cluster_of(value);
+  };
+}
+
+void use_arrivals(Condition& condition, const std::string& value) {
+  condition.workload = "dally-like:jobs={jobs},pause=gpu,arrivals=poisson,per_day=" + value;
+  condition.cluster = congested(4);
+}
+
+/// "normal, shared": the cluster, and whether what jobs send slows others.
+void use_contention(Condition& condition, const std::string& value) {
+  condition.cluster = cluster_of(value);
+  condition.network = value.ends_with("shared") ? "shared" : "alone";
+}
+
+/// What jobs of Dally do when their lease is over; "wanted" is what there was before.
+void use_lease_end(Condition& condition, const std::string& value) {
+  for (StudyPolicy& policy : condition.policies)
+    if (is_dally(policy) && policy.label != "dally, stays")
+      policy.settings.push_back(value == "wanted" ? "preempt.rebid=wanted"
+                                                  : "preempt.pays=" + value);
+}
+
+void use_lease_end_congested(Condition& condition, const std::string& value) {
+  condition.cluster = congested(4);
+  use_lease_end(condition, value);
+}
+
+void use_lease_end_undivided(Condition& condition, const std::string& value) {
+  use_trace(",times_gpus=yes")(condition, "batch, congested");
+  use_lease_end(condition, value);
+}
+
+/// Workloads that nothing here was chosen by.
+void use_held_out(Condition& condition, const std::string& value) {
+  condition.workload = value.starts_with("small")
+                           ? "dally-like:jobs={jobs},pause=gpu,max_gpus=8"
+                           : "dally-like:jobs={jobs},pause=gpu,arrivals=poisson,per_day=200,"
+                             "max_gpus=32";
+  condition.cluster = cluster_of(value);
+}
+
+using namespace dally_study_words;
+
+/// Each is shown twice: what Dally wins against which baseline, and what the timers do.
+void add_sweep(std::vector<Sweep>& all, const Sweep& sweep) {
+  all.push_back(sweep);
+  all.back().measures = reductions();
+  all.push_back(sweep);
+  all.back().title += kTimers;
+  all.back().measures = timer_measures();
+}
+
+std::vector<Sweep> sweeps() {
+  std::vector<Sweep> all;
+  add_sweep(all,
+            {"Racks",
+             "racks, normal network",
+             on_cluster([](double racks) { return cluster(static_cast<int>(racks), 1.0, 1.0); }),
+             {"2", "4", "6", "8"}});
+  add_sweep(all, {"Racks under congestion",
+                  "racks, congested network",
+                  on_cluster([](double racks) { return congested(static_cast<int>(racks)); }),
+                  {"2", "4", "6", "8"}});
+  add_sweep(all, {"Bandwidth",
+                  "times slower between machines and racks",
+                  on_cluster([](double slower) { return cluster(4, slower, 1.0); }),
+                  {"1", "2", "5", "10"}});
+  add_sweep(all, {"Oversubscription",
+                  "to one between racks",
+                  on_cluster([](double over) { return cluster(4, 1.0, over); }),
+                  {"1", "2", "4", "8"}});
+  add_sweep(all, {kContention,
+                  "network, and whether jobs share it",
+                  use_contention,
+                  {"normal, alone", "normal, shared", "congested, alone", "congested, shared"}});
+  add_sweep(
+      all,
+      {"Arrivals", "jobs a day, congested network", use_arrivals, {"59", "120", "180", "240"}});
+  all.push_back({"Length of the history",
+                 "H in leases",
+                 policy_setting({"dally"}, "place.history"),
+                 {"18", "72", "288", "1152"},
+                 timer_measures()});
+  all.push_back({kLeaseEnd,
+                 "when its lease is over a job leaves, congested network",
+                 use_lease_end_congested,
+                 {"wanted", "moved", "always"},
+                 timer_measures()});
+  all.back().is_aside = true;
+  all.push_back({"What a pause costs",
+                 "pause",
+                 workload_key("pause"),
+                 {"free", "gpu", "tiresias"},
+                 {"jct-against-tiresias", "jct-against-tiresias-consolidated", "stays-vs-pays",
+                  "tuned-vs-best-manual"}});
+  all.push_back(
+      {kHeldOut,
+       "workload and network",
+       use_held_out,
+       {"small batch, normal", "small batch, congested", "arrivals, normal", "arrivals, congested"},
+       {"learnt-vs-tuned", "stays-vs-pays", "delay-composition", "close-composition"}});
+  if (!std::filesystem::exists(std::string(kTraces) + "batch_500.json")) return all;
+  const std::vector<std::string> both{"batch, normal", "batch, congested", "week, normal",
+                                      "week, congested"};
+  add_sweep(all, {kAuthors, "the author's workload and network", use_trace(""), both});
+  all.push_back({kUndivided,
+                 "the author's workload, lengths undivided, and network",
+                 use_trace(",times_gpus=yes"),
+                 both,
+                 {"jct", "jct-against-tiresias", "jct-against-tiresias-consolidated",
+                  "communication-against-tiresias", "tuned-vs-best-manual", "learnt-vs-tuned"}});
+  all.push_back({kLeaseEndUndivided,
+                 "when its lease is over a job leaves, the author's batch, congested network",
+                 use_lease_end_undivided,
+                 {"wanted", "moved", "always"},
+                 timer_measures()});
+  all.back().is_aside = true;
+  return all;
+}
+
+// --- What is measured, and claimed ---------------------------------------------------------------
+
+using Value = std::function<double(const Outcome&)>;
+
+/// How much more of it the one has than the other.
+Value over(const std::string& one, const std::string& other) {
+  return [one, other](const Outcome& o) {
+    return o.metric(one, "jct_s.mean") / o.metric(other, "jct_s.mean") - 1;
   };
 }
 
@@ -81,158 +248,67 @@ double tuned_against_best(const Outcome& o) {
   return o.metric("dally", "jct_s.mean") / best - 1;
 }
 
-Change on_cluster(const std::function<std::string(double)>& make) {
-  return [make](Condition& condition, const std::string& value) {
-    condition.cluster = make(std::stod(value));
-  };
-}
-
-/// The author's own workloads, where they are at hand.
-constexpr const char* kTraces = "../shared/traces/dally/";
-
-void use_trace(Condition& condition, const std::string& value) {
-  const bool is_batch = value.starts_with("batch");
-  condition.workload = fmt::format("trace:file={}{},pause=free", kTraces,
-                                   is_batch ? "batch_500.json" : "poisson_week.json");
-  condition.cluster = value.ends_with("congested") ? congested(4) : cluster(4, 1.0, 1.0);
-}
-
-void use_week(Condition& condition, const std::string& value) {
-  condition.workload = "dally-like:jobs={jobs},arrivals=poisson";
-  condition.cluster = value == "congested" ? congested(4) : cluster(4, 1.0, 1.0);
-}
-
-/// "normal, shared": the cluster, and whether what jobs send slows others.
-void use_contention(Condition& condition, const std::string& value) {
-  condition.cluster = value.starts_with("congested") ? congested(4) : cluster(4, 1.0, 1.0);
-  condition.network = value.ends_with("shared") ? "shared" : "alone";
-}
-
-std::vector<Sweep> sweeps() {
-  std::vector<Sweep> all{
-      {"Racks",
-       "racks, normal network",
-       on_cluster([](double racks) { return cluster(static_cast<int>(racks), 1.0, 1.0); }),
-       {"2", "4", "6", "8"}},
-      {"Racks under congestion",
-       "racks, congested network",
-       on_cluster([](double racks) { return congested(static_cast<int>(racks)); }),
-       {"2", "4", "6", "8"}},
-      {"Bandwidth",
-       "times slower between machines and racks",
-       on_cluster([](double slower) { return cluster(4, slower, 1.0); }),
-       {"1", "2", "5", "10"}},
-      {"Oversubscription",
-       "to one between racks",
-       on_cluster([](double over) { return cluster(4, 1.0, over); }),
-       {"1", "2", "4", "8"}},
-      {kContention,
-       "network, and whether jobs share it",
-       use_contention,
-       {"normal, alone", "normal, shared", "congested, alone", "congested, shared"}},
-      {"A week of arrivals", "network", use_week, {"normal", "congested"}},
-      {"Length of the history",
-       "H in leases",
-       policy_setting({"dally"}, "place.history"),
-       {"18", "72", "288", "1152"}}};
-  if (std::filesystem::exists(std::string(kTraces) + "batch_500.json"))
-    all.push_back({"The author's workloads",
-                   "workload and network",
-                   use_trace,
-                   {"batch, normal", "batch, congested", "week, normal", "week, congested"}});
+std::vector<Measure> measures() {
+  using enum Quantity;
+  std::vector<Measure> all;
+  for (const Reduced& reduced : kReduced)
+    for (const std::string& baseline : kBaselines)
+      all.push_back({std::string(reduced.id) + "-against-" + baseline,
+                     fmt::format("less {} than {}", reduced.what, baseline), share,
+                     [reduced, baseline](const Outcome& o) {
+                       return 1 - o.metric("dally", reduced.metric) /
+                                      o.metric(baseline, reduced.metric);
+                     }});
+  all.push_back({"jct", "mean JCT of dally", seconds,
+                 [](const Outcome& o) { return o.metric("dally", "jct_s.mean"); }});
+  all.push_back({"tuned-vs-best-manual", "mean JCT of tuned over the best fixed timers", share,
+                 tuned_against_best});
+  all.push_back({"tuned-vs-least", "of tuned over the least that they can be", share,
+                 over("dally", "manual 2h/4h")});
+  all.push_back({"learnt-vs-tuned", "mean JCT of learnt over tuned timers", share,
+                 over("dally-learnt", "dally")});
+  all.push_back({"stays-vs-pays", "mean JCT where who wins its GPUs back does not pay", share,
+                 over("dally, stays", "dally")});
+  all.push_back({"delay-composition", "mean JCT of las, delay, by-level over dally", share,
+                 over("las, delay, by-level", "dally")});
+  all.push_back({"close-composition", "mean JCT of las, close, by-level over dally", share,
+                 over("las, close, by-level", "dally")});
+  for (const PortFigure& port : kPort)
+    all.push_back({std::string(port.id),
+                   fmt::format("mean JCT off a port of the author's loop ({})", port.condition),
+                   share, [port](const Outcome& o) {
+                     return std::abs(o.metric("dally", "jct_s.mean") / (port.days * 86400) - 1);
+                   }});
   return all;
 }
 
-double largest_without_contention(const Findings& findings, const ClaimFinding& found) {
-  double largest = -std::numeric_limits<double>::infinity();
-  const auto& measures = findings.study->measures;
-  const auto column =
-      std::ranges::find(measures, found.claim.measure, &Measure::id) - measures.begin();
-  for (const SweepFinding& sweep : findings.sweeps)
-    for (const TableFinding::Row& row : sweep.table.rows)
-      if (!row.name.ends_with("shared"))
-        largest = std::max(largest, row.values[static_cast<std::size_t>(column)].mean);
-  return largest;
-}
-
-/// What contention does to the claims: rows come in pairs, alone and shared.
-std::string on_contention(const Findings& findings) {
-  const auto sweep = std::ranges::find(findings.sweeps, kContention,
-                                       [](const SweepFinding& s) { return s.table.title; });
-  std::string text =
-      "Contention is ours: the original has none, and in all other conditions what a job sends "
-      "slows no other. Where jobs share links, from alone to shared:";
-  const auto& [title, heading, columns, rows] = sweep->table;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    text += fmt::format("{} {}", c == 0 ? "" : ";", columns[c].title);
-    for (std::size_t r = 0; r + 1 < rows.size(); r += 2)
-      text += fmt::format("{} {:.0f} % to {:.0f} % ({})", r == 0 ? "" : ",",
-                          100 * rows[r].values[c].mean, 100 * rows[r + 1].values[c].mean,
-                          r == 0 ? "normal" : "congested");
-  }
-  text += ".";
-  for (const ClaimFinding& found : findings.claims)
-    if (found.condition.ends_with("shared"))
-      text += fmt::format(" {} is largest with contention; without, it is {:.0f} %.",
-                          found.claim.id, 100 * largest_without_contention(findings, found));
-  return text;
-}
-
-std::vector<std::string> discussion(const Findings& findings) {
-  const std::string traces =
-      findings.sweeps.size() == sweeps().size() &&
-              findings.sweeps.back().table.title == "The author's workloads"
-          ? "The author's own two workloads are the last sweep."
-          : "The author's own workloads were not at hand; generated ones with their mix stand in.";
-  return {
-      traces, on_contention(findings),
-      "What Dally wins it wins by communication: it keeps jobs within machines and racks, and so "
-      "ends the whole workload sooner than a scheduler that spreads them. Without contention jobs "
-      "on the average do not complete sooner than under Tiresias in our runs. Its order looks at "
-      "the network alone: "
-      "jobs that have not run come first, and jobs of one GPU, which are not sensitive, last, "
-      "however short; least attained service, which Tiresias orders by, is close to the best that "
-      "can be done for the mean without knowing run times. How the published comparison came to "
-      "its 83% we do not know; its baseline may wait for consolidation with every job and let "
-      "no job pass meanwhile, as fifo-consolidate does here.",
-      "The published tuner learns from the waits of jobs that got a close placement, and these are "
-      "at most as long as the timer was. It cannot see that jobs which gave up would have been "
-      "better off waiting, and a longer history (the sweep) does not help. On these workloads "
-      "jobs wait for days, so that fixed timers that never give up a close placement are better "
-      "than tuned ones, by far when the network is slow. The learnt timers look at what a close "
-      "placement is worth to the job; they were "
-      "chosen among three ways to treat what is not known yet, by this study."};
-}
-
-std::vector<Measure> measures() {
-  using enum Quantity;
-  return {
-      {"makespan-reduction", "reduction of the makespan", share,
-       reduction("makespan_s", "tiresias")},
-      {"jct-reduction", "reduction of the mean JCT", share, reduction("jct_s.mean", "tiresias")},
-      {"communication-reduction", "reduction of communication", share,
-       reduction("slowed_gpu_s", "tiresias")},
-      {"jct-against-fifo-consolidate", "reduction of the mean JCT against fifo-consolidate", share,
-       reduction("jct_s.mean", "fifo-consolidate")},
-      {"tuned-vs-best-manual", "mean JCT of tuned over the best fixed timers", share,
-       tuned_against_best},
-      {"learnt-vs-tuned", "mean JCT of learnt over tuned timers", share, [](const Outcome& o) {
-         return o.metric("dally-learnt", "jct_s.mean") / o.metric("dally", "jct_s.mean") - 1;
-       }}};
-}
-
-std::vector<Claim> claims() {
-  return {{"makespan-reduction", "Makespan falls by up to 69%", "abstract", "makespan-reduction",
-           Direction::at_least, 0.69, TakenAt::largest},
-          {"jct-reduction", "Average JCT falls by up to 83%", "abstract", "jct-reduction",
-           Direction::at_least, 0.83, TakenAt::largest},
-          {"communication-reduction", "Communication falls by up to 98%", "abstract",
-           "communication-reduction", Direction::at_least, 0.98, TakenAt::largest},
-          {"tuned-vs-best-manual", "Tuned timers are at most 5% worse than the best fixed pair",
-           "our reading of the paper's aim", "tuned-vs-best-manual", Direction::at_most, 0.05,
-           TakenAt::largest},
-          {"learnt-vs-tuned", "Learnt timers are never worse than the published tuner", "ours",
-           "learnt-vs-tuned", Direction::at_most, 0.0, TakenAt::largest}};
+std::vector<Claim> claims(bool has_traces) {
+  std::vector<Claim> all;
+  for (const Reduced& reduced : kReduced)
+    for (const std::string& baseline : kBaselines)
+      all.push_back({std::string(reduced.id) + "-against-" + baseline,
+                     fmt::format("{} falls by up to {:.0f}%, against {}", reduced.title,
+                                 100 * reduced.claimed, baseline),
+                     "abstract", std::string(reduced.id) + "-against-" + baseline,
+                     Direction::at_least, reduced.claimed, TakenAt::largest});
+  all.push_back({"tuned-vs-best-manual",
+                 "Tuned timers are at most 5% worse than the best fixed pair",
+                 "our reading of the paper's aim", "tuned-vs-best-manual", Direction::at_most, 0.05,
+                 TakenAt::largest});
+  all.push_back({"learnt-vs-tuned", "Learnt timers are never worse than the published tuner",
+                 "ours, on workloads that they were not chosen by", "learnt-vs-tuned",
+                 Direction::at_most, 0.0, TakenAt::largest, kHeldOut});
+  all.push_back({"close-composition", "las, close, by-level has jobs complete no later than dally",
+                 "ours, on workloads that it was not chosen by", "close-composition",
+                 Direction::at_most, 0.0, TakenAt::largest, kHeldOut});
+  for (std::size_t i = 0; has_traces && i < kPort.size(); ++i)
+    all.push_back({std::string(kPort[i].id),
+                   fmt::format("Mean JCT within 10% of {} d, which a port of the author's loop has",
+                               kPort[i].days),
+                   "our check", std::string(kPort[i].id), Direction::at_most, 0.1, TakenAt::base,
+                   fmt::format("the author's workload, lengths undivided, and network = {}",
+                               kPort[i].condition)});
+  return all;
 }
 
 std::vector<StudyTable> tables() {
@@ -244,12 +320,53 @@ std::vector<StudyTable> tables() {
             {"JCT p95", "jct_s.p95", seconds},
             {"JCT p99", "jct_s.p99", seconds},
             {"wait mean", "wait_s.mean", seconds},
-            {"communication, GPU time", "slowed_gpu_s", seconds}}},
+            {"communication, mean", "slowed_mean_s", seconds}}},
           {"Placements",
            {{"on one machine", "placements.machine", count},
             {"in one rack", "placements.rack", count},
             {"across", "placements.across", count},
             {"pauses", "preemptions", count}}}};
+}
+
+/// In writing before a run.
+std::vector<std::string> conditions() {
+  return {
+      "From the abstract: the three numbers, and that they are against consolidation-based "
+      "schedulers, which it does not name. From the author's public simulator: the offer loop, the "
+      "order, leases at whose end every job gives its GPUs back and bids again, 1 s for each GPU "
+      "before they are free again, the tuner and its constants, tiers and bytes, and that the "
+      "total "
+      "of iterations is over all GPUs of a job. Iterations are computing and then an all-reduce "
+      "tier by tier, nothing of it hidden. Ours: leases of 20 minutes and a history of 72 leases; "
+      "a "
+      "job leaves when its lease is over, not at the end of an iteration.",
+      "Baselines as the author's simulator runs them, each reported apart, and none chosen "
+      "afterwards: tiresias by attained GPU time without levels, under the same leases and paying "
+      "the same, where AlexNet, VGG-11 and MobileNetV3 wait for one machine (or the closest that "
+      "could hold them) and the others take the closest there is; tiresias-consolidated, where all "
+      "wait; gandiva, from which no lease takes GPUs and whose jobs move to a closer placement "
+      "when "
+      "one is free; fifo-consolidate, where no job passes another.",
+      "Racks of 8 machines of 8 GPUs. Normal is 600 GB/s in a machine, 200 between machines of a "
+      "rack and 400 between racks; congested is a tenth of the last two and an oversubscription "
+      "of 8 between racks, fixed before any result was seen. The base condition is a batch of jobs "
+      "with the mix of the author's on 4 racks. There is no contention between jobs but in "
+      "the sweep of it, where they share links max-min fair, their traffic averaged. Communication "
+      "is the mean over jobs of the time on GPUs beyond the ideal. An \"up to\" is taken where it "
+      "is largest over all conditions.",
+      "Dally here pays at the end of every lease, as its author's does; \"dally, stays\" is the "
+      "preset, whose jobs do not pay if they win back what they held. Two compositions of stages "
+      "stand beside it: las, delay, by-level was found on the author's batch; las, close, by-level "
+      "(all wait for the closest placement; five levels, each four times the last) on that batch "
+      "and "
+      "on seeds 11 to 13 of the base condition. The learnt timers were chosen among three "
+      "ways to treat what is not known yet, by an earlier form of this study with other lengths "
+      "and "
+      "leases. What was chosen is judged on the base condition's seeds and on workloads that no "
+      "choice saw (held out).",
+      "An independent port of the author's loop, on his traces with lengths that are not divided "
+      "by "
+      "the job's GPUs, is what the loop itself is checked against."};
 }
 
 }  // namespace
@@ -259,35 +376,23 @@ Study dally_study() {
   study.name = "dally";
   study.title = "Dally: network placement sensitivity, delay timers that tune themselves";
   study.paper =
-      "A. Sharma et al.: Dally, a network-placement-sensitive cluster scheduler for deep learning "
+      "A. Sharma et al.: GPU Cluster Scheduling for Network-Sensitive Deep Learning, 2024 "
       "(abstract; details from the first author's public simulator)";
   study.summary = {
       "A job waits for a placement on one machine, then on one rack, and takes any GPUs only when "
       "timers tuned to the waits of others have run out; jobs that lose most of their time to "
       "communication go first. The paper reports up to 69% less makespan, 83% less average "
       "completion time and 98% less communication than consolidation-based schedulers."};
-  study.assumptions = {
-      "From the abstract: the three numbers. From the author's simulator: the offer loop, the "
-      "order, the tuner and its constants, tiers and bytes. Iterations are computing and then an "
-      "all-reduce tier by tier, nothing of it hidden. Ours: leases of 20 minutes, a history of 72 "
-      "leases, and 62 s for every start (Tiresias' average restart); the author's own workloads do "
-      "not say what a start or a pause costs, and there both are free.",
-      "Racks of 8 machines of 8 GPUs. Normal is 600 GB/s in a machine, 200 between machines of a "
-      "rack and 400 between racks; congested is a tenth of the last two and an oversubscription "
-      "of 8 between racks, fixed before any result was seen. The base condition is a batch of jobs "
-      "with the mix of the author's on 4 racks. There is no contention between jobs but in "
-      "the sweep of it, where they share links max-min fair, their traffic averaged.",
-      "Reductions are against Tiresias with the parameters of its public simulator, which "
-      "consolidates models with skewed tensors; gandiva is its affinity placement alone. An \"up "
-      "to\" is taken where it is largest over all conditions."};
+  study.assumptions = conditions();
   study.full = {500, 8};
   study.quick = {150, 2};
-  study.base = {"base", "dally-like:jobs={jobs}", cluster(4, 1.0, 1.0), policies(), models()};
+  study.base = {"base", "dally-like:jobs={jobs},pause=gpu", cluster(4, 1.0, 1.0), policies(),
+                models()};
   study.measures = measures();
-  study.claims = claims();
-  study.tables = tables();
   study.sweeps = sweeps();
-  study.discussion = discussion;
+  study.claims = claims(study.sweeps.back().title == kLeaseEndUndivided);
+  study.tables = tables();
+  study.discussion = discuss_dally;
   return study;
 }
 
