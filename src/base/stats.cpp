@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace trainyard {
@@ -61,7 +62,8 @@ Interval mean_interval(std::span<const double> values) {
   if (values.empty()) return {};
   const auto n = static_cast<double>(values.size());
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-  if (values.size() == 1) return {mean, 0};
+  if (std::ranges::adjacent_find(values, std::not_equal_to{}) == values.end())
+    return {values.front(), 0};  // exactly, whatever the sum of them is rounded to
   double squares = 0;
   for (const double v : values) squares += (v - mean) * (v - mean);
   const double error = std::sqrt(squares / (n - 1) / n);

@@ -80,6 +80,8 @@ TEST(MeanInterval, NeedsTwoValuesForAWidth) {
   EXPECT_EQ(mean_interval({}).mean, 0);
   EXPECT_EQ(mean_interval(std::vector<double>{7}).mean, 7);
   EXPECT_EQ(mean_interval(std::vector<double>{7}).half_width, 0);
+  EXPECT_EQ(mean_interval(std::vector<double>(8, 0.28173)).mean, 0.28173);
+  EXPECT_EQ(mean_interval(std::vector<double>(8, 0.28173)).half_width, 0);
 }
 
 // t(31) = 2.0395 and t(60) = 2.0003 (tables): beyond the built-in ones the series takes over.
