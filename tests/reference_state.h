@@ -143,7 +143,7 @@ class State {
     std::int64_t held_gpus;
   };
   std::vector<Passed> passed_;  // since the first submission
-  std::size_t groups_ = 0;  // of changes, so far
+  std::size_t groups_ = 0;      // of changes, so far
 };
 
 }  // namespace trainyard::reference

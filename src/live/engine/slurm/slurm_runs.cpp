@@ -249,8 +249,8 @@ bool SlurmRuns::is_same(const Followed& job, const SlurmJob& seen) {
 }
 
 void SlurmRuns::see(Followed& job, SlurmJob seen) {
-  const bool may_have_run = job.job.id.empty() && seen.restarts > 0;
-  if (may_have_run || is_on_nodes(job.job) || is_on_nodes(seen))
+  const bool has_run_unseen = seen.restarts != job.job.restarts;
+  if (has_run_unseen || is_on_nodes(job.job) || is_on_nodes(seen))
     job.last_ran = system_.steady_clock();
   job.job = std::move(seen);
   job.is_there = true;
