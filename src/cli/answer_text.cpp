@@ -57,6 +57,13 @@ std::vector<std::string> heading(std::vector<std::string> names) {
   return names;
 }
 
+/// "17" of "slurm-17@1794888564": what the engine calls a job that was born there.
+std::string engines_id(const json& job) {
+  const std::string name = job.value("born_as", "");
+  const std::size_t begin = name.find('-') + 1;
+  return name.empty() ? "-" : name.substr(begin, name.find('@') - begin);
+}
+
 }  // namespace
 
 std::string in_words(std::string_view state) {
@@ -133,17 +140,6 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   }
   return text;
 }
-
-namespace {
-
-/// "17" of "slurm-17@1794888564": what the engine calls a job that was born there.
-std::string engines_id(const json& job) {
-  const std::string name = job.value("born_as", "");
-  const std::size_t begin = name.find('-') + 1;
-  return name.empty() ? "-" : name.substr(begin, name.find('@') - begin);
-}
-
-}  // namespace
 
 std::string job_table(const json& jobs) {
   const bool are_slurms =

@@ -65,6 +65,7 @@ class ScriptedConnection final : public SlurmController {
   SlurmAnswer<void> requeue_held(const std::string& id) override {
     return act(id, [&](ScriptedSlurm::Job& job) -> std::string {
       if (job.job.state == SlurmState::pending) return "Job is pending execution";
+      if (!job.job.may_requeue) return "Requested operation is presently disabled";
       return slurm_.requeue(job, true), "";
     });
   }

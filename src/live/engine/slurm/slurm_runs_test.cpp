@@ -133,6 +133,15 @@ TEST_F(SlurmRunsTest, OneThatLeavesByItselfWhenAskedIsPausedAllTheSame) {
   EXPECT_TRUE(has(pass(seconds(4)), Kind::started));
 }
 
+TEST_F(SlurmRunsTest, APausedJobThatSlurmWillNotRunAgainIsWithdrawnAndNotDone) {
+  const std::string id = running(1, 0, {.leaves_after = kMoment, .exit_when_told = 0});
+  slurm.change(id, [](SlurmJob& job) { job.may_requeue = false; });
+  stop({1, 1}, seconds(30));
+  const auto reports = pass(seconds(3));
+  EXPECT_THAT(only(reports, Kind::withdrawn).why, HasSubstr("refuses to run it again"));
+  EXPECT_FALSE(only(reports, Kind::exited).asked_requeue);
+}
+
 TEST_F(SlurmRunsTest, WhatSlurmDoesNotStartIsHeldAgain) {
   const std::string id = born(1);
   slurm.set_node("n0", MachineReport::State::closed);
@@ -420,6 +429,20 @@ TEST_F(SlurmRunsTest, ADryRunSeesWhatSlurmItselfStarts) {
   EXPECT_THAT(only(reports, Kind::withdrawn).why, HasSubstr("without being asked"));
   EXPECT_EQ(births(reports).size(), 1U);
   EXPECT_EQ(slurm.acts(), 0);
+}
+
+TEST_F(SlurmRunsTest, ADryRunGivesNoGpusThatANodeHasNot) {
+  const std::string theirs = slurm.sbatch(1, 3, {.runs_for = minutes(1)});
+  slurm.sbatch(1, 2);
+  reopen(true);
+  const auto reported = births(pass(kMoment));
+  ASSERT_EQ(reported.size(), 2U);
+  engine->call(names_[1] = reported[0].name, 1);
+  engine->call(names_[2] = reported[1].name, 2);
+  slurm.scontrol_release(theirs);  // 3 of the 4 GPUs of n0
+  pass(seconds(2));
+  ASSERT_TRUE(start({2, 1}, {0}));
+  EXPECT_THAT(only(pass(kMoment), Kind::started).places, IsEmpty()) << "it cannot be said";
 }
 
 TEST_F(SlurmRunsTest, APartitionThatIsGivenBackHasNoHoldAndNoPinOfOurs) {
