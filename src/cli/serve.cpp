@@ -158,6 +158,7 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   daemon_options.scheduling.policy = {options.policy, options.settings};
   daemon_options.scheduling.keep_ended = *keep;
   daemon_options.scheduling.private_jobs = options.is_private;
+  daemon_options.scheduling.explains_starts = options.dry_run;
   daemon_options.scheduling.memory = bytes / 2;
   options.server.memory = bytes / 4;
   auto daemon = Daemon::start(system, std::move(daemon_options), engine_for(options));

@@ -167,6 +167,11 @@ std::vector<Preset> published_presets() {
        "preempt=benefit preempt.trial_price=30 queue.estimates=attained yard.min_run=10s",
        "what serve runs by default: fitgpp+xion that needs no estimates",
        "ours; docs/policies.md has the figures by which it was chosen"},
+      {"trainyard",
+       "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
+       "place=delay place.timers=learnt preempt=benefit preempt.trial_price=30 yard.min_run=10m",
+       "trial jobs first, close placements as long as waiting for them pays, pauses that pay",
+       "ours: what the published systems do, together"},
       {"dally", "order=network-sensitivity backfill=greedy place=delay preempt=lease",
        "waits for a close placement, with timers that tune themselves", "Sharma et al., Dally"},
       {"dally-manual",

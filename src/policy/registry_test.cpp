@@ -109,7 +109,8 @@ TEST(Registry, UnknownNamesGetASuggestion) {
   EXPECT_EQ(
       error_of("fifi"),
       "unknown policy 'fifi', did you mean 'fifo'? (known: fifo, fifo-easy, sjf, srtf, "
-      "srsf, las, tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion, live, dally, dally-manual, "
+      "srsf, las, tiresias, fitgpp, lrtp, rand, xion, fitgpp+xion, live, trainyard, dally, "
+      "dally-manual, "
       "dally-no-wait, dally-consolidated, dally-learnt, gandiva, jpas, jpas-oracle, lwf, srsf-1, "
       "srsf-2, ada-srsf, equal-split, market, blind, allox, gavel-las)");
   EXPECT_EQ(error_of("order=srt"),

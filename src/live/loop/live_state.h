@@ -30,6 +30,7 @@ struct SchedulingOptions {
   Duration keep_ended = days(30);    // output and events of jobs that ended, for so long
   Duration kill_wait = seconds(30);  // from SIGTERM to SIGKILL
   std::string reserve;               // the directory on whose disk space is kept; empty: none is
+  bool explains_starts = false;      // the log says why the job that waits longest is passed
   bool private_jobs = false;         // a user sees nothing of other users' jobs
   /// What jobs that have not ended may take of memory; those of one user, half of it.
   std::size_t memory = std::size_t{512} << 20;

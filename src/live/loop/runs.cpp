@@ -40,14 +40,14 @@ void Runs::take_orders() {
   const std::vector<LiveYard::Order> orders = state_.yard.take_orders();
   for (const LiveYard::Order& order : orders) carry_out(order);
   const auto is_start = [](const LiveYard::Order& o) { return o.kind == Order::Kind::start; };
-  if (std::ranges::any_of(orders, is_start)) tell_who_is_passed();
+  if (state_.options.explains_starts && std::ranges::any_of(orders, is_start)) tell_who_is_passed();
 }
 
 /// Why others than the job that was submitted first are started: said when it is not what was said
 /// last.
 void Runs::tell_who_is_passed() {
   const JobNumber oldest = state_.yard.oldest_queued();
-  if (oldest == 0 || !state_.system.log().takes(LogLevel::info)) return;
+  if (oldest == 0) return;
   const WaitReason reason = state_.yard.explain(oldest);
   std::string line = fmt::format(
       "job {} of {}, the first that was submitted of those that wait, is not started: {}", oldest,
