@@ -25,7 +25,8 @@ DelaySettings settings_of(const Params& params) {
           params.duration("rack_wait"),
           params.duration("net_wait"),
           std::max(params.duration("lease"), microseconds(1)),
-          params.whole("history")};
+          params.whole("history"),
+          params.choice("gain_of") == "all"};
 }
 
 class Delay final : public PlaceStage {
@@ -218,7 +219,14 @@ Member<PlaceStage> place_delay() {
              "72",
              "leases for which a wait is remembered: H",
              {},
-             "ours: the length is not published"}}},
+             "ours: the length is not published"},
+            {"gain_of",
+             ParamType::choice,
+             "job",
+             "whose gain a wait must be worth (timers=learnt): the job's own, or that of all jobs, "
+             "which have its GPUs sooner",
+             {"job", "all"},
+             "ours"}}},
           make_member<PlaceStage, Delay>};
 }
 

@@ -37,6 +37,7 @@ Time DelayClocks::until(JobId job) const {
 }
 
 void DelayClocks::on_phase(const Yard& yard, JobId job, Phase from, Phase to) {
+  if (set_.all_count) others_.on_phase(yard, from, to);
   if (from == Phase::queued) {
     Clock& clock = jobs_[index(job)];
     if (clock.due != Time::never()) due_.erase({clock.due, job});
@@ -67,7 +68,7 @@ Time DelayClocks::next_due(const Yard& yard, JobId job) {
   Clock& clock = jobs_[index(job)];
   for (const std::size_t last = yard.cluster().tiers.size() - 1; clock.tier < last; ++clock.tier) {
     const Time due = clock.since + wait_for(yard, job, clock.tier + 1U);
-    if (due > yard.now()) return due;
+    if (due > yard.now()) return set_.all_count ? std::min(due, yard.now() + set_.lease) : due;
   }
   return Time::never();
 }
@@ -161,7 +162,8 @@ Duration DelayClocks::learnt_wait(const Yard& yard, JobId job, std::size_t tier)
   const Job& of = yard.job(job);
   const double better = yard.speed()->rate_at(of, tier - 1).time_per_work();
   const double worse = yard.speed()->rate_at(of, tier).time_per_work();
-  const double gain_s = (worse - better) * yard.expected_remaining(job).seconds();
+  const double all = set_.all_count ? 1 + others_.per_gpu(yard) * of.gpus() : 1;
+  const double gain_s = (worse - better) * yard.expected_remaining(job).seconds() * all;
   const LifeTable& table = demand_of(yard, job).tables[tier - 1];
   for (std::size_t bin = 0; bin < LifeTable::kBins; ++bin)
     if (table.expected_s(bin) >= gain_s) return table.begin_of(bin);

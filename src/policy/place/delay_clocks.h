@@ -14,7 +14,10 @@
 //              for tiers between, ours: floor 6 times the tier, at most H
 //   learnt     ours: a job holds out for a tier as long as what it would gain by it, (time for a
 //              unit of work one tier up - time for one there) x its remaining work, is more than
-//              it can expect to wait for it still, by a life table of the waits of that demand
+//              it can expect to wait for it still, by a life table of the waits of that demand.
+//              Where all jobs count, what its GPUs lose on a slow network is lost to those that
+//              wait too (policy/delayed_others.h): the gain is 1 + what a second of its GPUs costs
+//              them times as large. As that changes, a job looks again every lease
 #pragma once
 
 #include <map>
@@ -22,6 +25,7 @@
 #include <vector>
 
 #include "base/sorted_list.h"
+#include "policy/delayed_others.h"
 #include "policy/place/wait_history.h"
 #include "yard/yard.h"
 
@@ -33,6 +37,7 @@ struct DelaySettings {
   Duration rack_wait, net_wait;  // of fixed ones
   Duration lease;
   std::int64_t history = 0;  // H, in leases
+  bool all_count = false;    // for learnt ones
 };
 
 class DelayClocks {
@@ -84,6 +89,7 @@ class DelayClocks {
   void note_wait(const Yard& yard, JobId job);
 
   DelaySettings set_;
+  DelayedOthers others_;
   std::vector<Clock> jobs_;
   SortedList<Waiting> due_;
   std::map<std::int32_t, Demand> demands_;  // by GPUs

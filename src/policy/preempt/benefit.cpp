@@ -14,10 +14,11 @@
 #include <algorithm>
 #include <queue>
 
+#include "policy/delayed_others.h"
 #include "policy/members.h"
 #include "policy/preempt/gain.h"
 #include "policy/preempt/pausable.h"
-#include "policy/preempt/recent_load.h"
+#include "policy/preempt/usual_place.h"
 
 namespace trainyard {
 namespace {
@@ -28,18 +29,19 @@ class Benefit final : public PreemptStage {
       : PreemptStage(params, context),
         context_(context),
         price_(params.real("trial_price")),
+        sees_network_(params.choice("network") == "counted"),
         rights_(price_ != 1 ? &context.rights() : nullptr),
         estimates_(context.estimates()) {}
 
   void on_phase(JobId job, Phase from, Phase to) override {
-    load_.observe(yard_.now(), yard_.held_gpus());
-    if (from == Phase::queued) --waiting_;
-    if (to == Phase::queued) ++waiting_;
+    others_.on_phase(yard_, from, to);
     if (from == Phase::running) {
       running_.erase({by_left_.rank(job), job});
       by_left_.remove(job);
     }
+    if (to == Phase::starting && sees_network_) usual_.note(yard_, job);
     if (to == Phase::running) {
+      note_place(job);
       by_left_.add(yard_, job, estimates_.rank(job));
       running_.insert({by_left_.rank(job), job});
       note_cost(job);
@@ -84,11 +86,12 @@ class Benefit final : public PreemptStage {
     }
   };
 
-  [[nodiscard]] double all_gpus() const { return std::max(yard_.cluster().total_gpus, 1); }
   [[nodiscard]] double price_of(JobId job) const {
     return rights_ != nullptr && rights_->acts_as_trial(job) ? price_ : 1;
   }
   [[nodiscard]] GainWaiter waiter_terms(JobId waiter) const;
+  /// How long the waiter would run in a place of that tier.
+  [[nodiscard]] double time_in(JobId waiter, std::size_t tier) const;
   [[nodiscard]] GainVictim victim_terms(JobId victim, Time rank) const;
   [[nodiscard]] Candidate candidate(const GainWaiter& w, JobId job, Time rank) const;
   /// More than any pause can gain of a job that has so much left.
@@ -98,21 +101,25 @@ class Benefit final : public PreemptStage {
   [[nodiscard]] double first_room(JobId waiter, Reach reach, RoomFinder& finder) const;
   [[nodiscard]] bool cannot_pay(const GainWaiter& w) const;
   void note_cost(JobId job);
+  void note_place(JobId job);
   [[nodiscard]] Time next_look() const;
   void offer_by_gain(const GainWaiter& w, Offers& offers);
   void offer_by_cost(const GainWaiter& w, Offers& offers);
   /// What the set in victims_ gains, or another that is better and takes its place.
-  PauseGain best_set(const GainWaiter& w, Offers offers);
-  [[nodiscard]] PauseGain gain_of(const GainWaiter& w, std::span<const JobId> victims) const;
+  PauseGain best_set(const GainWaiter& w, JobId waiter, Offers offers);
+  [[nodiscard]] PauseGain gain_of(const GainWaiter& w, JobId waiter, const Placement& room,
+                                  std::span<const JobId> victims) const;
 
   const PolicyContext& context_;
   double price_;
+  bool sees_network_;
   const TrialRights* rights_;  // null: trial jobs are as any
   const Estimator& estimates_;
   Pausable<Time> by_left_;       // those that may be paused, or soon
   SortedList<Running> running_;  // all of them
-  std::int64_t waiting_ = 0;     // jobs in the queue
-  RecentLoad load_;
+  DelayedOthers others_;
+  UsualPlace usual_;
+  std::vector<double> slower_if_moved_;  // by job: its time at a usual place over that where it is
   double least_cost_ = std::numeric_limits<double>::infinity();  // of pausing any that ever ran
 
   std::vector<Candidate> heap_;
@@ -125,12 +132,24 @@ GainWaiter Benefit::waiter_terms(JobId waiter) const {
           static_cast<double>(yard_.load_time(waiter).us), price_of(waiter)};
 }
 
+double Benefit::time_in(JobId waiter, std::size_t tier) const {
+  const auto work = static_cast<double>(estimates_.remaining(waiter).us);
+  if (!sees_network_ || yard_.speed() == nullptr) return work;
+  const std::size_t last = yard_.cluster().tiers.size() - 1;
+  return std::floor(
+      work * yard_.speed()->rate_at(yard_.job(waiter), std::min(tier, last)).time_per_work());
+}
+
 GainVictim Benefit::victim_terms(JobId victim, Time rank) const {
   const Job& job = yard_.job(victim);
-  return {static_cast<double>(estimates_.left_at(rank).us),
+  const auto left = static_cast<double>(estimates_.left_at(rank).us);
+  const double slower = sees_network_ ? slower_if_moved_[index(victim)] - 1 : 0;
+  return {left,
           static_cast<double>(yard_.expected_pause(victim).us),
           static_cast<double>(yard_.reload_time(victim).us),
-          std::max(static_cast<double>(job.gpus()), 1.0), price_of(victim)};
+          std::max(static_cast<double>(job.gpus()), 1.0),
+          price_of(victim),
+          std::floor(std::max(left * slower, 0.0))};
 }
 
 Benefit::Candidate Benefit::candidate(const GainWaiter& w, JobId job, Time rank) const {
@@ -150,18 +169,18 @@ double Benefit::bound(const GainWaiter& w, Time rank) const {
 
 bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
   GainWaiter w = waiter_terms(waiter);
+  w.remaining = time_in(waiter, reach.tier);
   w.first_room = first_room(waiter, reach, finder);
-  w.all_started = all_started(w.first_room, waiting_);
+  w.all_started = all_started(w.first_room, others_.waiting());
   by_left_.admit_newcomers(yard_);
   if (cannot_pay(w)) return false;
-  w.others_per_gpu =
-      delayed_by_a_loss(waiting_ - 1, load_.share(yard_.now(), all_gpus())) / all_gpus();
+  w.others_per_gpu = others_.per_gpu(yard_);
   Offers offers(yard_, waiter, reach, finder, retry);
   offer_by_gain(w, offers);
   if (offers.accepted()) {
     room_ = finder.room();
     victims_.assign(finder.victims().begin(), finder.victims().end());
-    const PauseGain gain = best_set(w, Offers(yard_, waiter, reach, finder, retry));
+    const PauseGain gain = best_set(w, waiter, Offers(yard_, waiter, reach, finder, retry));
     if (gain.gain() >= 0) {
       finder.settle(waiter, room_, victims_);
       context_.tell(waiter, {gain.gain() / 1e6, gain.spared() / 1e6, gain.others() / 1e6});
@@ -183,6 +202,13 @@ bool Benefit::cannot_pay(const GainWaiter& w) const {
 void Benefit::note_cost(JobId job) {
   const Duration cost = yard_.expected_pause(job) + yard_.reload_time(job);
   least_cost_ = std::min(least_cost_, static_cast<double>(cost.us));
+}
+
+void Benefit::note_place(JobId job) {
+  if (!sees_network_) return;
+  grow_to(slower_if_moved_, index(job), yard_.workload().jobs.size());
+  slower_if_moved_[index(job)] =
+      usual_.over(yard_, job, tier_of(yard_.cluster(), yard_.placement(job)));
 }
 
 void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {
@@ -211,12 +237,12 @@ Time Benefit::next_look() const {
   return yard_.now() + std::max(kLeast, Duration{most.us / 8});
 }
 
-PauseGain Benefit::best_set(const GainWaiter& w, Offers offers) {
-  const PauseGain first = gain_of(w, victims_);
+PauseGain Benefit::best_set(const GainWaiter& w, JobId waiter, Offers offers) {
+  const PauseGain first = gain_of(w, waiter, room_, victims_);
   if (victims_.size() == 1 || first.loss() == 0) return first;
   offer_by_cost(w, offers);
   if (!offers.accepted()) return first;
-  const PauseGain second = gain_of(w, offers.victims());
+  const PauseGain second = gain_of(w, waiter, offers.room(), offers.victims());
   if (second.gain() <= first.gain()) return first;
   room_ = offers.room();
   victims_.assign(offers.victims().begin(), offers.victims().end());
@@ -272,10 +298,16 @@ void Benefit::offer_by_cost(const GainWaiter& w, Offers& offers) {
     if (offers.make(c.job)) return;
 }
 
-PauseGain Benefit::gain_of(const GainWaiter& w, std::span<const JobId> victims) const {
-  PauseGain gain(w);
+PauseGain Benefit::gain_of(const GainWaiter& w, JobId waiter, const Placement& room,
+                           std::span<const JobId> victims) const {
+  GainWaiter there = w;
+  const std::size_t tier = tier_of(yard_.cluster(), room);
+  there.remaining = time_in(waiter, tier);
+  PauseGain gain(there);
   for (const JobId victim : victims) gain.add(victim_terms(victim, by_left_.rank(victim)));
-  return gain;
+  if (!sees_network_) return gain;
+  const double usual = usual_.over(yard_, waiter, tier);
+  return gain.add_room(there.remaining * (usual - 1), yard_.job(waiter).gpus());
 }
 
 }  // namespace
@@ -290,6 +322,13 @@ Member<PreemptStage> preempt_benefit() {
              "1",
              "how many minutes of others' time a minute of a trial job's is worth",
              {},
+             "ours, beyond the paper"},
+            {"network",
+             ParamType::choice,
+             "ignored",
+             "whether it counts that a paused job may come back to a place where it is slower, and "
+             "how close the waiting job's room is",
+             {"ignored", "counted"},
              "ours, beyond the paper"}}},
           make_member<PreemptStage, Benefit>};
 }

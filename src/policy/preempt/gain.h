@@ -27,6 +27,10 @@
 //    short, and pass the queue.
 //  - max(0, ...): what is gained when pauses are free is never counted as a loss, so that free
 //    pauses are SRTF's. (For gangs it can be one: SRTF lets one job take the place of many.)
+//  - The network, where it counts: a job runs as fast as its workers are close. M_v is what the
+//    victim loses by coming back to where jobs of its size usually find room (usual_place.h), and
+//    is lost on its GPUs as S_v + L_v are; what the waiter gains, or loses, by having this room
+//    instead of a usual one is added in the same way.
 //  - A price: a minute of a trial job's own delay is worth `price` minutes of another's.
 //
 // All terms are whole microseconds in doubles, so that sums do not depend on their order.
@@ -55,13 +59,8 @@ struct GainVictim {
   double load = 0;   // L
   double gpus = 1;
   double price = 1;
+  double moved = 0;  // M
 };
-
-/// W / (1 - rho): how many jobs a loss delays when so many wait for other rooms.
-inline double delayed_by_a_loss(std::int64_t waiting, double load) {
-  constexpr double kMostLoad = 7.0 / 8;
-  return static_cast<double>(waiting) / (1 - std::min(load, kMostLoad));
-}
 
 /// D, where so many jobs wait, the one that asks included.
 inline double all_started(double first_room, std::int64_t waiting) {
@@ -70,12 +69,12 @@ inline double all_started(double first_room, std::int64_t waiting) {
 
 /// By how much this pause delays those who wait beside.
 inline double delay_of_others(const GainWaiter& w, const GainVictim& v) {
-  return std::floor((v.leave + v.load) * w.others_per_gpu * v.gpus);
+  return std::floor((v.leave + v.load + v.moved) * w.others_per_gpu * v.gpus);
 }
 
 /// What is lost by this pause whatever is gained: 0 when pauses are free.
 inline double pause_loss(const GainWaiter& w, const GainVictim& v) {
-  return std::floor(v.price * (v.leave + w.load + v.load)) + delay_of_others(w, v);
+  return std::floor(v.price * (v.leave + w.load + v.load + v.moved)) + delay_of_others(w, v);
 }
 
 /// The gain of pausing all that were added.
@@ -92,6 +91,12 @@ class PauseGain {
     return *this;
   }
 
+  /// The waiter takes so much less time in this room than in a usual one, on so many GPUs.
+  PauseGain& add_room(double saved, double gpus) {
+    room_ = std::floor(saved * (waiter_.price + waiter_.others_per_gpu * gpus));
+    return *this;
+  }
+
   /// How long the waiter, and those who move up behind it, would wait without the pauses.
   [[nodiscard]] double spared() const { return std::min(waiter_.all_started, left_); }
   /// By how much the pauses delay others.
@@ -103,11 +108,11 @@ class PauseGain {
   }
   /// What the pauses cost.
   [[nodiscard]] double loss() const { return std::floor(waiter_.price * leave_) + loss_; }
-  [[nodiscard]] double gain() const { return free_gain() - loss(); }
+  [[nodiscard]] double gain() const { return free_gain() + room_ - loss(); }
 
  private:
   GainWaiter waiter_;
-  double left_ = 0, leave_ = 0, suspended_ = 0, loss_ = 0, others_ = 0;
+  double left_ = 0, leave_ = 0, suspended_ = 0, loss_ = 0, others_ = 0, room_ = 0;
 };
 
 }  // namespace trainyard

@@ -1,4 +1,4 @@
-#include "policy/preempt/recent_load.h"
+#include "policy/recent_load.h"
 
 #include <gtest/gtest.h>
 
