@@ -19,10 +19,16 @@ const Generator* find_generator(std::string_view name) {
   return found == all.end() ? nullptr : &*found;
 }
 
+/// What every generator has beside its own: generate() itself sees to it.
+std::vector<Generator> with_declared(std::vector<Generator> all) {
+  for (Generator& generator : all) generator.parameters.push_back(declared_parameter());
+  return all;
+}
+
 }  // namespace
 
 std::span<const Generator> generators() {
-  static const std::vector<Generator> kGenerators{
+  static const std::vector<Generator> kGenerators = with_declared({
       {"poisson", "Poisson arrivals, independent demands and durations (M/M/c and its relatives)",
        with_common_parameters(poisson_parameters()), make_poisson},
       {"philly-like", "demands and durations as in Microsoft's Philly log of 2017",
@@ -37,7 +43,7 @@ std::span<const Generator> generators() {
        learning_parameters(), make_learning},
       {"contended", "a burst of jobs whose models exchange much, as in the study of LWF",
        contended_parameters(), make_contended},
-  };
+  });
   return kGenerators;
 }
 
@@ -69,10 +75,12 @@ Expected<Workload> generate(std::string_view spec, const Cluster& cluster, std::
   const std::string_view text = spec.substr(std::min(name.size() + 1, spec.size()));
   auto settings = Settings::parse(name, text, generator->parameters);
   if (!settings) return tl::make_unexpected(settings.error());
+  const Declared declared = read_declared(*settings);  // an error of it is told by `make`
   const bool is_drawn = generator->make != nullptr;
   auto workload = is_drawn ? generator->make(*settings, cluster, seed)
                            : make_trace(*settings, cluster, seed, trace);
   if (!workload) return workload;
+  set_declared(declared, seed, *workload);
   workload->source = fmt::format("{} (seed {})", spec, seed);
   if (is_drawn) workload->pause_costs = PauseCosts::given;
   return workload;

@@ -234,22 +234,43 @@ TEST(Generate, SetsCostsOfPausesAndUsers) {
 
 TEST(Generate, DeclaresTheTruthOrLimitsOrNothing) {
   const std::string spec = "poisson:jobs=5000,mean=3h";
-  const Workload truth = generated(spec), limits = generated(spec + ",estimates=limits"),
-                 none = generated(spec + ",estimates=none");
-  double shortest = 0, longest = 0;
+  const Workload truth = generated(spec), limits = generated(spec + ",declared=limits"),
+                 none = generated(spec + ",declared=none");
+  double shortest = 0, longest = 0, careless = 0;
   for (std::size_t i = 0; i < truth.jobs.size(); ++i) {
     const Job& job = limits.jobs[i];
+    EXPECT_EQ(truth.jobs[i].duration, job.duration);
+    EXPECT_EQ(none.jobs[i].duration, job.duration);
     EXPECT_EQ(truth.jobs[i].estimate, job.duration);
     EXPECT_EQ(none.jobs[i].estimate, hours(1));
     EXPECT_GE(job.estimate, job.duration);
     EXPECT_EQ(job.estimate % minutes(10), Duration{}) << "a usual limit";
     const double times = job.estimate.seconds() / job.duration.seconds();
-    if (job.duration < hours(1)) continue;
+    careless += job.duration < hours(7) && job.estimate >= days(7);
+    if (job.duration < hours(1) || job.estimate >= days(7)) continue;
     shortest += times<2, longest += times> 6;
-    EXPECT_LE(times, 10 * 7.0 / 3) << "10 times, and to the next limit: from 3 to 7 days";
+    EXPECT_LE(times, 10 * 3.0) << "10 times, and to the next limit: from 10 to 30 min";
   }
+  EXPECT_NEAR(careless / static_cast<double>(truth.jobs.size()), 0.2, 0.03) << "7 d at least";
   EXPECT_GT(shortest, 0);
   EXPECT_GT(longest, 0);
+}
+
+TEST(Generate, JobsOfEveryGeneratorDeclareWhatIsAskedFor) {
+  for (const Generator& generator : generators()) {
+    const std::string spec =
+        fmt::format("{}:{}jobs=20,declared=", generator.name,
+                    generator.name == "trace" ? "file=examples/workloads/philly.csv," : "");
+    const Workload exact = generated(spec + "exact"), limits = generated(spec + "limits"),
+                   none = generated(spec + "none");
+    for (std::size_t i = 0; i < exact.jobs.size(); ++i) {
+      EXPECT_EQ(exact.jobs[i].estimate, exact.jobs[i].duration) << generator.name;
+      EXPECT_EQ(limits.jobs[i].duration, exact.jobs[i].duration) << generator.name;
+      EXPECT_GE(limits.jobs[i].estimate, minutes(10)) << generator.name;
+      EXPECT_EQ(none.jobs[i].estimate, hours(1)) << generator.name;
+    }
+  }
+  EXPECT_NE(generate_error("contended:declared=guess").find("declared='guess'"), std::string::npos);
 }
 
 TEST(Generate, JobsMayBeElasticAndMeasuredOnKindsOfGpu) {

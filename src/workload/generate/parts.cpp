@@ -1,26 +1,9 @@
 #include "workload/generate/parts.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace trainyard {
-namespace {
-
-constexpr std::array<std::string_view, 3> kEstimates{"given", "limits", "none"};
-/// What the live scheduler assumes of a job whose user says nothing.
-constexpr Duration kUndeclared = hours(1);
-/// Limits that people write.
-constexpr std::array kLimits{minutes(10), minutes(30), hours(1), hours(2),  hours(4), hours(8),
-                             hours(12),   days(1),     days(2),  days(3),   days(7),  days(14),
-                             days(30),    days(60),    days(90), days(180), days(365)};
-
-Duration usual_limit(Duration least) {
-  const auto limit = std::lower_bound(kLimits.begin(), kLimits.end(), least);
-  return limit == kLimits.end() ? least : *limit;
-}
-
-}  // namespace
 
 std::vector<Parameter> with_common_parameters(std::vector<Parameter> own) {
   std::vector<Parameter> all{
@@ -39,7 +22,6 @@ std::vector<Parameter> with_common_parameters(std::vector<Parameter> own) {
     all.insert(all.end(), more.begin(), more.end());
   };
   add(pause_parameters());
-  add({estimates_parameter()});
   add(flexibility_parameters());
   add(own);
   return all;
@@ -57,31 +39,8 @@ Basics read_basics(Settings& settings) {
   basics.costs.checkpoint_interval = settings.duration("checkpoint_interval");
   basics.costs.checkpoint_cost = settings.duration("checkpoint_cost");
   basics.pauses = read_pauses(settings);
-  basics.estimates = read_estimates(settings);
   basics.flexibility = read_flexibility(settings);
   return basics;
-}
-
-Parameter estimates_parameter() {
-  return {"estimates", "given",
-          "what jobs declare of their time: as given (generated ones the truth), limits (1 to 10 "
-          "times as long, rounded up to usual limits), or none (an hour, as assumed of who says "
-          "nothing)"};
-}
-
-Estimates read_estimates(Settings& settings) {
-  return Estimates{settings.choice("estimates", kEstimates)};
-}
-
-void set_estimates(Estimates estimates, std::uint64_t seed, Workload& workload) {
-  if (estimates == Estimates::given) return;
-  Random random = stream(seed, Stream::estimates);
-  for (Job& job : workload.jobs) {
-    const double times = std::pow(10, random.uniform());
-    job.estimate = estimates == Estimates::none
-                       ? kUndeclared
-                       : usual_limit(job_duration(job.duration.seconds() * times));
-  }
 }
 
 std::vector<Parameter> flexibility_parameters() {

@@ -42,11 +42,11 @@ std::vector<Parameter> pause_parameters();
 Pauses read_pauses(Settings& settings);
 void set_pauses(const Pauses& pauses, Workload& workload);
 
-/// What jobs declare of their time.
-enum class Estimates : std::size_t { given, limits, none };
-Parameter estimates_parameter();
-Estimates read_estimates(Settings& settings);
-void set_estimates(Estimates estimates, std::uint64_t seed, Workload& workload);
+/// What jobs declare of their time; the truth stays what it is.
+enum class Declared : std::size_t { given, exact, limits, none };
+Parameter declared_parameter();
+Declared read_declared(Settings& settings);
+void set_declared(Declared declared, std::uint64_t seed, Workload& workload);
 
 /// How jobs run on other GPUs and at other sizes than their durations hold for.
 struct Flexibility {
@@ -68,7 +68,6 @@ struct Basics {
   std::uint64_t users = 0;
   Job costs;  // only what a pause and a checkpoint cost is set
   Pauses pauses;
-  Estimates estimates = Estimates::given;
   Flexibility flexibility;
 
   /// A rigid gang of one worker for each GPU, as costly to pause as every other.

@@ -137,7 +137,6 @@ Expected<Workload> make_philly_like(Settings& settings, const Cluster& cluster,
   draw_users(basics.users, seed, workload);
   set_flexibility(basics.flexibility, seed, workload);
   set_pauses(basics.pauses, workload);
-  set_estimates(basics.estimates, seed, workload);
   return workload;
 }
 

@@ -77,7 +77,6 @@ Expected<Workload> make_poisson(Settings& settings, const Cluster& cluster, std:
   draw_users(basics.users, seed, workload);
   set_flexibility(basics.flexibility, seed, workload);
   set_pauses(basics.pauses, workload);
-  set_estimates(basics.estimates, seed, workload);
   return workload;
 }
 

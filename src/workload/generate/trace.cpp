@@ -118,7 +118,6 @@ std::vector<Parameter> trace_parameters() {
     all.insert(all.end(), more.begin(), more.end());
   };
   add(pause_parameters());
-  add({estimates_parameter()});
   add(flexibility_parameters());
   return all;
 }
@@ -136,7 +135,6 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
                          static_cast<std::int32_t>(settings.whole(
                              "trial_gpus", 1, std::numeric_limits<std::int32_t>::max()))};
   const Pauses pauses = read_pauses(settings);
-  const Estimates estimates = read_estimates(settings);
   const Flexibility flexibility = read_flexibility(settings);
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
   if (file.empty()) return fail("trace: file=... is missing; it names the trace to take jobs from");
@@ -159,7 +157,6 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
     return tl::make_unexpected(ok.error());
   set_flexibility(flexibility, seed, *workload);
   set_pauses(pauses, *workload);
-  set_estimates(estimates, seed, *workload);
   return workload;
 }
 
