@@ -14,15 +14,29 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kNoYes{"no", "yes"};
 
+void drop_before(std::size_t first, Workload& workload) {
+  const auto count = static_cast<std::ptrdiff_t>(first);
+  workload.jobs.erase(workload.jobs.begin(), workload.jobs.begin() + count);
+  if (!workload.names.empty())
+    workload.names.erase(workload.names.begin(), workload.names.begin() + count);
+}
+
 void keep_window(std::size_t count, std::uint64_t seed, Workload& workload) {
   const std::size_t all = workload.jobs.size();
   if (count == 0 || count >= all) return;
-  const auto first =
-      static_cast<std::ptrdiff_t>(stream(seed, Stream::arrivals).below(all - count + 1));
-  workload.jobs.erase(workload.jobs.begin(), workload.jobs.begin() + first);
-  if (!workload.names.empty())
-    workload.names.erase(workload.names.begin(), workload.names.begin() + first);
+  drop_before(stream(seed, Stream::arrivals).below(all - count + 1), workload);
   keep_first(count, workload);
+}
+
+/// Only the jobs between these shares of them, in the order of the file.
+Expected<void> keep_part(double from, double until, Workload& workload) {
+  if (from >= until) return fail("trace: from={} is not before until={}", from, until);
+  const auto at = [all = static_cast<double>(workload.jobs.size())](double share) {
+    return static_cast<std::size_t>(std::llround(share * all));
+  };
+  keep_first(at(until), workload);
+  drop_before(at(from), workload);
+  return {};
 }
 
 void drop_more_gpus(std::int32_t most, Workload& workload) {
@@ -105,6 +119,8 @@ std::vector<Parameter> trace_parameters() {
   std::vector<Parameter> all{
       {"file", "", "the trace, in any format that is read"},
       {"jobs", "0", "how many, from a place that the seed chooses; 0: all"},
+      {"from", "0", "of the file only the jobs after this share of them"},
+      {"until", "1", "and before this share; another part for choosing than for judging"},
       {"load", "0",
        "GPU time arriving over GPU time there is, by stretching the arrivals; 0: as it was"},
       {"max_gpus", "0", "larger jobs are left out; 0: none"},
@@ -126,6 +142,7 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
                               const TraceOptions& options) {
   const std::string file = settings.word("file");
   const auto jobs = static_cast<std::size_t>(settings.whole("jobs", 0, 50'000'000));
+  const double from = settings.real("from", 0, 1), until = settings.real("until", 0, 1);
   const double load = settings.real("load", 0, 1000);
   const auto max_gpus = static_cast<std::int32_t>(
       settings.whole("max_gpus", 0, std::numeric_limits<std::int32_t>::max()));
@@ -142,6 +159,7 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
 
   auto workload = read_workload(file, options.read);
   if (!workload) return workload;
+  if (auto ok = keep_part(from, until, *workload); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = keep_fitting(max_gpus, cluster, options, *workload); !ok)
     return tl::make_unexpected(ok.error());
   if (pauses.choice == 0 && pauses.scale != 1 && workload->pause_costs == PauseCosts::unsaid)

@@ -44,6 +44,25 @@ TEST(Trace, ASeedChoosesAWindow) {
   EXPECT_GT(beginnings.size(), 5U);
 }
 
+TEST(Trace, WindowsCanBeOfAPartOfTheFile) {
+  const auto durations = [](const Workload& workload) {
+    std::vector<std::int64_t> all;
+    for (const Job& job : workload.jobs) all.push_back(job.duration.us);
+    return all;
+  };
+  const std::vector<std::int64_t> whole = durations(philly()),
+                                  first = durations(philly(",until=0.6")),
+                                  rest = durations(philly(",from=0.6"));
+  std::vector<std::int64_t> both = first;
+  both.insert(both.end(), rest.begin(), rest.end());
+  EXPECT_EQ(both, whole) << "nothing is in both, and nothing in neither";
+  EXPECT_EQ(first.size(), std::llround(0.6 * static_cast<double>(whole.size())));
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const std::vector<std::int64_t> window = durations(philly(",from=0.6,jobs=3", seed));
+    EXPECT_FALSE(std::ranges::search(rest, window).empty()) << "seed " << seed;
+  }
+}
+
 TEST(Trace, MeetsTheLoadThatIsAskedFor) {
   const Workload trace = philly(",load=0.7,duration_scale=0.5,max_gpus=4");
   double gpu_s = 0;
