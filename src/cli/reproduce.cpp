@@ -24,7 +24,8 @@ struct ReproduceOptions {
   bool all = false;
   PlanOptions plan;
   int threads = 0;
-  std::string json, report, markdown;
+  std::string instead;
+  std::string json, report, markdown, claims;
 };
 
 std::vector<std::string> study_names() {
@@ -39,9 +40,20 @@ Expected<void> list_studies() {
   return print(text);
 }
 
+Expected<void> read_instead(ReproduceOptions& options) {
+  if (options.instead.empty()) return {};
+  const std::size_t equals = options.instead.find('=');
+  if (equals == 0 || equals == std::string::npos)
+    return fail("--instead: '{}' is not LABEL=LINE, as trainyard=order=las backfill=greedy",
+                options.instead);
+  options.plan.instead = {options.instead.substr(0, equals), options.instead.substr(equals + 1)};
+  return {};
+}
+
 /// A study may take an hour; what could not be written then is better known now.
 Expected<void> check_outputs(const ReproduceOptions& options) {
-  for (const std::string* path : {&options.json, &options.report, &options.markdown})
+  for (const std::string* path :
+       {&options.json, &options.report, &options.markdown, &options.claims})
     if (!path->empty() && *path != "-")
       if (auto ok = check_writable(*path); !ok) return ok;
   return {};
@@ -53,9 +65,13 @@ Expected<std::unique_ptr<RunJournal>> open_journal(const Study& study,
   if (!folder) return tl::make_unexpected(folder.error());
   auto program = program_fingerprint();
   if (!program) return tl::make_unexpected(program.error());
-  return RunJournal::open(
-      fmt::format("{}/{}.{}.jsonl", *folder, study.name, options.plan.quick ? "quick" : "full"),
-      std::move(*program));
+  const auto& [quick, seeds, first_seed, only, instead] = options.plan;
+  std::string name = fmt::format("{}.{}", study.name, quick ? "quick" : "full");
+  // A part that ends takes its own file away, and not that of the whole.
+  if (first_seed != 0 || !only.empty() || !instead.label.empty())
+    name +=
+        "." + Fingerprint().add(std::to_string(first_seed)).add(only).add(options.instead).hex();
+  return RunJournal::open(fmt::format("{}/{}.jsonl", *folder, name), std::move(*program));
 }
 
 Expected<std::vector<Metrics>> run(const Study& study, const StudyPlan& plan,
@@ -81,7 +97,9 @@ Expected<void> show(const Findings& findings, const ReproduceOptions& options) {
     if (auto ok = write_output(options.markdown, to_markdown(findings)); !ok) return ok;
   if (!options.json.empty())
     if (auto ok = write_output(options.json, to_text(to_json(findings))); !ok) return ok;
-  const std::array outputs{options.report, options.markdown, options.json};
+  if (!options.claims.empty())
+    if (auto ok = write_output(options.claims, claims_to_markdown({&findings, 1})); !ok) return ok;
+  const std::array outputs{options.report, options.markdown, options.json, options.claims};
   if (std::ranges::find(outputs, "-") != outputs.end()) return {};
   const std::string& page = options.report.empty() ? options.markdown : options.report;
   return print(
@@ -133,6 +151,8 @@ Expected<void> reproduce_all(const ReproduceOptions& options) {
   if (!options.name.empty()) return fail("--all runs every study: name none beside it");
   if (!options.report.empty())
     return fail("--report has one study: name it, or leave out --report beside --all");
+  if (!options.claims.empty())
+    return fail("--claims has one study: beside --all, --markdown has the claims of every study");
   if (auto ok = check_outputs(options); !ok) return ok;
   std::vector<Findings> all;
   std::vector<std::unique_ptr<RunJournal>> journals;
@@ -164,8 +184,18 @@ void add_reproduce_command(Command& program) {
   command.flag("--quick", &options->plan.quick,
                "fewer jobs and seeds, the same claims; within a minute");
   command.option("--seeds", &options->plan.seeds,
-                 "how many seeds to run, from 1 on (default: as the study says)",
+                 "how many seeds to run (default: as the study says)",
                  {.type = "NUMBER", .range = Range{1, 10'000}});
+  command.option("--first-seed", &options->plan.first_seed,
+                 "the first of them (default: the study's, mostly 1); for choosing parameters, on "
+                 "other seeds than those of the study",
+                 {.type = "NUMBER", .range = Range{1, 1'000'000}});
+  command.option("--only", &options->plan.only,
+                 "only the sweeps whose titles begin so, without the base condition",
+                 {.type = "TITLE"});
+  command.option("--instead", &options->instead,
+                 "runs this line for the policy with that label in the study",
+                 {.type = "LABEL=LINE"});
   command.option("--threads", &options->threads,
                  "how many runs go on at once (default: one for each core)",
                  {.type = "NUMBER", .range = Range{1, 1'024}});
@@ -175,8 +205,12 @@ void add_reproduce_command(Command& program) {
                  {.type = "FILE|-"});
   command.option("--markdown", &options->markdown, "the same as Markdown, without plots",
                  {.type = "FILE|-"});
+  command.option("--claims", &options->claims,
+                 "its claims alone, as rows of the Markdown table that --all writes",
+                 {.type = "FILE|-"});
   command.action = [options, &command]() -> Expected<void> {
     if (command.is_bare) return list_studies();
+    if (auto ok = read_instead(*options); !ok) return ok;
     if (options->all) return reproduce_all(*options);
     if (!options->name.empty()) return reproduce(*options);
     return fail("which study? One of {}", fmt::join(study_names(), ", "));

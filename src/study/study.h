@@ -27,6 +27,7 @@
 namespace trainyard {
 
 struct Findings;
+struct TableFinding;
 
 /// The numbers of one run, by their path in docs/output.md: "by_class.trial.slowdown.p95". Those on
 /// the speed of the simulator are left out: they differ from run to run.
@@ -40,13 +41,16 @@ struct StudyPolicy {
 
 struct Condition {
   std::string name;
-  /// A file or GENERATOR:key=value,...; "{jobs}" in it becomes the number of jobs of the run, and
-  /// "{policy}" the line of the policy that is run, with its settings.
+  /// A file or GENERATOR:key=value,...; "{jobs}" in it becomes the number of jobs of the run,
+  /// "{policy}" the line of the policy that is run, with its settings, and "{part}" the part of a
+  /// trace that is kept for judging, "from=0.6". With other seeds than the study's own it becomes
+  /// the part that choices may see, "until=0.6".
   std::string workload;
   std::string cluster;  // "16x8xV100", or the TOML of docs/clusters.md itself
   std::vector<StudyPolicy> policies;
   std::string models = {};        // TOML of docs/models.md, added to the catalogue
   std::string network = "alone";  // or shared, as --network has it
+  double times_jobs = 1;          // as many jobs as the extent says
 };
 
 /// What the policies of one condition did with one seed.
@@ -121,6 +125,8 @@ struct Sweep {
   std::vector<std::string> measures = {};  // ids; none: all
   std::optional<SweepMap> map = {};        // then values are the pairs, row by row
   bool is_aside = false;                   // claims of the kind "up to" do not look there
+  std::size_t quick_values = 0;            // of the quick form: the first so many; 0: all
+  bool is_for_foremost = false;            // shown by the study's foremost tables alone
 };
 
 /// One of the two things that a map goes through.
@@ -145,7 +151,10 @@ struct StudyTable {
 /// How much is run.
 struct Extent {
   std::size_t jobs = 0;
-  int seeds = 0;  // from 1 on
+  int seeds = 0;
+  int first_seed = 1;
+
+  [[nodiscard]] int last_seed() const { return first_seed + seeds - 1; }
 };
 
 struct Study {
@@ -160,7 +169,10 @@ struct Study {
   std::vector<Claim> claims;
   std::vector<StudyTable> tables;
   std::vector<Sweep> sweeps;
-  /// Paragraphs on what came out; none when it is empty.
+  /// Tables that are made from those of the sweeps, to be read before all else. Of a run with
+  /// --only they see the sweeps that were run.
+  std::function<std::vector<TableFinding>(const Findings&)> foremost = {};
+  /// Paragraphs on what came out of the whole study; none when it is empty.
   std::function<std::vector<std::string>(const Findings&)> discussion = {};
 };
 

@@ -36,6 +36,14 @@ class Evaluation {
   Evaluation(const Study& study, const StudyPlan& plan, const std::vector<Metrics>& results)
       : study_(study), plan_(plan), results_(results) {}
 
+  /// Whether what the claim is taken at was run.
+  [[nodiscard]] bool can_take(const Claim& claim) const {
+    if (plan_.only.empty()) return true;
+    if (claim.taken_at == TakenAt::average || claim.taken_at == TakenAt::nowhere)
+      return !conditions_of(claim).empty();
+    return claim.taken_at == TakenAt::base && find_condition(claim.at) != nullptr;
+  }
+
   [[nodiscard]] ClaimFinding claim(const Claim& claim) const {
     const Measure& measure = measure_of(claim.measure);
     if (claim.taken_at == TakenAt::average) return average(claim, measure);
@@ -80,7 +88,7 @@ class Evaluation {
       if (names_instances(policy.line)) continue;
       const auto total = [&](std::string_view metric) {
         double sum = 0;
-        for (int seed = 1; seed <= plan_.extent.seeds; ++seed)
+        for (int seed = plan_.extent.first_seed; seed <= plan_.extent.last_seed(); ++seed)
           sum += outcome(plan_.base, seed).metric(policy.label, metric);
         return sum;
       };
@@ -123,7 +131,7 @@ class Evaluation {
   [[nodiscard]] ClaimFinding average(const Claim& claim, const Measure& measure) const {
     const std::vector<const Condition*> conditions = conditions_of(claim);
     std::vector<double> values;
-    for (int seed = 1; seed <= plan_.extent.seeds; ++seed) {
+    for (int seed = plan_.extent.first_seed; seed <= plan_.extent.last_seed(); ++seed) {
       double sum = 0;
       for (const Condition* condition : conditions) sum += measure.value(outcome(*condition, seed));
       values.push_back(sum / static_cast<double>(conditions.size()));
@@ -140,11 +148,18 @@ class Evaluation {
     return *found;
   }
 
-  [[nodiscard]] const Condition& condition_of(const std::string& name) const {
+  [[nodiscard]] const Condition* find_condition(const std::string& name) const {
     for (const auto& sweep : plan_.sweeps)
       for (const Condition& condition : sweep)
-        if (condition.name == name) return condition;
-    throw std::logic_error(fmt::format("study {} has no condition '{}'", study_.name, name));
+        if (condition.name == name) return &condition;
+    return nullptr;
+  }
+
+  [[nodiscard]] const Condition& condition_of(const std::string& name) const {
+    const Condition* found = find_condition(name);
+    if (found == nullptr)
+      throw std::logic_error(fmt::format("study {} has no condition '{}'", study_.name, name));
+    return *found;
   }
 
   [[nodiscard]] Outcome outcome(const Condition& condition, int seed) const {
@@ -158,7 +173,7 @@ class Evaluation {
   [[nodiscard]] Interval over_seeds(const Condition& condition,
                                     const std::function<double(const Outcome&)>& value) const {
     std::vector<double> values;
-    for (int seed = 1; seed <= plan_.extent.seeds; ++seed)
+    for (int seed = plan_.extent.first_seed; seed <= plan_.extent.last_seed(); ++seed)
       values.push_back(value(outcome(condition, seed)));
     return mean_interval(values);
   }
@@ -201,13 +216,17 @@ SweepFinding Evaluation::sweep(std::size_t number) const {
   SweepFinding found{{sweep.title, sweep.axis, {}, {}}, {}, false};
   for (const Measure* measure : measures)
     found.table.columns.push_back({measure->label, measure->quantity});
-  for (std::size_t i = 0; i < sweep.values.size(); ++i) {
-    found.table.rows.push_back({sweep.values[i], {}});
+  const std::vector<Condition>& conditions = plan_.sweeps[number];
+  const std::vector<std::string> values(
+      sweep.values.begin(), sweep.values.begin() + static_cast<std::ptrdiff_t>(conditions.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    found.table.rows.push_back({values[i], {}});
     for (const Measure* measure : measures)
-      found.table.rows.back().values.push_back(over_seeds(plan_.sweeps[number][i], *measure));
+      found.table.rows.back().values.push_back(over_seeds(conditions[i], *measure));
   }
-  place_on_axis(sweep.values, found);
+  place_on_axis(values, found);
   if (sweep.map) found.map = &*sweep.map;
+  found.is_for_foremost = sweep.is_for_foremost;
   return found;
 }
 
@@ -232,16 +251,36 @@ ClaimVerdict verdict_on(const Claim& claim, Quantity quantity, const Interval& m
 std::string Findings::command() const {
   std::string text = "trainyard reproduce " + study->name + (quick ? " --quick" : "");
   const Extent usual = quick ? study->quick : study->full;
-  return extent.seeds == usual.seeds ? text : text + fmt::format(" --seeds {}", extent.seeds);
+  if (extent.seeds != usual.seeds) text += fmt::format(" --seeds {}", extent.seeds);
+  if (extent.first_seed != usual.first_seed)
+    text += fmt::format(" --first-seed {}", extent.first_seed);
+  if (!only.empty()) text += fmt::format(" --only '{}'", only);
+  if (!instead.label.empty())
+    text += fmt::format(" --instead '{}={}'", instead.label, instead.line);
+  return text;
 }
 
 Findings evaluate(const Study& study, const StudyPlan& plan, const std::vector<Metrics>& results) {
   const Evaluation evaluation(study, plan, results);
-  Findings findings{&study, plan.quick, plan.extent, plan.base, plan.runs.size(), {}, {}, {}, {}};
-  for (const Claim& claim : study.claims) findings.claims.push_back(evaluation.claim(claim));
-  for (const StudyTable& table : study.tables) findings.tables.push_back(evaluation.table(table));
+  Findings findings{.study = &study,
+                    .quick = plan.quick,
+                    .extent = plan.extent,
+                    .instead = plan.instead,
+                    .only = plan.only,
+                    .base = plan.base,
+                    .runs = plan.runs.size(),
+                    .claims = {},
+                    .foremost = {},
+                    .tables = {},
+                    .sweeps = {},
+                    .warnings = {}};
+  for (const Claim& claim : study.claims)
+    if (evaluation.can_take(claim)) findings.claims.push_back(evaluation.claim(claim));
   for (std::size_t i = 0; i < study.sweeps.size(); ++i)
-    findings.sweeps.push_back(evaluation.sweep(i));
+    if (!plan.sweeps[i].empty()) findings.sweeps.push_back(evaluation.sweep(i));
+  if (study.foremost) findings.foremost = study.foremost(findings);
+  if (!plan.only.empty()) return findings;
+  for (const StudyTable& table : study.tables) findings.tables.push_back(evaluation.table(table));
   findings.warnings = evaluation.warnings();
   return findings;
 }

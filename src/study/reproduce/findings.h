@@ -59,15 +59,23 @@ struct SweepFinding {
   std::vector<std::optional<double>> x;  // each value as a number, where it is one
   bool x_is_time;                        // then in seconds
   const SweepMap* map = nullptr;         // the study's, where it is one
+  bool is_for_foremost = false;          // as the study has it
+
+  /// In a table of its own, and not as a map or in the foremost tables.
+  [[nodiscard]] bool is_plain() const { return map == nullptr && !is_for_foremost; }
 };
 
 struct Findings {
   const Study* study;
   bool quick;
   Extent extent;
-  Condition base;  // with the number of jobs that were run
+  StudyPolicy instead;  // with a label: its line was run for the policies with that
+  std::string only;  // the beginning of the titles of the sweeps that were run; empty: all was
+  Condition base;    // with the number of jobs that were run
   std::size_t runs;
-  std::vector<ClaimFinding> claims;  // in the study's order, as all that follows
+  std::vector<ClaimFinding> claims;  // in the study's order, as all that follows, without those
+                                     // of conditions that were not run
+  std::vector<TableFinding> foremost;
   std::vector<TableFinding> tables;
   std::vector<SweepFinding> sweeps;
   std::vector<std::string> warnings;  // what may mislead a reader of the numbers

@@ -215,6 +215,24 @@ TEST(Findings, ValuesAreNumbersOrDurationsWhereTheyAreEither) {
   EXPECT_FALSE(axis({"0", "3"}).x_is_time);
 }
 
+TEST(Findings, OfSomeSweepsHaveTheClaimsThatAreTakenThere) {
+  Study study = sample_study();
+  study.claims.push_back(
+      {"there", "At 1.5", "table 3", "srtf", Direction::at_least, 0, TakenAt::base, "load = 1.5"});
+  study.claims.push_back({"elsewhere", "At 1h", "table 3", "las", Direction::at_least, 0,
+                          TakenAt::base, "order.thresholds = 1h"});
+  study.claims.push_back(
+      {"all", "Nowhere", "our goal", "srtf", Direction::at_least, 0, TakenAt::nowhere, "Load"});
+  study.claims.push_back(
+      {"none", "Nowhere", "our goal", "srtf", Direction::at_least, 0, TakenAt::nowhere, "Thres"});
+  const Findings findings = sample_findings(study, {.quick = true, .only = "Load"});
+  ASSERT_EQ(findings.claims.size(), 2U);
+  EXPECT_EQ(findings.claims[0].claim.id, "there");
+  EXPECT_EQ(findings.claims[1].claim.id, "all");
+  EXPECT_EQ(findings.sweeps.size(), 1U);
+  EXPECT_TRUE(findings.tables.empty()) << "they are of the base condition";
+}
+
 TEST(Findings, TellOfJobsThatDidNotFinish) {
   const Study study = sample_study();
   const StudyPlan plan = sample_plan(study);
@@ -231,6 +249,10 @@ TEST(Findings, TheCommandRepeatsThem) {
   EXPECT_EQ(sample_findings(study).command(), "trainyard reproduce sample");
   EXPECT_EQ(sample_findings(study, {.quick = true, .seeds = 5}).command(),
             "trainyard reproduce sample --quick --seeds 5");
+  EXPECT_EQ(
+      sample_findings(study, {.first_seed = 101, .only = "Load", .instead = {"las", "tiresias"}})
+          .command(),
+      "trainyard reproduce sample --first-seed 101 --only 'Load' --instead 'las=tiresias'");
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "study/reproduce/plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "network/shared_network.h"
@@ -17,8 +19,17 @@ std::string replaced(std::string text, std::string_view place, const std::string
   return text;
 }
 
-std::string with_jobs(std::string text, std::size_t jobs) {
-  return replaced(std::move(text), "{jobs}", std::to_string(jobs));
+/// What of it depends on how much is run, and on what is run instead.
+void settle(const Extent& extent, const Extent& own, const StudyPolicy& instead,
+            Condition& condition) {
+  for (StudyPolicy& policy : condition.policies)
+    if (policy.label == instead.label) policy.line = instead.line;
+  const double jobs = std::round(static_cast<double>(extent.jobs) * condition.times_jobs);
+  const bool is_judged = extent.first_seed == own.first_seed;
+  condition.workload =
+      replaced(std::move(condition.workload), "{jobs}", fmt::format("{:.0f}", jobs));
+  condition.workload =
+      replaced(std::move(condition.workload), "{part}", is_judged ? "from=0.6" : "until=0.6");
 }
 
 std::string with_policy(std::string text, const StudyPolicy& policy) {
@@ -43,20 +54,25 @@ Expected<void> check(const Condition& condition) {
   return {};
 }
 
-Condition swept(const Study& study, const Sweep& sweep, const std::string& value,
-                std::size_t jobs) {
+Condition swept(const Study& study, const Sweep& sweep, const std::string& value) {
   Condition condition = study.base;
   sweep.change(condition, value);
   condition.name = fmt::format("{} = {}", sweep.axis, value);
-  condition.workload = with_jobs(condition.workload, jobs);
   return condition;
 }
 
+std::span<const std::string> values_of(const Sweep& sweep, bool quick) {
+  const bool is_cut = quick && sweep.quick_values > 0;
+  return std::span(sweep.values)
+      .first(is_cut ? std::min(sweep.quick_values, sweep.values.size()) : sweep.values.size());
+}
+
 /// Adds the runs of a condition that are not there yet.
-Expected<void> add_runs(const Condition& condition, int seeds, std::set<StudyRun>& runs) {
+Expected<void> add_runs(const Condition& condition, const Extent& extent,
+                        std::set<StudyRun>& runs) {
   if (auto ok = check(condition); !ok) return ok;
   for (const StudyPolicy& policy : condition.policies)
-    for (int seed = 1; seed <= seeds; ++seed)
+    for (int seed = extent.first_seed; seed <= extent.last_seed(); ++seed)
       runs.insert(run_of(condition, policy, static_cast<std::uint64_t>(seed)));
   return {};
 }
@@ -84,22 +100,28 @@ Expected<Cluster> parse_study_cluster(const std::string& text) {
 }
 
 Expected<StudyPlan> make_plan(const Study& study, const PlanOptions& options) {
-  Extent extent = options.quick ? study.quick : study.full;
+  const Extent& own = options.quick ? study.quick : study.full;
+  Extent extent = own;
   if (options.seeds != 0) extent.seeds = options.seeds;
+  if (options.first_seed != 0) extent.first_seed = options.first_seed;
   if (extent.seeds < 1) return fail("{} seeds; give 1 or more", extent.seeds);
-  StudyPlan plan{options.quick, extent, study.base, {}, {}};
-  plan.base.workload = with_jobs(plan.base.workload, extent.jobs);
+  StudyPlan plan{options.quick, extent, options.instead, study.base, options.only, {}, {}};
   std::set<StudyRun> runs;
-  if (auto ok = add_runs(plan.base, extent.seeds, runs); !ok)
-    return fail_at(study.name, ok.error());
+  settle(extent, own, options.instead, plan.base);
+  if (options.only.empty())
+    if (auto ok = add_runs(plan.base, extent, runs); !ok) return fail_at(study.name, ok.error());
   for (const Sweep& sweep : study.sweeps) {
-    plan.sweeps.emplace_back();
-    for (const std::string& value : sweep.values) {
-      plan.sweeps.back().push_back(swept(study, sweep, value, extent.jobs));
-      if (auto ok = add_runs(plan.sweeps.back().back(), extent.seeds, runs); !ok)
+    std::vector<Condition>& conditions = plan.sweeps.emplace_back();
+    if (!sweep.title.starts_with(options.only)) continue;
+    for (const std::string& value : values_of(sweep, options.quick)) {
+      settle(extent, own, options.instead, conditions.emplace_back(swept(study, sweep, value)));
+      if (auto ok = add_runs(conditions.back(), extent, runs); !ok)
         return fail_at(study.name, ok.error());
     }
   }
+  if (runs.empty())
+    return fail("{}: no sweep's title begins with '{}'; one is '{}'", study.name, options.only,
+                study.sweeps.empty() ? "" : study.sweeps.front().title);
   plan.runs.assign(runs.begin(), runs.end());
   return plan;
 }

@@ -27,14 +27,20 @@ struct StudyRun {
 
 struct PlanOptions {
   bool quick = false;
-  int seeds = 0;  // 0: as many as the study says
+  int seeds = 0;          // 0: as many as the study says
+  int first_seed = 0;     // 0: the study's own; of split traces others have the part for choosing
+  std::string only = {};  // sweeps whose titles begin so, without the base condition; empty: all
+  StudyPolicy instead = {};  // its line is run for the policies with this label; no label: none
 };
 
 struct StudyPlan {
   bool quick;
   Extent extent;
+  StudyPolicy instead;  // as it was asked for
   Condition base;
-  std::vector<std::vector<Condition>> sweeps;  // by sweep and value, in the study's order
+  std::string only;                            // as it was asked for
+  std::vector<std::vector<Condition>> sweeps;  // by sweep and value, in the study's order; those
+                                               // that are not run are empty
   std::vector<StudyRun> runs;                  // in order, no two the same
 
   /// The place of a run among `runs`.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "study/reproduce/testing.h"
 
@@ -42,6 +43,52 @@ TEST(StudyPlan, QuickAndSeedsAreWhatWasAskedFor) {
   EXPECT_EQ(full.extent.seeds, 3);
   EXPECT_EQ(quick.extent.seeds, 2);
   EXPECT_EQ(sample_plan(study, {.quick = true, .seeds = 7}).extent.seeds, 7);
+}
+
+TEST(StudyPlan, SeedsBeginWhereTheStudySaysOrWhereItIsAsked) {
+  Study study = sample_study();
+  study.full.first_seed = 1001;
+  study.base.workload += ",{part}";
+  const auto seeds = [](const StudyPlan& plan) {
+    std::set<std::uint64_t> all;
+    for (const StudyRun& run : plan.runs) all.insert(run.seed);
+    return all;
+  };
+  const StudyPlan judged = sample_plan(study), chosen = sample_plan(study, {.first_seed = 101});
+  EXPECT_EQ(seeds(judged), (std::set<std::uint64_t>{1001, 1002, 1003}));
+  EXPECT_EQ(seeds(chosen), (std::set<std::uint64_t>{101, 102, 103}));
+  EXPECT_THAT(judged.sweeps[0][2].workload, testing::EndsWith(",from=0.6"));
+  EXPECT_THAT(chosen.sweeps[0][2].workload, testing::EndsWith(",until=0.6"));
+}
+
+TEST(StudyPlan, AConditionMayHaveMoreOrFewerJobsThanTheExtentSays) {
+  Study study = sample_study();
+  study.base.times_jobs = 0.16;
+  EXPECT_THAT(sample_plan(study).base.workload, testing::StartsWith("poisson:jobs=32,"));
+}
+
+TEST(StudyPlan, TheQuickFormMayHaveTheFirstValuesOfASweep) {
+  Study study = sample_study();
+  study.sweeps[0].quick_values = 1;
+  EXPECT_EQ(sample_plan(study).sweeps[0].size(), 3U);
+  EXPECT_EQ(sample_plan(study, {.quick = true}).sweeps[0].size(), 1U);
+}
+
+TEST(StudyPlan, OnlySomeSweepsAreRunWithoutTheBaseCondition) {
+  const Study study = sample_study();
+  const StudyPlan plan = sample_plan(study, {.only = "Thresh"});
+  EXPECT_TRUE(plan.sweeps[0].empty());
+  EXPECT_EQ(plan.sweeps[1].size(), 3U);
+  const auto none = make_plan(study, {.only = "Tresh"});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "sample: no sweep's title begins with 'Tresh'; one is 'Load'");
+}
+
+TEST(StudyPlan, AnotherLineCanBeRunInstead) {
+  const StudyPlan plan = sample_plan(sample_study(), {.instead = {"las", "tiresias"}});
+  const StudyPolicy& policy = plan.sweeps[0][0].policies[2];
+  EXPECT_EQ(policy.line, "tiresias");
+  EXPECT_EQ(policy.settings, std::vector<std::string>{"order.thresholds=1h"});
 }
 
 TEST(StudyPlan, AWorkloadMayNameThePolicyThatIsRun) {

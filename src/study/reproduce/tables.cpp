@@ -70,10 +70,12 @@ SummaryTable table_of(const TableFinding& found, const Extent& extent) {
     std::vector<Interval> column;
     for (const auto& row : found.rows) column.push_back(row.values[c]);
     const NumberFormat format(found.columns[c].quantity, column);
+    const bool is_spread = extent.seeds > 1 && std::ranges::any_of(column, [](const Interval& one) {
+                             return one.half_width != 0;
+                           });
     table.header.push_back(format.heading(found.columns[c].title));
     for (std::size_t r = 0; r < column.size(); ++r)
-      table.rows[r].push_back(
-          {format.mean(column[r]), extent.seeds > 1 ? format.spread(column[r]) : ""});
+      table.rows[r].push_back({format.mean(column[r]), is_spread ? format.spread(column[r]) : ""});
   }
   return table;
 }

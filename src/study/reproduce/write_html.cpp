@@ -138,7 +138,7 @@ std::string charts_of(const Findings& findings, const SweepFinding& sweep) {
 std::string sweeps(const Findings& findings) {
   std::string html;
   for (const SweepFinding& sweep : findings.sweeps)
-    if (sweep.map == nullptr)
+    if (sweep.is_plain())
       html += fmt::format("<h2>{}</h2>\n", escaped(sweep.table.title)) +
               charts_of(findings, sweep) +
               html_table(table_of(sweep.table, findings.extent), RowStyle::plain);
@@ -162,18 +162,20 @@ std::string to_html(const Findings& findings) {
   const Study& study = *findings.study;
   std::string body = fmt::format("<h1>{}</h1>\n", escaped(study.title)) + facts(findings);
   body += html_paragraphs(study.summary);
+  const auto add = [&](const TableFinding& found) {
+    SummaryTable table = table_of(found, findings.extent);
+    table.note = interval_note(findings.extent);
+    body += fmt::format("<h2>{}</h2>\n", escaped(found.title)) + html_table(table, RowStyle::plain);
+  };
+  for (const TableFinding& found : findings.foremost) add(found);
   body += "<h2>Claims</h2>\n" + html_table(claims_table(findings, true), RowStyle::plain);
   for (const std::string& warning : findings.warnings)
     body += fmt::format("<p class=\"warning\">{}</p>\n", escaped(warning));
   body += maps(findings);
-  for (const TableFinding& found : findings.tables) {
-    SummaryTable table = table_of(found, findings.extent);
-    table.note = interval_note(findings.extent);
-    body += fmt::format("<h2>{}</h2>\n", escaped(found.title)) + html_table(table, RowStyle::plain);
-  }
+  for (const TableFinding& found : findings.tables) add(found);
   body += sweeps(findings);
   body += "<h2>What is published, and what we chose</h2>\n" + html_paragraphs(study.assumptions);
-  if (study.discussion)
+  if (study.discussion && findings.only.empty())
     body += "<h2>Discussion</h2>\n" + html_paragraphs(study.discussion(findings));
   return html_page(study.title, body);
 }

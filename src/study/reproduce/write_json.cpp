@@ -40,8 +40,10 @@ ordered_json table_json(const TableFinding& found) {
 ordered_json to_json(const Findings& findings) {
   ordered_json seeds = ordered_json::array(), claims = ordered_json::array(),
                tables = ordered_json::array();
-  for (int seed = 1; seed <= findings.extent.seeds; ++seed) seeds.push_back(seed);
+  for (int seed = findings.extent.first_seed; seed <= findings.extent.last_seed(); ++seed)
+    seeds.push_back(seed);
   for (const ClaimFinding& claim : findings.claims) claims.push_back(claim_json(claim));
+  for (const TableFinding& table : findings.foremost) tables.push_back(table_json(table));
   for (const TableFinding& table : findings.tables) tables.push_back(table_json(table));
   for (const SweepFinding& sweep : findings.sweeps) tables.push_back(table_json(sweep.table));
   return {{"study", findings.study->name}, {"quick", findings.quick},

@@ -148,6 +148,25 @@ TEST(StudyOutput, AMapComesFirstAndMarksItsRegions) {
   EXPECT_THAT(html, HasSubstr("class=\"shade1\""));
 }
 
+TEST(StudyOutput, ForemostTablesStandBeforeTheClaimsInsteadOfTheSweepsTheyAreMadeFrom) {
+  Study study = sample_study();
+  study.sweeps[0].is_for_foremost = true;
+  study.foremost = [](const Findings& findings) {
+    TableFinding table = findings.sweeps[0].table;
+    table.title = "What comes first";
+    return std::vector<TableFinding>{table};
+  };
+  const Findings findings = sample_findings(study, {.quick = true});
+  for (const std::string& text : {to_markdown(findings), to_html(findings)}) {
+    EXPECT_LT(text.find("What comes first"), text.find("Claims"));
+    EXPECT_EQ(text.find(">Load<"), std::string::npos);
+    EXPECT_EQ(text.find("## Load"), std::string::npos);
+  }
+  EXPECT_LT(to_terminal_text(findings, false).find("What comes first"),
+            to_terminal_text(findings, false).find("It saves 99%"));
+  EXPECT_EQ(to_json(findings)["tables"][0]["title"], "What comes first");
+}
+
 TEST(StudyOutput, ThePageIsWellFormedAndNeedsNothingElse) {
   Study study = sample_study();
   study.title = "<b>&\"";

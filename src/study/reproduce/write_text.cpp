@@ -10,9 +10,11 @@ namespace trainyard {
 namespace {
 
 std::string extent_text(const Findings& findings) {
-  return fmt::format("{} run: {} jobs, {} {}, {} runs", findings.quick ? "quick" : "full",
-                     findings.extent.jobs, findings.extent.seeds,
-                     findings.extent.seeds == 1 ? "seed" : "seeds", findings.runs);
+  const Extent& extent = findings.extent;
+  return fmt::format("{} run: {} jobs, {} {}{}, {} runs", findings.quick ? "quick" : "full",
+                     extent.jobs, extent.seeds, extent.seeds == 1 ? "seed" : "seeds",
+                     extent.first_seed == 1 ? "" : fmt::format(" from {} on", extent.first_seed),
+                     findings.runs);
 }
 
 /// A cell of a Markdown table, where a bar would end it.
@@ -77,11 +79,14 @@ std::string markdown_setup(const Findings& findings) {
 std::string to_terminal_text(const Findings& findings, bool terminal) {
   const Study& study = *findings.study;
   std::string text = fmt::format("{}\n{}\n{}\n\n", study.title, study.paper, extent_text(findings));
+  const auto add = [&](const TableFinding& table, std::string_view format) {
+    text += fmt::format(fmt::runtime(format), table.title,
+                        to_text(table_of(table, findings.extent), terminal));
+  };
+  for (const TableFinding& table : findings.foremost) add(table, "{}\n{}\n");
   text += to_text(claims_table(findings, false), terminal);
   text += terminal_map(findings, terminal);
-  for (const TableFinding& table : findings.tables)
-    text +=
-        fmt::format("\n{}\n{}", table.title, to_text(table_of(table, findings.extent), terminal));
+  for (const TableFinding& table : findings.tables) add(table, "\n{}\n{}");
   text += interval_note(findings.extent) + "\n";
   for (const std::string& warning : findings.warnings) text += "warning: " + warning + "\n";
   return text;
@@ -104,6 +109,11 @@ std::string to_markdown(const Findings& findings) {
   std::string text = fmt::format("# {}\n\n", study.title);
   text += fmt::format("Made by `{}` ({}).\n\n", findings.command(), extent_text(findings));
   text += fmt::format("Paper: {}\n\n{}", study.paper, markdown_paragraphs(study.summary));
+  const auto add = [&](const TableFinding& table) {
+    text +=
+        fmt::format("## {}\n\n{}\n", table.title, markdown_table(table_of(table, findings.extent)));
+  };
+  for (const TableFinding& table : findings.foremost) add(table);
   text += fmt::format("## Claims\n\n{}\n", markdown_table(claims_table(findings, true)));
   for (const std::string& warning : findings.warnings)
     text += fmt::format("**Warning**: {}\n\n", warning);
@@ -111,15 +121,11 @@ std::string to_markdown(const Findings& findings) {
   for (const SweepFinding& sweep : findings.sweeps)
     if (sweep.map != nullptr) text += markdown_map(findings, sweep);
   text += "## What was run\n\n" + markdown_setup(findings);
-  for (const TableFinding& table : findings.tables)
-    text +=
-        fmt::format("## {}\n\n{}\n", table.title, markdown_table(table_of(table, findings.extent)));
+  for (const TableFinding& table : findings.tables) add(table);
   for (const SweepFinding& sweep : findings.sweeps)
-    if (sweep.map == nullptr)
-      text += fmt::format("## {}\n\n{}\n", sweep.table.title,
-                          markdown_table(table_of(sweep.table, findings.extent)));
+    if (sweep.is_plain()) add(sweep.table);
   text += "## What is published, and what we chose\n\n" + markdown_paragraphs(study.assumptions);
-  if (study.discussion)
+  if (study.discussion && findings.only.empty())
     text += "## Discussion\n\n" + markdown_paragraphs(study.discussion(findings));
   text.pop_back();  // paragraphs end with an empty line
   return text;
