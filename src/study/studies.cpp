@@ -3,8 +3,8 @@
 namespace trainyard {
 
 std::span<const Study> studies() {
-  static const std::vector<Study> all{fitgpp_study(), dally_study(), xion_study(),
-                                      lwf_study(),    jpas_study(),  market_study()};
+  static const std::vector<Study> all{fitgpp_study(), dally_study(),  xion_study(),     lwf_study(),
+                                      jpas_study(),   market_study(), trainyard_study()};
   return all;
 }
 

@@ -16,5 +16,6 @@ Study dally_study();
 Study lwf_study();
 Study jpas_study();
 Study market_study();
+Study trainyard_study();
 
 }  // namespace trainyard

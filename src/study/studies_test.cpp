@@ -33,6 +33,19 @@ TEST(Studies, HaveNamesOfTheirOwnAndSomethingToClaim) {
   }
 }
 
+/// What the preset was chosen by is in no figure on it.
+TEST(Studies, OursSeesNoSeedAndNoPartOfALogThatChoicesSaw) {
+  const Study study = trainyard_study();
+  for (const bool quick : {false, true})
+    for (const StudyRun& run : sample_plan(study, {.quick = quick}).runs) {
+      EXPECT_GE(run.seed, 1001U);
+      const bool has_windows =
+          run.workload.starts_with("trace:") && run.workload.find(",jobs=") != std::string::npos;
+      EXPECT_TRUE(!has_windows || run.workload.find("from=0.6") != std::string::npos)
+          << run.workload;
+    }
+}
+
 /// docs/studies/README.md begins with the table of all claims, which ./yard studies writes.
 TEST(Studies, ThePageOfAllHasEveryClaim) {
   std::ifstream file("docs/studies/README.md");

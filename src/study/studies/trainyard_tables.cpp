@@ -1,0 +1,161 @@
+// What came out of the study of our own policy: what it loses, before all else.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "study/reproduce/findings.h"
+#include "study/studies/trainyard.h"
+
+namespace trainyard {
+namespace {
+
+using namespace trainyard_study_words;
+
+const TableFinding* find_sweep(const Findings& findings, const std::string& title) {
+  const auto found = std::ranges::find(findings.sweeps, title,
+                                       [](const SweepFinding& sweep) { return sweep.table.title; });
+  return found == findings.sweeps.end() ? nullptr : &found->table;
+}
+
+/// Sweeps over what may be known, with the metrics that are their columns.
+struct Judged {
+  const TableFinding* table;
+  const std::vector<Metric>* metrics;
+};
+
+std::vector<Judged> judged(const Findings& findings) {
+  std::vector<Judged> all;
+  const auto add = [&](const std::string& name, const std::vector<Metric>& metrics) {
+    for (const std::string& known : kKnown)
+      if (const TableFinding* table = find_sweep(findings, title_of(name, known)); table != nullptr)
+        all.push_back({table, &metrics});
+  };
+  add(kStarvation, kStarvationMetrics);
+  for (const Part& part : parts()) add(part.name, part.metrics);
+  return all;
+}
+
+/// The lower end of the interval.
+double least(const Interval& ratio) {
+  return ratio.mean - ratio.half_width;
+}
+
+/// Worse by more than the interval, the worst first.
+TableFinding losses(const Findings& findings) {
+  struct Loss {
+    double times;  // what was allowed
+    TableFinding::Row row;
+  };
+  std::vector<Loss> all;
+  for (const auto& [table, metrics] : judged(findings))
+    for (const TableFinding::Row& row : table->rows)
+      for (std::size_t c = 0; c < row.values.size(); ++c)
+        if (const double limit = (*metrics)[c].limit; least(row.values[c]) > limit)
+          all.push_back(
+              {least(row.values[c]) / limit,
+               {fmt::format("{}; {}; {}", table->title, row.name, table->columns[c].title),
+                {row.values[c]}}});
+  std::ranges::stable_sort(all, std::greater{}, &Loss::times);
+  TableFinding table{"What it loses", "where", {{"ratio", Quantity::ratio}}, {}};
+  for (Loss& loss : all) table.rows.push_back(std::move(loss.row));
+  if (all.empty()) table.rows.push_back({"nothing", {{std::nan(""), 0}}});
+  return table;
+}
+
+/// How often it wins and loses, by study and knowledge.
+TableFinding counts(const Findings& findings) {
+  using enum Quantity;
+  TableFinding table{"What it wins",
+                     "study and what is known of times",
+                     {{"ratios", count},
+                      {"below 1", count},
+                      {"so by more than the interval", count},
+                      {"above 1 by more than the interval", count},
+                      {"geometric mean", ratio},
+                      {"the highest", ratio}},
+                     {}};
+  for (const auto& [sweep, metrics] : judged(findings)) {
+    if (metrics == &kStarvationMetrics) continue;
+    std::array<double, 4> counted{};
+    double logarithms = 0;
+    Interval highest;
+    for (const TableFinding::Row& row : sweep->rows)
+      for (const Interval& value : row.values) {
+        if (!(value.mean > 0)) continue;
+        counted[0] += 1;
+        counted[1] += value.mean < 1 ? 1 : 0;
+        counted[2] += value.mean + value.half_width < 1 ? 1 : 0;
+        counted[3] += least(value) > 1 ? 1 : 0;
+        logarithms += std::log(value.mean);
+        if (value.mean > highest.mean) highest = value;
+      }
+    TableFinding::Row& row = table.rows.emplace_back(TableFinding::Row{sweep->title, {}});
+    for (const double number : counted) row.values.push_back({number, 0});
+    row.values.push_back({std::exp(logarithms / counted[0]), 0});
+    row.values.push_back(highest);
+  }
+  return table;
+}
+
+/// A row for each metric of each study. A column is the base condition of the part's sweep with
+/// that knowledge, or where there is a title, the row of that name in the part's sweep with the
+/// title.
+TableFinding at_base(const Findings& findings, const std::string& heading,
+                     const std::vector<std::string>& columns, const std::string& title) {
+  TableFinding table{heading, "study: metric", {}, {}};
+  for (const std::string& column : columns) table.columns.push_back({column, Quantity::ratio});
+  const auto value = [&](const Part& part, std::size_t metric, const std::string& column) {
+    const TableFinding* sweep = find_sweep(
+        findings, title.empty() ? title_of(part.name, column) : title_of(title, part.name));
+    if (sweep == nullptr) return Interval{std::nan(""), 0};
+    const auto row =
+        std::ranges::find(sweep->rows, title.empty() ? "base" : column, &TableFinding::Row::name);
+    return row->values[metric];
+  };
+  for (const Part& part : parts())
+    for (std::size_t m = 0; m < part.metrics.size(); ++m) {
+      TableFinding::Row row{fmt::format("{}: {}", part.name, part.metrics[m].what), {}};
+      for (const std::string& column : columns) row.values.push_back(value(part, m, column));
+      const auto is_there = [](const Interval& one) { return std::isfinite(one.mean); };
+      if (std::ranges::any_of(row.values, is_there)) table.rows.push_back(std::move(row));
+    }
+  return table;
+}
+
+/// The names of a part's rows; the same for all parts.
+std::vector<std::string> rows_of(const Findings& findings, const std::string& title) {
+  std::vector<std::string> names;
+  for (const Part& part : parts())
+    if (const TableFinding* sweep = find_sweep(findings, title_of(title, part.name));
+        sweep != nullptr && names.empty())
+      for (const TableFinding::Row& row : sweep->rows) names.push_back(row.name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<TableFinding> tables_of_trainyard(const Findings& findings) {
+  return {
+      losses(findings),
+      at_base(findings, "trainyard at the base conditions, by what is known of times", kKnown, ""),
+      at_base(findings, "Other systems at the base conditions", rows_of(findings, kSystems),
+              kSystems),
+      counts(findings),
+      at_base(findings, "Without a rule, at the base conditions", rows_of(findings, kAblations),
+              kAblations)};
+}
+
+std::vector<std::string> discuss_trainyard(const Findings& findings) {
+  double ratios = 0, below = 0, above = 0;
+  for (const TableFinding::Row& row : counts(findings).rows) {
+    ratios += row.values[0].mean;
+    below += row.values[1].mean;
+    above += row.values[3].mean;
+  }
+  return {
+      fmt::format("Of {} ratios, {} are below 1, and {} are above it by more than the interval; "
+                  "where there is no difference, one in 40 is so by chance.",
+                  ratios, below, above)};
+}
+
+}  // namespace trainyard
