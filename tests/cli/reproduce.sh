@@ -98,6 +98,11 @@ refuses "'fitgp' is not known, did you mean 'fitgpp'\?" reproduce fitgp
 refuses "which study\? One of .*fitgpp" reproduce --quick
 refuses "'0' must be a whole number from 1" reproduce fitgpp --seeds 0
 refuses "'-1' must be a whole number from 1" reproduce fitgpp --seeds -1
+refuses "no sweep's title begins with 'Lod'; one is 'Length of the trace'" reproduce fitgpp --only Lod
+refuses "'fitgpp' is not LABEL=LINE" reproduce fitgpp --instead fitgpp
+refuses "unknown policy 'fifi'" reproduce fitgpp --instead fitgpp=fifi
+refuses "no policy is called 'fitgp'" reproduce fitgpp --instead fitgp=fifo
+refuses "--claims has one study" reproduce --all --claims claims.md
 refuses "'0' must be a whole number from 1" reproduce fitgpp --threads 0
 refuses "missing/x.json: cannot be written" reproduce fitgpp --json missing/x.json
 refuses "missing/x.html: cannot be written" reproduce fitgpp --report missing/x.html

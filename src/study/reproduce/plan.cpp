@@ -119,6 +119,11 @@ Expected<StudyPlan> make_plan(const Study& study, const PlanOptions& options) {
         return fail_at(study.name, ok.error());
     }
   }
+  if (!options.instead.label.empty() &&
+      std::ranges::find(study.base.policies, options.instead.label, &StudyPolicy::label) ==
+          study.base.policies.end())
+    return fail("{}: no policy is called '{}' there; one is '{}'", study.name,
+                options.instead.label, study.base.policies.front().label);
   if (runs.empty())
     return fail("{}: no sweep's title begins with '{}'; one is '{}'", study.name, options.only,
                 study.sweeps.empty() ? "" : study.sweeps.front().title);

@@ -135,14 +135,16 @@ std::vector<std::string> rows_of(const Findings& findings, const std::string& ti
 }  // namespace
 
 std::vector<TableFinding> tables_of_trainyard(const Findings& findings) {
-  return {
+  std::vector<TableFinding> all{
       losses(findings),
       at_base(findings, "trainyard at the base conditions, by what is known of times", kKnown, ""),
-      at_base(findings, "Other systems at the base conditions", rows_of(findings, kSystems),
-              kSystems),
+      at_base(findings, "Other systems at the base conditions, exact times",
+              rows_of(findings, kSystems), kSystems),
       counts(findings),
-      at_base(findings, "Without a rule, at the base conditions", rows_of(findings, kAblations),
-              kAblations)};
+      at_base(findings, "trainyard without a rule, at the base conditions, exact times",
+              rows_of(findings, kAblations), kAblations)};
+  std::erase_if(all, [](const TableFinding& table) { return table.rows.empty(); });
+  return all;
 }
 
 std::vector<std::string> discuss_trainyard(const Findings& findings) {
