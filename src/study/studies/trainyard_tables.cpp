@@ -147,17 +147,40 @@ std::vector<TableFinding> tables_of_trainyard(const Findings& findings) {
   return all;
 }
 
-std::vector<std::string> discuss_trainyard(const Findings& findings) {
+namespace {
+
+std::string on_counts(const Findings& findings) {
   double ratios = 0, below = 0, above = 0;
   for (const TableFinding::Row& row : counts(findings).rows) {
     ratios += row.values[0].mean;
     below += row.values[1].mean;
     above += row.values[3].mean;
   }
-  return {
-      fmt::format("Of {} ratios, {} are below 1, and {} are above it by more than the interval; "
-                  "where there is no difference, one in 40 is so by chance.",
-                  ratios, below, above)};
+  return fmt::format(
+      "Of {} ratios, {} are below 1, and {} are above it by more than the interval; where there is "
+      "no difference, one in 40 is so by chance.",
+      ratios, below, above);
+}
+
+/// What becomes worst, and what best, when a rule is taken away.
+std::string on_rules(const Findings& findings) {
+  const TableFinding rules = at_base(findings, "", rows_of(findings, kAblations), kAblations);
+  std::string text = "Ratios without a rule over those with all, the highest and the lowest: ";
+  for (std::size_t c = 1; c < rules.columns.size(); ++c) {
+    const auto change = [&](const TableFinding::Row& row) {
+      return row.values[c].mean / row.values[0].mean;
+    };
+    const auto [low, high] = std::ranges::minmax_element(rules.rows, {}, change);
+    text += fmt::format("{}{} {:.2f} ({}) and {:.2f} ({})", c == 1 ? "" : "; ",
+                        rules.columns[c].title, change(*high), high->name, change(*low), low->name);
+  }
+  return text + ".";
+}
+
+}  // namespace
+
+std::vector<std::string> discuss_trainyard(const Findings& findings) {
+  return {on_counts(findings), on_rules(findings)};
 }
 
 }  // namespace trainyard
