@@ -368,7 +368,7 @@ Study trainyard_study() {
       "condition, jobs and knowledge. Less is better, and 1 is that system."};
   study.assumptions = chosen();
   study.full = {1'000, 5, 1001};
-  study.quick = {500, 3, 1001};
+  study.quick = {500, 4, 1001};
   study.base = conditions_of(parts().front()).front().condition;
   study.measures = measures();
   study.claims = claims();
