@@ -7,6 +7,7 @@
 #include "perf/catalogue_speed.h"
 #include "sim/simulation.h"
 #include "testing.h"
+#include "yard/testing.h"
 
 namespace trainyard {
 namespace {
@@ -240,6 +241,32 @@ TEST(Market, GivesNoWorkersThatWouldWaitForBusyLinks) {
   EXPECT_EQ(BusyLinks(40).size_of_b(kFluid), 1);
   EXPECT_EQ(BusyLinks(400).size_of_b(kFluid), 2) << "there is enough for both";
   EXPECT_EQ(BusyLinks(10).size_of_b({}), 1) << "too slow for one alone";
+}
+
+/// Jobs that fit no machine are slow wherever they are. Who waits counts itself as fast as on one,
+/// and who runs is as slow as it is: then each is the shorter one when it waits.
+TEST(SlowNetwork, GangsThatAreSlowEverywhereDoNotTakeTurnsInPausingEachOther) {
+  const Cluster cluster = *parse_cluster_toml(
+      "[[rack]]\n[[rack.machine]]\ncount = 2\ngpus = 2\nkind = \"V100\"\n"
+      "[network.rack]\ngbps = 0.05\n",
+      "test");
+  Workload workload;
+  for (int i = 0; i < 2; ++i) {
+    Job job = gang(4, 1, hours(10 + i));
+    job.iterations = 100'000;
+    job.model = ModelId{static_cast<std::uint16_t>(workload.models.add("VGG-16"))};
+    workload.jobs.push_back(job);
+  }
+  const auto pauses = [&](const std::string& network) {
+    Simulation simulation(
+        cluster, workload,
+        parse_policy("order=srtf backfill=greedy preempt=benefit preempt.network=" + network),
+        {.seed = 1});
+    simulation.run();
+    return simulation.result().preemptions;
+  };
+  EXPECT_GT(pauses("ignored"), 1U) << "or the scene is too easy";
+  EXPECT_EQ(pauses("counted"), 0U);
 }
 
 }  // namespace

@@ -99,11 +99,23 @@ PauseCase::Victim Preemption::pause_terms(std::size_t victim) const {
           std::max(static_cast<double>(job.gpus()), 1.0), price};
 }
 
+bool Preemption::is_overdue(std::size_t j) const {
+  if (set_.order == "trial-first" && state_.job(j).job_class == JobClass::trial) return false;
+  return set_.patience != Duration::max() && state_.now - state_.waits_since(j) > set_.patience;
+}
+
+/// It waited for too long before it had its room.
+bool Preemption::stays(std::size_t j) const {
+  return set_.patience != Duration::max() && state_.trains[j].waited > set_.patience;
+}
+
 PauseCase Preemption::pause_case(std::size_t waiter) const {
   const Job& job = state_.job(waiter);
   PauseCase set{static_cast<double>(state_.expected_remaining(waiter).us),
                 static_cast<double>(job.load.us),
-                job.job_class == JobClass::trial ? set_.trial_price : 1,
+                is_overdue(waiter)                 ? std::max(set_.trial_price, 1e4)
+                : job.job_class == JobClass::trial ? set_.trial_price
+                                                   : 1,
                 static_cast<double>(state_.in(Stage::queued).size() - 1),
                 std::max(static_cast<double>(state_.cluster.total_gpus), 1.0),
                 std::numeric_limits<double>::infinity(),
@@ -125,6 +137,7 @@ bool Preemption::make_room_by_gain(std::size_t j) {
   Jobs would_pay;
   Time retry = Time::never();
   for (const std::size_t v : state_.in(Stage::running)) {
+    if (stays(v)) continue;
     const PauseCase::Victim terms = pause_terms(v);
     const double most =
         empty.price * terms.left - std::min(set_.trial_price, 1.0) * (empty.remaining + empty.load);

@@ -30,6 +30,8 @@ class Preemption {
  private:
   bool make_room_by_score(std::size_t j);
   bool make_room_by_gain(std::size_t j);
+  [[nodiscard]] bool is_overdue(std::size_t j) const;
+  [[nodiscard]] bool stays(std::size_t j) const;
   [[nodiscard]] PauseCase pause_case(std::size_t waiter) const;
   [[nodiscard]] PauseCase::Victim pause_terms(std::size_t victim) const;
   [[nodiscard]] double size(std::size_t j) const;

@@ -253,6 +253,9 @@ void Simulator::decide() {
 }
 
 void Simulator::serve_queue() {
+  if (overdue() && set_.order == "trial-first")
+    for (const std::size_t j : queue())
+      if (state_.job(j).job_class == JobClass::trial) try_start(j);
   while (!queue().empty()) {
     const std::optional<std::size_t> late = overdue();
     const std::size_t head = late ? *late : queue().front();
@@ -464,9 +467,9 @@ std::optional<std::size_t> Simulator::overdue() const {
   if (set_.patience == Duration::max() || !can_starve) return {};
   std::optional<std::size_t> longest;
   for (const std::size_t j : state_.in(Stage::queued)) {
-    const Time since = state_.trains[j].since;
+    const Time since = state_.waits_since(j);
     if (state_.now - since <= set_.patience) continue;
-    if (!longest || since < state_.trains[*longest].since) longest = j;
+    if (!longest || since < state_.waits_since(*longest)) longest = j;
   }
   return longest;
 }
@@ -476,7 +479,7 @@ void Simulator::wake_for_patience() {
   const bool can_starve = set_.order != "fifo" || set_.backfill == "greedy";
   if (set_.patience == Duration::max() || !can_starve || overdue()) return;
   for (const std::size_t j : state_.in(Stage::queued))
-    wake_at(state_.trains[j].since + set_.patience + microseconds(1));
+    wake_at(state_.waits_since(j) + set_.patience + microseconds(1));
 }
 
 void Simulator::refresh_levels() {

@@ -323,6 +323,8 @@ LearningPoint State::take_point(std::size_t j) {
 
 void State::enter(std::size_t j, Stage stage) {
   trains[j].ran = ran(j);
+  const Stage from = trains[j].stage;
+  if (from == Stage::queued || from == Stage::reserved) trains[j].waited += now - trains[j].since;
   trains[j].stage = stage;
   trains[j].since = now;
 }

@@ -29,6 +29,7 @@ struct Train {  // a job in the yard
   Time since;  // of the stage
   Time first_start = Time::never();
   Duration done;     // work that counts; while running, of earlier runs
+  Duration waited;   // in earlier waits, and while its room was made
   Duration ran;      // time that it ran, in earlier runs
   Time renewed;      // when its lease last was
   Duration unsaved;  // while draining: work that a failure loses
@@ -71,6 +72,8 @@ class State {
   void go_on_to(Time next);
   /// The share of the GPU time that was held, of this week and the one before.
   [[nodiscard]] double recent_load() const;
+  /// Of a job that is queued: since when, as if it had never been away from the queue.
+  [[nodiscard]] Time waits_since(std::size_t j) const { return trains[j].since - trains[j].waited; }
 
   [[nodiscard]] Resources free_on(std::size_t machine) const;
   [[nodiscard]] bool suits(std::size_t j, std::size_t machine) const;

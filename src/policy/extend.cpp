@@ -17,7 +17,12 @@ PolicyContext::PolicyContext(const Yard& yard, const PolicySettings& settings)
     : yard_(yard),
       settings_(settings),
       estimator_(make_estimator(yard, settings.estimates, settings.error, settings.seed)),
-      rights_(yard, settings.trial_limit) {}
+      rights_(yard, settings.trial_limit),
+      backlog_(yard, *estimator_),
+      critical_(yard, backlog_, *estimator_),
+      patience_(yard, settings.patience, backlog_) {
+  if (settings.patience.fair > 0) uses_backlog_ = true, (void)estimates();
+}
 
 const Estimator& PolicyContext::estimates() {
   uses_estimator_ = true;
@@ -28,6 +33,12 @@ const Estimator& PolicyContext::estimates() {
 const TrialRights& PolicyContext::rights() {
   regards_.classes = true;
   return rights_;
+}
+
+const CriticalJobs& PolicyContext::critical_jobs() {
+  uses_backlog_ = has_critical_ = true;
+  (void)estimates();
+  return critical_;
 }
 
 void PolicyContext::refresh() {
@@ -41,6 +52,9 @@ Time PolicyContext::next_change() const {
 void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
   if (uses_estimator_) estimator_->on_phase(job, from, to);
   if (regards_.classes) rights_.on_phase(job, from, to, changed_);
+  if (uses_backlog_) backlog_.on_phase(job, from, to);
+  patience_.on_phase(to);
+  if (has_critical_) critical_.on_phase(job, from, to);
 }
 
 void PolicyContext::on_estimate(JobId job) {

@@ -48,8 +48,10 @@
 #include <string>
 #include <vector>
 
+#include "policy/critical_jobs.h"
 #include "policy/estimator.h"
 #include "policy/params.h"
+#include "policy/patience.h"
 #include "policy/policy.h"
 #include "policy/queue.h"
 #include "policy/reckoning.h"
@@ -68,7 +70,7 @@ struct PolicySettings {
   TrialRights::Limit trial_limit = {};
   std::string estimates = "declared";  // see policy/estimator.h
   double error = 0;
-  Duration patience = Duration::max();
+  Patience::Bounds patience = {};
   ReckoningListener* reckonings = nullptr;
 };
 
@@ -84,7 +86,9 @@ class PolicyContext final : public YardListener {
   /// For those that draw lots.
   [[nodiscard]] std::uint64_t seed() const { return settings_.seed; }
   /// How long a job may be passed by others: for joint policies, as that of stages is seen to.
-  [[nodiscard]] Duration patience() const { return settings_.patience; }
+  [[nodiscard]] Duration patience() const { return settings_.patience.limit; }
+  /// The same, job by job, of jobs that go through stages.
+  [[nodiscard]] const Patience& waits() const { return patience_; }
   /// What to believe of the time that jobs have left.
   [[nodiscard]] const Estimator& estimates();
   /// Says that the member goes by what jobs declare (Yard::estimate and what follows from it),
@@ -94,6 +98,8 @@ class PolicyContext final : public YardListener {
   [[nodiscard]] const TrialRights& rights();
   /// The order stage; it is made before all others.
   [[nodiscard]] const OrderStage& order() const { return *order_; }
+  /// Which jobs decide when all work is done.
+  [[nodiscard]] const CriticalJobs& critical_jobs();
   /// Tells whoever compares it with what comes of it what was reckoned when room was found.
   void tell(JobId waiter, const PauseReckoning& reckoned) const {
     if (settings_.reckonings != nullptr) settings_.reckonings->on_reckoning(waiter, reckoned);
@@ -103,7 +109,9 @@ class PolicyContext final : public YardListener {
   void set_order(const OrderStage& order) { order_ = &order; }
   [[nodiscard]] const Regards& regards() const { return regards_; }
   /// False: no member asked for anything that follows what happens in the yard.
-  [[nodiscard]] bool has_to_listen() const { return uses_estimator_ || regards_.classes; }
+  [[nodiscard]] bool has_to_listen() const {
+    return uses_estimator_ || regards_.classes || patience_.is_bounded();
+  }
   /// Brings rights up to now.
   void refresh();
   /// When refresh will next have something to change.
@@ -122,9 +130,12 @@ class PolicyContext final : public YardListener {
   PolicySettings settings_;
   std::unique_ptr<Estimator> estimator_;
   TrialRights rights_;
+  Backlog backlog_;
+  CriticalJobs critical_;
+  Patience patience_;
   const OrderStage* order_ = nullptr;
   Regards regards_;
-  bool uses_estimator_ = false;
+  bool uses_estimator_ = false, uses_backlog_ = false, has_critical_ = false;
   std::vector<JobId> changed_;
 };
 
@@ -162,6 +173,9 @@ class OrderStage : public Stage {
 
   /// Whether ever new jobs can overtake a waiting one. If so the policy's patience bounds it.
   [[nodiscard]] virtual bool can_starve() const { return true; }
+
+  /// Whether the job goes before those that are out of patience too.
+  [[nodiscard]] virtual bool goes_before_overdue(JobId /*job*/) const { return false; }
 
   /// Brings time-dependent keys and levels up to now; lists the jobs whose key or level changed.
   virtual void refresh(std::vector<JobId>& /*changed*/) {}

@@ -54,7 +54,11 @@ const MemberInfo kQueue{
     "shared by all policies: how long a job may be passed by others",
     "ours",
     {{"patience", ParamType::duration, "never",
-      "a job that waited longer goes first, behind a reservation; never: no bound"},
+      "a job that waited longer, all its waits together, goes first, behind a reservation; never: "
+      "no bound"},
+     {"fair_wait", ParamType::real, "0",
+      "a job that waited longer than an hour and so many times as long as all GPUs need for the "
+      "work that was there before it goes first in the same way; 0: no such bound"},
      {"trial_share", ParamType::real, "0.25",
       "of a user's equal part of the GPUs, for trial jobs to act as such; 0: no limit"},
      {"trial_window", ParamType::duration, "1h", "how much of it can be saved up"},
@@ -169,7 +173,8 @@ std::vector<Preset> published_presets() {
        "ours; docs/policies.md has the figures by which it was chosen"},
       {"trainyard",
        "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
-       "place=delay place.timers=learnt preempt=benefit preempt.trial_price=30 yard.min_run=10m",
+       "place=delay place.timers=learnt place.gain_of=all preempt=benefit preempt.trial_price=100 "
+       "preempt.network=counted flow=milestones queue.fair_wait=16",
        "trial jobs first, close placements as long as waiting for them pays, pauses that pay",
        "ours: what the published systems do, together"},
       {"dally", "order=network-sensitivity backfill=greedy place=delay preempt=lease",
@@ -358,8 +363,8 @@ Stages PolicySpec::stages(PolicyContext& context) const {
   stages.flow = make(flows(), member("flow"), params("flow"), context);
   // Where no job can be overtaken for ever there is nothing to bound.
   if (!stages.order->can_starve() && !stages.backfill->can_starve()) return stages;
-  stages.patience = params("queue").duration("patience");
-  if (stages.patience != Duration::max() && !stages.backfill->keeps_a_place())
+  stages.bounds_waits = context.waits().is_bounded();
+  if (stages.bounds_waits && !stages.backfill->keeps_a_place())
     stages.guard = backfill_easy().make(easy_defaults(), context);
   return stages;
 }
@@ -373,7 +378,7 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed,
                      .trial_limit = {queue.real("trial_share"), queue.duration("trial_window")},
                      .estimates = queue.choice("estimates"),
                      .error = queue.real("error"),
-                     .patience = queue.duration("patience"),
+                     .patience = {queue.duration("patience"), queue.real("fair_wait")},
                      .reckonings = reckonings});
   auto policy = make(joints(), member("joint"), params("joint"), *context);
   if (!policy) policy = std::make_unique<StagedPolicy>(*context, stages(*context));

@@ -7,11 +7,7 @@
 namespace trainyard {
 
 StagedPolicy::StagedPolicy(PolicyContext& context, Stages stages)
-    : yard_(context.yard()),
-      context_(context),
-      stages_(std::move(stages)),
-      bounded_(stages_.patience != Duration::max()),
-      finder_(yard_) {
+    : yard_(context.yard()), context_(context), stages_(std::move(stages)), finder_(yard_) {
   queue_.reserve(yard_.workload().jobs.size());
 }
 
@@ -30,10 +26,7 @@ void StagedPolicy::each_stage(Visit visit) {
 void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
   each_stage([&](Stage& stage) { stage.on_phase(job, from, to); });
   if (from == Phase::queued) leave_queue(job);
-  if (to == Phase::queued) {
-    if (bounded_) begin_wait(job);
-    join_queue(job);
-  }
+  if (to == Phase::queued) join_queue(job);
   requeue_changed();
   // One that another policy placed, or whose room was long in the making.
   if (to == Phase::starting && yard_.flow(job) != flow_of(job)) reflow_.push_back(job);
@@ -53,19 +46,14 @@ Queue::Entry StagedPolicy::entry_of(JobId job) {
           yard_.state(job).pauses > 0};
 }
 
-void StagedPolicy::begin_wait(JobId job) {
-  grow_to(waiting_since_, index(job), yard_.workload().jobs.size());
-  waiting_since_[index(job)] = yard_.now();
-}
-
 void StagedPolicy::join_queue(JobId job) {
   queue_.insert(entry_of(job));
-  if (bounded_) by_wait_.insert({waiting_since_[index(job)], job});
+  if (stages_.bounds_waits) by_wait_.insert({context_.waits().since(job), job});
 }
 
 void StagedPolicy::leave_queue(JobId job) {
   queue_.erase(job);
-  if (bounded_) by_wait_.erase({waiting_since_[index(job)], job});
+  if (stages_.bounds_waits) by_wait_.erase({context_.waits().since(job), job});
 }
 
 void StagedPolicy::on_machine(MachineId machine, bool up) {
@@ -100,13 +88,14 @@ void StagedPolicy::decide(Plan& plan) {
     serve_queue();
   }
   if (stages_.preempt) plan.wake_at(stages_.preempt->next_rebid());
-  if (bounded_ && !by_wait_.empty() && overdue() == kNoJob)
-    plan.wake_at(by_wait_.front().since + stages_.patience + microseconds(1));
+  if (!by_wait_.empty() && overdue() == kNoJob)
+    plan.wake_at(by_wait_.front().since + context_.waits().limit() + microseconds(1));
   if (stages_.flow || !reflow_.empty()) write_flows(plan);
   plan_ = nullptr;
 }
 
 void StagedPolicy::serve_queue() {
+  if (overdue() != kNoJob) serve_before_overdue();
   while (!queue_.empty()) {
     const JobId late = overdue();
     const JobId head = late != kNoJob ? late : queue_.front().job;
@@ -114,6 +103,14 @@ void StagedPolicy::serve_queue() {
     keeper(late != kNoJob).run(*this, head);
     break;
   }
+}
+
+/// They stand first in the queue.
+void StagedPolicy::serve_before_overdue() {
+  if (queue_.empty()) return;
+  JobId next = queue_.front().job;
+  while ((next = next_to_try(next)) != kNoJob && stages_.order->goes_before_overdue(next))
+    try_start(next);
 }
 
 void StagedPolicy::write_flows(Plan& plan) {
@@ -154,9 +151,9 @@ BackfillStage& StagedPolicy::keeper(bool is_overdue) const {
 }
 
 JobId StagedPolicy::overdue() const {
-  if (!bounded_ || by_wait_.empty()) return kNoJob;
+  if (by_wait_.empty()) return kNoJob;
   const Waiting& longest = by_wait_.front();
-  return yard_.now() - longest.since > stages_.patience ? longest.job : kNoJob;
+  return yard_.now() - longest.since > context_.waits().limit() ? longest.job : kNoJob;
 }
 
 bool StagedPolicy::is_closed(LaneId lane) const {

@@ -1,9 +1,11 @@
 // A policy made of stages. One round of deciding:
 //
-//  1. Whoever has waited longer than `patience` since it last came to the queue goes first, longest
-//     wait first. If it cannot start it gets a reservation as EASY backfilling gives, and only who
-//     does not delay it may pass: this is what bounds the wait of a large gang among small jobs, or
-//     a long job among short ones. (An order that nobody can be overtaken in needs no such bound.)
+//  1. A job that has waited for longer than it may (patience.h) goes first, the one that is longest
+//     out of patience before others; only jobs that the order stage puts before those, as trial
+//     jobs, go before it. If it cannot start it gets a reservation as EASY backfilling gives, and
+//     only who does not delay it may pass: this is what bounds the wait of a large gang among small
+//     jobs, or a long job among short ones. (An order that nobody can be overtaken in needs no such
+//     bound.)
 //  2. In the order of the order stage: place the job on what is free; else let the preempt stage
 //     make room for it. Stop at the first that gets neither.
 //  3. The backfill stage decides who may go behind it.
@@ -33,7 +35,7 @@ struct Stages {
   std::unique_ptr<PlaceStage> place;
   std::unique_ptr<PreemptStage> preempt;  // null: nothing is ever paused
   std::unique_ptr<FlowStage> flow;        // null: all jobs are in one class
-  Duration patience = Duration::max();    // that: no bound, or none is needed
+  bool bounds_waits = false;              // by patience; false: none is set, or none is needed
   std::unique_ptr<BackfillStage> guard;   // of who ran out of it; null: the backfill stage does it
 };
 
@@ -71,10 +73,10 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void each_stage(Visit visit);
   void note_retry(JobId job, std::int64_t claim, bool was_paused);
   void on_outlook(JobId job);
-  void begin_wait(JobId job);
   void join_queue(JobId job);
   void leave_queue(JobId job);
   void serve_queue();
+  void serve_before_overdue();
   // Jobs that run and compete anew (staged_policy_rebids.cpp).
   void move_closer();
   void hold_auction();
@@ -130,9 +132,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   PolicyContext& context_;
   Stages stages_;
   Queue queue_;
-  bool bounded_;                     // whether patience matters; if not, these stay empty:
-  SortedList<Waiting> by_wait_;      // the longest wait first
-  std::vector<Time> waiting_since_;  // by job
+  SortedList<Waiting> by_wait_;  // the longest first; empty where waits are not bounded
   RoomFinder finder_;
 
   Plan* plan_ = nullptr;  // during decide

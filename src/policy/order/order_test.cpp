@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/members.h"
-#include "yard/testing.h"
+#include "policy/testing.h"
 
 namespace trainyard {
 namespace {
@@ -57,6 +57,25 @@ TEST_F(Orders, EstimatesNotDurationsCount) {
   const JobId id = h.submit(job);
   for (const auto member : {order_sjf, order_srtf, order_srsf})
     EXPECT_EQ(key(member, h, id), minutes(3).us);
+}
+
+/// Two hours of work for 4 GPUs wait beside a job of 8 h, which alone takes longer than all of it.
+TEST(CriticalJobs, GoBeforeOtherBatchJobsWhenAllElseWouldBeDoneSooner) {
+  for (const std::string critical : {"as-others", "first"}) {
+    HandPolicy h("1x4xV100", "order=trial-first order.within=remaining backfill=greedy",
+                 {"order.critical=" + critical});
+    const JobId before = h.submit(gang(4, 1, hours(10)));
+    h.decide();
+    const JobId longest = h.submit(gang(1, 1, hours(8)));
+    for (int i = 0; i < 4; ++i) h.submit(gang(1, 1, hours(2)));
+    h.at(hours(7));
+    h.decide();
+    EXPECT_EQ(h.phase(longest), Phase::queued);
+    h.at(hours(10));
+    h.tell(EventKind::finished, before);
+    h.decide();
+    EXPECT_EQ(h.phase(longest) == Phase::running, critical == "first");
+  }
 }
 
 }  // namespace

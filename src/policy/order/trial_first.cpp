@@ -2,6 +2,8 @@
 // first. Who acts as a trial job is told by TrialRights. A job that comes back after a pause or a
 // failure re-enters where `reentry` says: before the other batch jobs, where its submission stands,
 // or behind everybody.
+#include "base/grow.h"
+#include "base/sorted_list.h"
 #include "policy/members.h"
 
 namespace trainyard {
@@ -13,6 +15,8 @@ class TrialFirst final : public OrderStage {
       : OrderStage(params, context),
         rights_(context.rights()),
         estimates_(params.choice("within") == "remaining" ? &context.estimates() : nullptr),
+        critical_(params.choice("critical") == "first" ? &context.critical_jobs() : nullptr),
+        all_estimates_(critical_ != nullptr ? &context.estimates() : nullptr),
         to_head_(params.choice("reentry") == "head"),
         to_tail_(params.choice("reentry") == "tail") {}
 
@@ -22,16 +26,59 @@ class TrialFirst final : public OrderStage {
         estimates_ != nullptr ? estimates_->remaining(job).us : yard_.job(job).submit.us;
     const bool comes_back = state.first_start != Time::never();
     if (rights_.acts_as_trial(job)) return within - 2 * kRank;
+    if (is_critical(job)) return within - kRank;
     if (comes_back && to_head_) return within - kRank;
     return comes_back && to_tail_ && estimates_ == nullptr ? waiting_since(job).us : within;
+  }
+  void on_phase(JobId job, Phase from, Phase to) override {
+    if (critical_ == nullptr) return;
+    if (from == Phase::queued) by_left_.erase({known_[index(job)].left, job});
+    if (to != Phase::queued) return;
+    grow_to(known_, index(job), yard_.workload().jobs.size());
+    known_[index(job)] = {all_estimates_->remaining(job), false};
+    by_left_.insert({known_[index(job)].left, job});
+  }
+  void refresh(std::vector<JobId>& changed) override {
+    while (!by_left_.empty() && critical_->is_critical(by_left_.front().left)) {
+      const JobId job = by_left_.front().job;
+      by_left_.erase(by_left_.front());
+      known_[index(job)].is_critical = true;
+      changed.push_back(job);
+    }
+  }
+
+  [[nodiscard]] bool goes_before_overdue(JobId job) const override {
+    return rights_.acts_as_trial(job);
   }
 
  private:
   static constexpr std::int64_t kRank = std::int64_t{1}
                                         << 60;  // no submission is so late, no job so long
 
+  /// A waiting job, the one with most left first.
+  struct Left {
+    Duration left;
+    JobId job = kNoJob;
+
+    friend bool operator<(const Left& a, const Left& b) {
+      return a.left != b.left ? a.left > b.left : a.job < b.job;
+    }
+  };
+
+  [[nodiscard]] bool is_critical(JobId job) const {
+    return critical_ != nullptr && index(job) < known_.size() && known_[index(job)].is_critical;
+  }
+
   const TrialRights& rights_;
-  const Estimator* estimates_;  // null: within a class, first come, first served
+  const Estimator* estimates_;    // null: within a class, first come, first served
+  const CriticalJobs* critical_;  // null: they are as others, and the rest is empty
+  const Estimator* all_estimates_;
+  struct Known {
+    Duration left;
+    bool is_critical = false;  // for as long as it waits
+  };
+  std::vector<Known> known_;  // by job, of those that wait
+  SortedList<Left> by_left_;  // that wait, and are not critical
   bool to_head_, to_tail_;
 };
 
@@ -54,7 +101,13 @@ Member<OrderStage> order_trial_first() {
          "within a class: first come, first served, or the shortest remaining time first, where "
          "tail is as submission",
          {"submission", "remaining"},
-         "remaining is ours"}}},
+         "remaining is ours"},
+        {"critical",
+         ParamType::choice,
+         "as-others",
+         "batch jobs that alone decide when all work is done",
+         {"as-others", "first"},
+         "ours"}}},
       make_member<OrderStage, TrialFirst>};
 }
 

@@ -42,7 +42,8 @@ class Benefit final : public PreemptStage {
     if (to == Phase::starting && sees_network_) usual_.note(yard_, job);
     if (to == Phase::running) {
       note_place(job);
-      by_left_.add(yard_, job, estimates_.rank(job));
+      // Who waited for longer than it should stays.
+      by_left_.add(yard_, job, estimates_.rank(job), !context_.waits().has_ended(job));
       running_.insert({by_left_.rank(job), job});
       note_cost(job);
     }
@@ -63,6 +64,7 @@ class Benefit final : public PreemptStage {
 
  private:
   static constexpr std::size_t kPool = 128;
+  static constexpr double kOverduePrice = 1e4;  // of a job that has waited too long
 
   struct Candidate {
     double gain = 0;  // of pausing it alone
@@ -90,8 +92,9 @@ class Benefit final : public PreemptStage {
     return rights_ != nullptr && rights_->acts_as_trial(job) ? price_ : 1;
   }
   [[nodiscard]] GainWaiter waiter_terms(JobId waiter) const;
-  /// How long the waiter would run in a place of that tier.
-  [[nodiscard]] double time_in(JobId waiter, std::size_t tier) const;
+  /// How long the waiter would run in the slowest place that it takes, and in this one.
+  [[nodiscard]] double time_within(JobId waiter, Reach reach) const;
+  [[nodiscard]] double time_there(JobId waiter, const Placement& room) const;
   [[nodiscard]] GainVictim victim_terms(JobId victim, Time rank) const;
   [[nodiscard]] Candidate candidate(const GainWaiter& w, JobId job, Time rank) const;
   /// More than any pause can gain of a job that has so much left.
@@ -128,16 +131,27 @@ class Benefit final : public PreemptStage {
 };
 
 GainWaiter Benefit::waiter_terms(JobId waiter) const {
+  const bool is_overdue =
+      context_.waits().is_over(waiter) && !context_.order().goes_before_overdue(waiter);
   return {static_cast<double>(estimates_.remaining(waiter).us),
-          static_cast<double>(yard_.load_time(waiter).us), price_of(waiter)};
+          static_cast<double>(yard_.load_time(waiter).us),
+          is_overdue ? std::max(price_, kOverduePrice) : price_of(waiter)};
 }
 
-double Benefit::time_in(JobId waiter, std::size_t tier) const {
+double Benefit::time_within(JobId waiter, Reach reach) const {
   const auto work = static_cast<double>(estimates_.remaining(waiter).us);
   if (!sees_network_ || yard_.speed() == nullptr) return work;
-  const std::size_t last = yard_.cluster().tiers.size() - 1;
-  return std::floor(
-      work * yard_.speed()->rate_at(yard_.job(waiter), std::min(tier, last)).time_per_work());
+  double slowest = 0;
+  const std::size_t tiers = std::min(reach.tier + 1, yard_.cluster().tiers.size());
+  for (std::size_t tier = 0; tier < tiers; ++tier)
+    slowest = std::max(slowest, yard_.speed()->rate_at(yard_.job(waiter), tier).time_per_work());
+  return std::floor(work * slowest);
+}
+
+double Benefit::time_there(JobId waiter, const Placement& room) const {
+  const auto work = static_cast<double>(estimates_.remaining(waiter).us);
+  if (yard_.speed() == nullptr) return work;
+  return std::floor(work * yard_.speed()->rate(yard_.job(waiter), room).time_per_work());
 }
 
 GainVictim Benefit::victim_terms(JobId victim, Time rank) const {
@@ -169,7 +183,7 @@ double Benefit::bound(const GainWaiter& w, Time rank) const {
 
 bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
   GainWaiter w = waiter_terms(waiter);
-  w.remaining = time_in(waiter, reach.tier);
+  w.remaining = time_within(waiter, reach);
   w.first_room = first_room(waiter, reach, finder);
   w.all_started = all_started(w.first_room, others_.waiting());
   by_left_.admit_newcomers(yard_);
@@ -302,7 +316,7 @@ PauseGain Benefit::gain_of(const GainWaiter& w, JobId waiter, const Placement& r
                            std::span<const JobId> victims) const {
   GainWaiter there = w;
   const std::size_t tier = tier_of(yard_.cluster(), room);
-  there.remaining = time_in(waiter, tier);
+  if (sees_network_) there.remaining = time_there(waiter, room);
   PauseGain gain(there);
   for (const JobId victim : victims) gain.add(victim_terms(victim, by_left_.rank(victim)));
   if (!sees_network_) return gain;

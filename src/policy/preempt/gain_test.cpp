@@ -38,11 +38,21 @@ TEST(PauseGain, WithoutAPauseItWaitsForTheFirstRoomAndNotForTheVictim) {
   EXPECT_EQ(gain_min(w, {victim(60, 1, 2)}), 60 - 10 - 2 - 2 - 2) << "but the victim ends first";
 }
 
-TEST(PauseGain, AllThatComeUntilTheQueueIsWorkedOffAreDelayedToo) {
-  EXPECT_EQ(delayed_by_a_loss(3, 0), 3);
-  EXPECT_EQ(delayed_by_a_loss(3, 0.5), 6);
-  EXPECT_EQ(delayed_by_a_loss(3, 0.875), 24);
-  EXPECT_EQ(delayed_by_a_loss(3, 1), 24) << "no load counts for more";
+TEST(PauseGain, WhoComesBackToASlowerPlaceLosesThatOnItsGpus) {
+  GainWaiter w{10 * kMinute, 2 * kMinute};
+  w.others_per_gpu = 0.25;
+  GainVictim moved = victim(60, 1, 3, 8);
+  moved.moved = 5 * kMinute;
+  EXPECT_EQ(gain_min(w, {moved}) - gain_min(w, {victim(60, 1, 3, 8)}), -5 - 5 * 0.25 * 8);
+}
+
+TEST(PauseGain, ACloseRoomIsWorthWhatItSavesTheWaiterAndThoseThatWaitForItsGpus) {
+  GainWaiter w{10 * kMinute, 2 * kMinute};
+  w.others_per_gpu = 0.25;
+  PauseGain usual(w), close(w);
+  usual.add(victim(60, 1, 3)), close.add(victim(60, 1, 3));
+  close.add_room(4 * kMinute, 2);
+  EXPECT_EQ((close.gain() - usual.gain()) / kMinute, 4 * (1 + 0.25 * 2));
 }
 
 TEST(PauseGain, EverySecondRoomGoesToJobsThatComeMeanwhile) {

@@ -19,12 +19,12 @@ namespace trainyard {
 template <class Rank>
 class Pausable {
  public:
-  /// The job began to run.
-  void add(const Yard& yard, JobId job, Rank rank) {
+  /// The job began to run; false: it may never be paused.
+  void add(const Yard& yard, JobId job, Rank rank, bool is_pausable = true) {
     grow_to(ranks_, index(job), yard.workload().jobs.size());
     ranks_[index(job)] = rank;
     admit_newcomers(yard);
-    if (yard.state(job).pauses >= yard.rules().max_pauses) return;
+    if (!is_pausable || yard.state(job).pauses >= yard.rules().max_pauses) return;
     protected_.insert({rank, job, yard.gpus(job)});
     newcomers_.push_back({yard.now(), job});
   }

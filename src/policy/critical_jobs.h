@@ -1,0 +1,55 @@
+// Jobs that alone decide when all work is done: what one of them has left takes at least as long as
+// all GPUs together would need for all work that there is, and for as much as has come in a time
+// as long as that. To start such a job later, or to pause it, makes the end of all later; as there
+// can be few of them (together they have no more GPUs than the cluster leaves free in the long
+// run), those behind it lose little.
+//
+// Example: 64 GPUs have 640 GPU-hours before them, and nothing came in the last half day: a job
+// that has 12 h left is critical. Had 200 GPU-hours come in the last 12 h, it would not be.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "policy/backlog.h"
+
+namespace trainyard {
+
+class CriticalJobs {
+ public:
+  CriticalJobs(const Yard& yard, const Backlog& backlog, const Estimator& estimates)
+      : yard_(yard), backlog_(backlog), estimates_(estimates) {}
+
+  void on_phase(JobId job, Phase from, Phase /*to*/) {
+    if (from != Phase::absent) return;
+    const double before = came_.empty() ? 0 : came_.back().gpu_us;
+    const double work = static_cast<double>(estimates_.remaining(job).us) * yard_.job(job).gpus();
+    came_.push_back({yard_.now(), before + work});
+  }
+
+  [[nodiscard]] bool is_critical(Duration left) const {
+    const auto all = static_cast<double>(backlog_.time_for_all().us) + come_within(left);
+    return static_cast<double>(left.us) >= all;
+  }
+
+ private:
+  struct Came {
+    Time at;
+    double gpu_us;  // of all that came until then
+  };
+
+  /// How long all GPUs need for what came since so long ago.
+  [[nodiscard]] double come_within(Duration span) const {
+    const auto since = std::ranges::upper_bound(came_, yard_.now() - span, {}, &Came::at);
+    const double before = since == came_.begin() ? 0 : std::prev(since)->gpu_us;
+    const double all = came_.empty() ? 0 : came_.back().gpu_us;
+    return (all - before) / std::max(yard_.cluster().total_gpus, 1);
+  }
+
+  const Yard& yard_;
+  const Backlog& backlog_;
+  const Estimator& estimates_;
+  std::vector<Came> came_;
+};
+
+}  // namespace trainyard

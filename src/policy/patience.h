@@ -1,0 +1,74 @@
+// How long a job may be passed by others, all its waits together, so that a pause does not begin a
+// new one. Two bounds, of which the sooner holds:
+//
+//   limit   as given
+//   fair    so many times as long as first come, first served would have let a job wait of late, on
+//           a cluster that is never idle while there is work: the longest time that all GPUs
+//           together would have needed for the work that was there, in this span of four weeks or
+//           in the one before. It grows with the load of a cluster, and nobody has to set it.
+//
+// Example: fair is 3. Within the last weeks, 64 GPUs had at most 640 GPU-hours of work before them:
+// who has waited for 30 h is out of patience.
+#pragma once
+
+#include "policy/backlog.h"
+
+namespace trainyard {
+
+class Patience {
+ public:
+  struct Bounds {
+    Duration limit = Duration::max();
+    double fair = 0;  // 0: none
+
+    [[nodiscard]] bool any() const { return limit != Duration::max() || fair > 0; }
+  };
+
+  Patience(const Yard& yard, const Bounds& bounds, const Backlog& backlog)
+      : yard_(yard), bounds_(bounds), backlog_(backlog) {}
+
+  [[nodiscard]] bool is_bounded() const { return bounds_.any(); }
+
+  /// After the backlog has taken note of it.
+  void on_phase(Phase to) {
+    if (bounds_.fair == 0 || to != Phase::queued) return;
+    go_on();
+    peak_ = std::max(peak_, backlog_.time_for_all());
+  }
+
+  /// A wait that is longer is too long.
+  [[nodiscard]] Duration limit() const {
+    if (bounds_.fair == 0) return bounds_.limit;
+    const double us = bounds_.fair * static_cast<double>(std::max({peak_, last_peak_, kLeast}).us);
+    return us > 4e18 ? bounds_.limit
+                     : std::min(bounds_.limit, Duration{static_cast<std::int64_t>(us)});
+  }
+  /// Since when the job waits, as if it had done so without a break.
+  [[nodiscard]] Time since(JobId job) const {
+    return yard_.state(job).since - yard_.state(job).waited;
+  }
+  /// Of a job that is queued.
+  [[nodiscard]] bool is_over(JobId job) const {
+    return is_bounded() && yard_.now() - since(job) > limit();
+  }
+  /// Of one that has its room: whether it waited too long for it.
+  [[nodiscard]] bool has_ended(JobId job) const {
+    return is_bounded() && yard_.state(job).waited > limit();
+  }
+
+ private:
+  static constexpr Duration kSpan = days(28);
+  static constexpr Duration kLeast = hours(1);
+
+  void go_on() {
+    for (; span_end_ <= yard_.now(); span_end_ = span_end_ + kSpan) last_peak_ = peak_, peak_ = {};
+  }
+
+  const Yard& yard_;
+  Bounds bounds_;
+  const Backlog& backlog_;
+  Time span_end_ = Time{} + kSpan;
+  Duration peak_, last_peak_;
+};
+
+}  // namespace trainyard

@@ -1,0 +1,96 @@
+#include "policy/patience.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/testing.h"
+
+namespace trainyard {
+namespace {
+
+TEST(Backlog, IsWhatAllGpusNeedForTheWorkThatIsLeft) {
+  HandYard h("1x8xV100");
+  const auto estimates = make_estimator(h.yard, "declared", 0, 1);
+  Backlog backlog(h.yard, *estimates);
+  const JobId runs = h.running(gang(4, 1, hours(8)), 0);
+  backlog.on_phase(runs, Phase::starting, Phase::running);
+  EXPECT_EQ(backlog.time_for_all(), hours(4));
+  const JobId waits = h.submit(gang(8, 1, hours(2)));
+  backlog.on_phase(waits, Phase::absent, Phase::queued);
+  EXPECT_EQ(backlog.time_for_all(), hours(6));
+  h.at(hours(6));
+  EXPECT_EQ(backlog.time_for_all(), hours(3)) << "the one that runs has 2 h left on 4 GPUs";
+  backlog.on_phase(runs, Phase::running, Phase::done);
+  EXPECT_EQ(backlog.time_for_all(), hours(2));
+}
+
+/// Decides, and those that are told to leave do so at once.
+void decide_and_leave(HandPolicy& h) {
+  h.decide();
+  for (const std::uint32_t job : leaving(h)) h.tell(EventKind::drained, JobId{job});
+  h.decide();
+}
+
+TEST(Patience, CountsAllWaitsTogether) {
+  HandPolicy h("1x1xV100", "srtf", {"queue.patience=3h", "yard.min_run=0", "yard.turn=0"});
+  const JobId longest = h.submit(gang(1, 1, hours(90)));
+  h.decide();
+  h.at(hours(1));
+  const JobId first = h.submit(gang(1, 1, hours(2)));
+  decide_and_leave(h);
+  EXPECT_EQ(h.phase(first), Phase::running);
+  h.at(hours(3));
+  h.tell(EventKind::finished, first);
+  h.decide();
+  EXPECT_EQ(h.phase(longest), Phase::running) << "it has waited for two hours";
+  const JobId second = h.submit(gang(1, 1, hours(2)));
+  decide_and_leave(h);
+  EXPECT_EQ(h.phase(second), Phase::running);
+  EXPECT_EQ(h.wake, Time{} + hours(4) + microseconds(1)) << "and for one more";
+}
+
+TEST(Patience, AFairWaitIsSoManyTimesTheLongestBacklog) {
+  HandPolicy h("1x8xV100", "backfill=greedy", {"queue.fair_wait=2"});
+  h.submit(gang(2, 1, hours(32)));  // 8 h of all GPUs
+  const JobId large = h.submit(gang(8, 1, hours(2)));
+  h.decide();
+  EXPECT_EQ(h.phase(large), Phase::queued);
+  EXPECT_EQ(h.wake, Time{} + hours(20) + microseconds(1));
+  h.at(hours(20));
+  const JobId passes = h.submit(gang(1, 1, hours(40)));
+  h.decide();
+  EXPECT_EQ(h.phase(passes), Phase::running);
+  h.at(hours(20) + microseconds(1));
+  h.decide();
+  EXPECT_GT(h.wake, h.yard.now()) << "the last one has made the backlog larger";
+}
+
+TEST(Patience, TrialJobsPassAReservation) {
+  HandPolicy h("1x8xV100", "order=trial-first backfill=greedy", {"queue.patience=1h"});
+  h.submit(gang(2, 1, hours(9))), h.submit(gang(8));
+  h.decide();
+  h.at(hours(2));
+  Job trial = gang(1, 1, hours(20));
+  trial.job_class = JobClass::trial;
+  const JobId batch = h.submit(gang(1, 1, hours(30))), first = h.submit(trial);
+  h.decide();
+  EXPECT_EQ(h.phase(batch), Phase::queued);
+  EXPECT_EQ(h.phase(first), Phase::running);
+}
+
+TEST(Patience, WhoIsOutOfItMayPauseOthersAndIsNotPaused) {
+  HandPolicy h("1x1xV100", "xion", {"queue.patience=1h", "yard.min_run=0", "yard.turn=0"});
+  h.submit(gang(1, 1, hours(5)));
+  h.decide();
+  const JobId longest = h.submit(gang(1, 1, hours(50)));
+  h.decide();
+  EXPECT_EQ(h.phase(longest), Phase::queued);
+  h.at(hours(1) + seconds(1));
+  decide_and_leave(h);
+  EXPECT_EQ(h.phase(longest), Phase::running) << "it has more left, and has waited too long";
+  h.submit(gang(1, 1, minutes(1)));
+  h.decide();
+  EXPECT_EQ(h.phase(longest), Phase::running) << "and stays";
+}
+
+}  // namespace
+}  // namespace trainyard
