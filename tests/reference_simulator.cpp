@@ -253,7 +253,9 @@ void Simulator::decide() {
 }
 
 void Simulator::serve_queue() {
-  if (overdue() && set_.order == "trial-first")
+  const std::optional<std::size_t> longest = overdue();
+  if (longest && set_.order == "trial-first" &&
+      state_.now - state_.waits_since(*longest) <= set_.patience + set_.patience)
     for (const std::size_t j : queue())
       if (state_.job(j).job_class == JobClass::trial) try_start(j);
   while (!queue().empty()) {

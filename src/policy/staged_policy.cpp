@@ -105,9 +105,10 @@ void StagedPolicy::serve_queue() {
   }
 }
 
-/// They stand first in the queue.
+/// They stand first in the queue. Who has waited for twice as long as it may lets nobody pass.
 void StagedPolicy::serve_before_overdue() {
-  if (queue_.empty()) return;
+  const Duration limit = context_.waits().limit();
+  if (yard_.now() - by_wait_.front().since > limit + limit) return;
   JobId next = queue_.front().job;
   while ((next = next_to_try(next)) != kNoJob && stages_.order->goes_before_overdue(next))
     try_start(next);

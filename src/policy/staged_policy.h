@@ -2,10 +2,10 @@
 //
 //  1. A job that has waited for longer than it may (patience.h) goes first, the one that is longest
 //     out of patience before others; only jobs that the order stage puts before those, as trial
-//     jobs, go before it. If it cannot start it gets a reservation as EASY backfilling gives, and
-//     only who does not delay it may pass: this is what bounds the wait of a large gang among small
-//     jobs, or a long job among short ones. (An order that nobody can be overtaken in needs no such
-//     bound.)
+//     jobs, go before it, until it has waited for twice as long. If it cannot start it gets a
+//     reservation as EASY backfilling gives, and only who does not delay it may pass: this is what
+//     bounds the wait of a large gang among small jobs, or a long job among short ones. (An order
+//     that nobody can be overtaken in needs no such bound.)
 //  2. In the order of the order stage: place the job on what is free; else let the preempt stage
 //     make room for it. Stop at the first that gets neither.
 //  3. The backfill stage decides who may go behind it.
