@@ -38,6 +38,9 @@ std::vector<std::string> all_policies() {
         pays);
   lines.emplace_back("joint=equal-split joint.round=20s");
   lines.emplace_back("joint=gavel-las joint.round=20s");
+  lines.emplace_back("joint=market joint.round=20s");
+  for (const std::string& others : companions)
+    lines.push_back(others + "joint=market joint.takes=open joint.round=20s");
   return lines;
 }
 
@@ -135,6 +138,27 @@ TEST_P(EveryPolicy, Repeats) {
     second.run();
     EXPECT_EQ(ends(first), ends(second)) << describe(made);
     expect_same(first.result(), second.result());
+  });
+}
+
+/// Where no job leaves its size or its kind open, a market beside the stages changes nothing.
+TEST(AMarketForOpenJobs, LeavesFixedOnesToTheStages) {
+  for_seeds(50, kStream, [&](Random& random, std::uint64_t seed) {
+    RandomCase made = random_case(random);
+    for (Job& job : made.workload.jobs) {
+      job.min_workers = job.max_workers = job.workers;
+      job.measured_on = kAnyKind;
+    }
+    // Patience bounds waits under stages that need no bound, too, where a market is beside them.
+    const std::string stages = random_policy(random, {"random", "fifo"});
+    const std::string market = " joint=market joint.takes=open";
+    Simulation alone(made.cluster, made.workload, parse_policy(stages), {seed, made.faults});
+    Simulation beside(made.cluster, made.workload, parse_policy(stages + market),
+                      {seed, made.faults});
+    alone.run();
+    beside.run();
+    EXPECT_EQ(ends(alone), ends(beside)) << stages << "\n" << describe(made);
+    expect_same(alone.result(), beside.result());
   });
 }
 

@@ -20,7 +20,7 @@ WaitReason StagedPolicy::explain(JobId job) const {
   std::optional<Time> reserved = keeper(late != kNoJob).reserved_start(head);
   if (reserved) reserved = std::max(*reserved, yard_.now());
   std::string lacks = shortage(yard_, shape, reach.machines);
-  if (regards().classes && yard_.job(job).job_class == JobClass::trial &&
+  if (context_.regards().classes && yard_.job(job).job_class == JobClass::trial &&
       !context_.rights().acts_as_trial(job))
     lacks += std::string(lacks.empty() ? "" : "; ") +
              "waits like a batch job until its user's share of trial jobs is paid back";

@@ -1,7 +1,8 @@
 // What a policy is made of, and how to add to it. Read this first; docs/extending.md has examples.
 //
 // A policy is either composed of stages, one for each question that a scheduler has to answer
-// (StagedPolicy asks them in turn), or decides for many jobs at once: a joint policy. All are
+// (StagedPolicy asks them in turn), or decides for many jobs at once: a joint policy; one of these
+// may also leave some jobs to stages (policy/joint/market_and_stages.h). All are
 // members of the registry and chosen by name; every member is a class with a constructor
 //
 //   Mine(const Params& params, PolicyContext& context)
@@ -100,6 +101,8 @@ class PolicyContext final : public YardListener {
   [[nodiscard]] const OrderStage& order() const { return *order_; }
   /// Which jobs decide when all work is done.
   [[nodiscard]] const CriticalJobs& critical_jobs();
+  /// Those that wait for stages, beside which a joint policy decides; null: it decides alone.
+  [[nodiscard]] const Queue* queue() const { return queue_; }
   /// Tells whoever compares it with what comes of it what was reckoned when room was found.
   void tell(JobId waiter, const PauseReckoning& reckoned) const {
     if (settings_.reckonings != nullptr) settings_.reckonings->on_reckoning(waiter, reckoned);
@@ -107,6 +110,7 @@ class PolicyContext final : public YardListener {
 
   // --- For who makes them ----------------------------------------------------------------------
   void set_order(const OrderStage& order) { order_ = &order; }
+  void set_queue(const Queue& queue) { queue_ = &queue; }
   [[nodiscard]] const Regards& regards() const { return regards_; }
   /// False: no member asked for anything that follows what happens in the yard.
   [[nodiscard]] bool has_to_listen() const {
@@ -134,6 +138,7 @@ class PolicyContext final : public YardListener {
   CriticalJobs critical_;
   Patience patience_;
   const OrderStage* order_ = nullptr;
+  const Queue* queue_ = nullptr;
   Regards regards_;
   bool uses_estimator_ = false, uses_backlog_ = false, has_critical_ = false;
   std::vector<JobId> changed_;

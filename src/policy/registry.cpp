@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "policy/joint/market_and_stages.h"
+
 namespace trainyard {
 namespace {
 
@@ -125,6 +127,12 @@ tl::unexpected<Error> unknown(std::string_view what, std::string_view name,
               fmt::join(names, ", "));
 }
 
+/// A joint policy that takes some jobs only says so by this parameter.
+bool can_have_stages(const PolicySpec& spec) {
+  const StageInfo* stage = find_named(stage_infos(), "joint");
+  return find_named(find_named(stage->members, spec.member("joint"))->params, "takes") != nullptr;
+}
+
 std::vector<Preset> standard_presets() {
   return {
       {"fifo", "order=fifo", "first come, first served; no job passes another", "standard"},
@@ -174,8 +182,9 @@ std::vector<Preset> published_presets() {
       {"trainyard",
        "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
        "place=delay place.timers=learnt place.gain_of=all preempt=benefit preempt.trial_price=100 "
-       "preempt.network=counted flow=milestones queue.fair_wait=16",
-       "trial jobs first, close placements as long as waiting for them pays, pauses that pay",
+       "preempt.network=counted flow=milestones queue.fair_wait=16 joint=market joint.takes=open",
+       "trial jobs first, close placements as long as waiting for them pays, pauses that pay; a "
+       "market for jobs whose size or kind of GPU is open",
        "ours: what the published systems do, together"},
       {"dally", "order=network-sensitivity backfill=greedy place=delay preempt=lease",
        "waits for a close placement, with timers that tune themselves", "Sharma et al., Dally"},
@@ -312,12 +321,17 @@ Expected<void> PolicySpec::read_setting(std::string_view setting) {
 
 Expected<void> PolicySpec::check_joint() const {
   if (!decides_jointly() || of_stages_.empty()) return {};
-  return fail("joint={} decides without stages, so {} has no effect; leave one of them out",
-              member("joint"), quoted(of_stages_.front()));
+  return fail("joint={} decides without stages, so {} has no effect; leave one of them out{}",
+              member("joint"), quoted(of_stages_.front()),
+              can_have_stages(*this) ? ", or say joint.takes=open" : "");
 }
 
 bool PolicySpec::decides_jointly() const {
-  return member("joint") != joints().front().info.name;
+  return member("joint") != joints().front().info.name && !has_stages_beside();
+}
+
+bool PolicySpec::has_stages_beside() const {
+  return can_have_stages(*this) && params("joint").choice("takes") == "open";
 }
 
 /// Once all is read, because a parameter may be named before the member that has it.
@@ -362,7 +376,8 @@ Stages PolicySpec::stages(PolicyContext& context) const {
   stages.preempt = make(preempts(), member("preempt"), params("preempt"), context);
   stages.flow = make(flows(), member("flow"), params("flow"), context);
   // Where no job can be overtaken for ever there is nothing to bound.
-  if (!stages.order->can_starve() && !stages.backfill->can_starve()) return stages;
+  if (!stages.order->can_starve() && !stages.backfill->can_starve() && !has_stages_beside())
+    return stages;
   stages.bounds_waits = context.waits().is_bounded();
   if (stages.bounds_waits && !stages.backfill->keeps_a_place())
     stages.guard = backfill_easy().make(easy_defaults(), context);
@@ -381,7 +396,15 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed,
                      .patience = {queue.duration("patience"), queue.real("fair_wait")},
                      .reckonings = reckonings});
   auto policy = make(joints(), member("joint"), params("joint"), *context);
-  if (!policy) policy = std::make_unique<StagedPolicy>(*context, stages(*context));
+  if (!decides_jointly()) {
+    auto staged = std::make_unique<StagedPolicy>(*context, stages(*context));
+    context->set_queue(staged->queue());
+    if (policy) {
+      policy = std::make_unique<MarketAndStages>(yard, std::move(policy), std::move(staged));
+    } else {
+      policy = std::move(staged);
+    }
+  }
   if (context->has_to_listen()) yard.listen(*context);
   yard.listen(*policy);
   policy->keep(std::move(context));

@@ -1,7 +1,8 @@
 // All policies by name. A policy is a line of text, "order=srtf place=best-fit preempt=none", with
 // parameters as "place.wait_for=skewed"; a preset is such a line with a name. What a line leaves
 // out is filled in: order=fifo backfill=none place=first-fit preempt=none flow=fair. A joint policy
-// takes the place of all stages: "joint=equal-split".
+// takes the place of all stages: "joint=equal-split"; but "joint=market joint.takes=open" only that
+// of jobs whose size or kind of GPU is open.
 #pragma once
 
 #include <map>
@@ -62,6 +63,7 @@ class PolicySpec {
   Expected<void> read_setting(std::string_view setting);
   Expected<void> check_settings() const;
   Expected<void> check_joint() const;
+  [[nodiscard]] bool has_stages_beside() const;
   [[nodiscard]] Stages stages(PolicyContext& context) const;
 
   std::string name_;

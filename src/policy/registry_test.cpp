@@ -134,9 +134,22 @@ TEST(Registry, AJointPolicyHasNoStages) {
       error_of("joint=equal-split", {"place.wait_for=all"}),
       "joint=equal-split decides without stages, so 'place.wait_for=all' has no effect; leave "
       "one of them out");
+  EXPECT_TRUE(PolicySpec::parse("joint=market joint.takes=all"));
+  EXPECT_EQ(error_of("joint=market order=srtf joint.takes=all"),
+            "joint=market decides without stages, so 'order=srtf' has no effect; leave one of them "
+            "out, or say joint.takes=open");
   EXPECT_EQ(error_of("joint=equal-spilt"),
             "unknown joint policy 'equal-spilt', did you mean 'equal-split'? (known: none, "
             "equal-split, market, allox, gavel-las)");
+}
+
+TEST(Registry, AMarketForOpenJobsHasStagesBesideIt) {
+  const auto spec = PolicySpec::parse("order=srtf joint=market joint.takes=open");
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_FALSE(spec->decides_jointly());
+  EXPECT_TRUE(PolicySpec::parse("market")->decides_jointly());
+  EXPECT_EQ(error_of("joint=market joint.takes=some"),
+            "joint.takes: 'some' is not one of: all, open");
 }
 
 TEST(Registry, ErrorsOfSettingsNameThem) {

@@ -50,6 +50,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
     return stages_.flow ? stages_.flow->rules() : FlowRules{};
   }
   [[nodiscard]] WaitReason explain(JobId job) const override;
+  /// Whether a job has run out of patience.
+  [[nodiscard]] bool has_overdue() const { return overdue() != kNoJob; }
+  [[nodiscard]] const Queue& queue() const override { return queue_; }
 
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_machine(MachineId machine, bool up) override;
@@ -58,7 +61,6 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void on_learnt(JobId job, const LearningPoint& point) override;
 
  private:
-  [[nodiscard]] const Queue& queue() const override { return queue_; }
   [[nodiscard]] RoomFinder& finder() override { return finder_; }
   [[nodiscard]] PlaceStage& place() override { return *stages_.place; }
   [[nodiscard]] bool is_closed(LaneId lane) const override;

@@ -41,6 +41,7 @@
 #include "market/trading.h"
 #include "policy/joint/crowding.h"
 #include "policy/joint/market_places.h"
+#include "policy/joint/open_jobs.h"
 #include "policy/joint/roster.h"
 #include "policy/members.h"
 #include "policy/wait_reasons.h"
@@ -54,7 +55,8 @@ constexpr std::int64_t kMostDraws = 64;
 
 constexpr int kMostAttempts = 2;  // to find places that are as the market reckoned
 constexpr double kAsReckoned = 0.02;
-constexpr int kMostMovedCloser = 2;  // in a round
+constexpr int kMostMovedCloser = 2;       // in a round
+constexpr std::size_t kMostWaiting = 64;  // of those that wait for stages, too
 
 /// Where all customers are, and what that costs them together as it is there.
 struct Deal {
@@ -69,8 +71,11 @@ class MarketPolicy final : public Policy {
       : yard_(context.yard()),
         estimates_(context.estimates()),
         seed_(context.seed()),
-        patience_(context.patience()),
+        context_(context),
+        takes_all_(params.choice("takes") == "all"),
+        patience_(takes_all_ ? context.patience() : Duration::max()),
         roster_(yard_),
+        fixed_(yard_),
         round_(std::max(params.duration("round"), kShortestMarket)),
         urgency_(std::min(params.real("urgency"), kMostUrgency)),
         fairness_(params.real("fairness")),
@@ -83,19 +88,19 @@ class MarketPolicy final : public Policy {
   }
 
   void decide(Plan& plan) override {
+    if (!takes_all_ && !roster_.has_any()) return;
     const bool is_round = is_due_ && yard_.now() >= next_round_;
     if (is_round) {
       next_round_ = yard_.now() + round_;
       is_due_ = false;
     }
-    const JobId longest = longest_waiting();
-    const Time patient_until = longest == kNoJob || patience_ == Duration::max()
-                                   ? Time::never()
-                                   : yard_.state(longest).since + patience_;
+    const bool some_wait = !roster_.waiting().empty();
+    const JobId longest = patience_ == Duration::max() ? kNoJob : longest_waiting();
+    const Time patient_until =
+        longest == kNoJob ? Time::never() : yard_.state(longest).since + patience_;
     first_ = patient_until < yard_.now() ? longest : kNoJob;
-    if (is_round || first_ != kNoJob || (longest != kNoJob && has_news_))
-      go_to_market(plan, is_round);
-    if (is_round && longest != kNoJob && yard_.held_gpus() == 0) go_to_market(plan, false);
+    if (is_round || first_ != kNoJob || (some_wait && has_news_)) go_to_market(plan, is_round);
+    if (is_round && some_wait && yard_.held_gpus() == 0) go_to_market(plan, false);
     has_news_ = false;
     if (is_due_) plan.wake_at(next_round_);
     if (first_ == kNoJob && patient_until != Time::never())
@@ -106,18 +111,22 @@ class MarketPolicy final : public Policy {
   [[nodiscard]] WaitReason explain(JobId job) const override;
 
   void on_phase(JobId job, Phase from, Phase to) override {
-    roster_.on_phase(job, from, to);
-    if (to == Phase::queued || (holds_gpus(from) && !holds_gpus(to))) hear();
+    const bool is_mine = takes(job), is_freed = holds_gpus(from) && !holds_gpus(to);
+    (is_mine ? roster_ : fixed_).on_phase(job, from, to);
+    has_news_ |= is_freed || (to == Phase::queued && is_mine);
+    is_due_ |= is_freed || to == Phase::queued;
   }
   void on_machine(MachineId /*machine*/, bool up) override {
-    if (up) hear();
+    has_news_ |= up;
+    is_due_ |= up;
   }
   void on_estimate(JobId /*job*/) override { is_due_ = true; }
 
  private:
-  void hear() { has_news_ = is_due_ = true; }
+  [[nodiscard]] bool takes(JobId job) const { return takes_all_ || leaves_open(yard_, job); }
   [[nodiscard]] JobId longest_waiting() const;
   void find_customers(bool is_round);
+  void find_waiting();
   void go_to_market(Plan& plan, bool is_round);
   void find_buyers(bool is_round);
   [[nodiscard]] Market make_market() const;
@@ -137,8 +146,11 @@ class MarketPolicy final : public Policy {
   const Yard& yard_;
   const Estimator& estimates_;
   std::uint64_t seed_;
+  const PolicyContext& context_;
+  bool takes_all_;
   Duration patience_;
   Roster roster_;
+  Roster fixed_;  // the jobs that are left to the stages
   Duration round_;
   double urgency_, fairness_;
   int draws_;
@@ -166,19 +178,34 @@ JobId MarketPolicy::longest_waiting() const {
   return longest;
 }
 
+/// All, or the next in the queue that they share with those that only bid.
+void MarketPolicy::find_waiting() {
+  std::vector<JobId> next;
+  if (takes_all_) {
+    roster_.waiting().each([&](JobId job) {
+      if (first_ == kNoJob || job == first_) next.push_back(job);
+      return true;
+    });
+  } else {
+    std::vector<Queue::Entry> entries;
+    context_.queue()->collect(
+        kMostWaiting, [](LaneId) { return false; }, entries);
+    for (const Queue::Entry& entry : entries) next.push_back(entry.job);
+  }
+  for (const JobId job : next)
+    if (yard_.job(job).per_worker.gpus > 0)
+      customers_.push_back({.job = job, .only_bids = !takes(job)});
+}
+
 void MarketPolicy::find_customers(bool is_round) {
   customers_.clear();
   others_.clear();
-  roster_.waiting().each([&](JobId job) {
-    const bool may_buy = first_ == kNoJob || job == first_;
-    if (may_buy && yard_.job(job).per_worker.gpus > 0) customers_.push_back({job});
-    return true;
-  });
+  find_waiting();
   const bool some_sell = is_round || first_ != kNoJob;
   roster_.holding().each([&](JobId job) {
     if (yard_.job(job).per_worker.gpus == 0) return true;
     if (some_sell && roster_.may_be_moved(job)) {
-      customers_.push_back({job, true});
+      customers_.push_back({.job = job, .runs = true});
     } else {
       others_.push_back(job);
       is_due_ |= some_sell;
@@ -318,9 +345,9 @@ bool MarketPolicy::buy(bool is_round, std::span<const Placement> placed) {
 }
 
 void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
-  start_without_gpus(yard_, roster_.waiting(), plan);
+  if (takes_all_) start_without_gpus(yard_, roster_.waiting(), plan);
   find_customers(is_round);
-  if (customers_.empty()) return;
+  if (std::ranges::all_of(customers_, &Customer::only_bids)) return;
   find_buyers(is_round);
   Deal best, deal;
   bool is_as_reckoned = false;
@@ -335,6 +362,7 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
 
   std::vector<JobChange> group;
   for (std::size_t i = 0; i < customers_.size(); ++i) {
+    if (customers_[i].only_bids) continue;
     const JobId job = customers_[i].job;
     const bool is_changed =
         customers_[i].runs ? best.at[i] != yard_.placement(job) : !best.at[i].empty();
@@ -350,7 +378,12 @@ bool MarketPolicy::look_at(Deal& deal) {
   std::vector<Crowding::Running> customers, others;
   for (std::size_t i = 0; i < customers_.size(); ++i)
     customers.push_back({customers_[i].job, &deal.at[i]});
-  for (const JobId job : others_) others.push_back({job, &yard_.placement(job)});
+  const auto add = [&](JobId job) {
+    others.push_back({job, &yard_.placement(job)});
+    return true;
+  };
+  std::ranges::for_each(others_, add);
+  fixed_.holding().each(add);
   const std::vector<double> slowed = crowding_.slowed(customers, others);
   bool is_as_reckoned = true;
   for (std::size_t i = 0; i < customers_.size(); ++i)
@@ -434,7 +467,8 @@ WaitReason MarketPolicy::explain(JobId job) const {
   least.workers = yard_.job(job).min_workers;
   const std::string lacks = shortage(yard_, least, least.workers,
                                      yard_.job(job).is_elastic() ? "needs at least" : "needs");
-  const std::size_t place = roster_.waiting().rank(job) + 1;
+  const std::size_t place =
+      takes_all_ ? roster_.waiting().rank(job) + 1 : context_.queue()->place(job);
   const std::string next = fmt::format("GPUs are dealt out again {}",
                                        next_round_ <= yard_.now() ? "now" : "at the next round");
   if (lacks.empty()) return {"priority", next, place, {}};
@@ -447,7 +481,12 @@ Member<Policy> joint_market() {
   return {{"market",
            "sizes and kinds of GPU for all jobs at once, so that the mean completion time is least",
            "Liu et al., by its abstract; rounds, urgency and the cost of waiting are ours",
-           {{"round", ParamType::duration, "5m",
+           {{"takes",
+             ParamType::choice,
+             "all",
+             "open: only the jobs whose size or kind is open; the stages decide for the others",
+             {"all", "open"}},
+            {"round", ParamType::duration, "5m",
              "how often jobs that run may be moved and resized; at least 1s"},
             {"urgency", ParamType::real, "2",
              "how much more a job weighs that will soon be done; 0: all weigh the same; at most 8"},

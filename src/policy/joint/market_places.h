@@ -14,6 +14,7 @@ namespace trainyard {
 struct Customer {
   JobId job = kNoJob;
   bool runs = false;
+  bool only_bids = false;                  // it waits for another policy, which starts it
   std::vector<std::int32_t> workers = {};  // by kind
 };
 

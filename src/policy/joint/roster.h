@@ -24,6 +24,7 @@ class Roster {
     }
   }
 
+  [[nodiscard]] bool has_any() const { return !waiting_.empty() || !holding_.empty(); }
   /// By number, which is the order of submission.
   [[nodiscard]] const SortedList<JobId>& waiting() const { return waiting_; }
   [[nodiscard]] const SortedList<JobId>& holding() const { return holding_; }
