@@ -47,9 +47,10 @@ std::vector<std::string> all_policies() {
 /// Rules that bite on cases that last some minutes.
 std::vector<std::string> random_rules(Random& random) {
   const std::vector<std::string> patience{"7d", "5m", "0"}, min_run{"1m", "0", "30s"},
-      max_pauses{"64", "2"}, turn{"1h", "1m", "0"};
+      min_stay{"1m", "0", "10s"}, max_pauses{"64", "2"}, turn{"1h", "1m", "0"};
   return {"queue.patience=" + patience[random.below(patience.size())],
           "yard.min_run=" + min_run[random.below(min_run.size())],
+          "yard.min_stay=" + min_stay[random.below(min_stay.size())],
           "yard.max_pauses=" + max_pauses[random.below(max_pauses.size())],
           "yard.turn=" + turn[random.below(turn.size())]};
 }

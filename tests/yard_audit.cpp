@@ -56,7 +56,9 @@ void YardAudit::on_phase(JobId job, Phase from, Phase to) {
 void YardAudit::check_pause(JobId job, Duration ran) {
   Book& book = books_[index(job)];
   const JobId waiter = yard_.making_room_for(job);
-  if (ran < yard_.rules().min_run)
+  const YardRules& rules = yard_.rules();
+  const bool moves = std::ranges::find(yard_.moving(), job) != yard_.moving().end();
+  if (ran < (moves ? std::min(rules.min_run, rules.min_stay) : rules.min_run))
     complain("job {} was paused after {}, before min_run", index(job), format(ran));
   if (++book.pauses > yard_.rules().max_pauses)
     complain("job {} was paused {} times", index(job), book.pauses);

@@ -78,6 +78,9 @@ const MemberInfo kYard{
     "shared by all policies: what the yard itself does not allow",
     "ours",
     {{"min_run", ParamType::duration, "1m", "nothing is paused before it ran so long"},
+     {"min_stay", ParamType::duration, "1m",
+      "nothing is moved or given another size before it ran so long, or for min_run if that is "
+      "less"},
      {"turn", ParamType::duration, "1h",
       "nor before it ran so long for a job that made room for it, twice as long the next time"},
      {"max_pauses", ParamType::whole, "100000", "nothing is paused more often"}}};
@@ -364,7 +367,7 @@ Params PolicySpec::params(const std::string& stage) const {
 YardRules PolicySpec::rules() const {
   const Params yard = params("yard");
   return {yard.duration("min_run"), yard.duration("turn"),
-          static_cast<std::uint32_t>(yard.whole("max_pauses"))};
+          static_cast<std::uint32_t>(yard.whole("max_pauses")), yard.duration("min_stay")};
 }
 
 Stages PolicySpec::stages(PolicyContext& context) const {

@@ -94,8 +94,9 @@ Verdict Yard::check_change(const JobChange& change) const {
   if (change.to == placement(change.job)) return Verdict::no_change;
   if (change.in_favour_of != kNoJob && index(change.in_favour_of) >= states_.size())
     return Verdict::no_such_subject;
-  const Time from = change.in_favour_of == kNoJob ? pausable_from(change.job, 0U)
-                                                  : pausable_from(change.job, change.in_favour_of);
+  const bool moves = change.in_favour_of == kNoJob && !change.to.empty();
+  const Time from =
+      moves ? movable_from(change.job) : pausable_from(change.job, change.in_favour_of);
   return from > now_ ? Verdict::victim_protected : Verdict::ok;
 }
 

@@ -163,7 +163,8 @@ TEST_F(ChangeTest, IsRefusedAsAWholeIfOneOfItCannotBe) {
 }
 
 TEST_F(ChangeTest, KeepsTheRulesOnPauses) {
-  HandYard strict(*parse_cluster_shorthand("2x4xV100"), {.min_run = minutes(5), .max_pauses = 1});
+  HandYard strict(*parse_cluster_shorthand("2x4xV100"),
+                  {.min_run = minutes(5), .max_pauses = 1, .min_stay = minutes(5)});
   const JobId a = strict.running(gang(4), 0);
   EXPECT_EQ(Plan(strict.yard).change(std::vector<JobChange>{{a, on(1, 4)}}),
             Verdict::victim_protected);
@@ -173,6 +174,24 @@ TEST_F(ChangeTest, KeepsTheRulesOnPauses) {
   strict.tell(EventKind::loaded, a);
   strict.at(minutes(20));
   EXPECT_EQ(Plan(strict.yard).change(std::vector<JobChange>{{a}}), Verdict::victim_protected);
+}
+
+TEST_F(ChangeTest, WhatMovesMayLeaveSoonerThanWhatHasToWait) {
+  const auto verdict = [](YardRules rules, Duration ran, const Placement& to) {
+    HandYard yard(*parse_cluster_shorthand("2x4xV100"), rules);
+    const JobId job = yard.running(gang(4), 0);
+    yard.at(ran);
+    return Plan(yard.yard).change(std::vector<JobChange>{{job, to}});
+  };
+  const YardRules rules{.min_run = minutes(10), .min_stay = minutes(2)};
+  EXPECT_EQ(verdict(rules, minutes(1), on(1, 4)), Verdict::victim_protected);
+  EXPECT_EQ(verdict(rules, minutes(2), on(1, 4)), Verdict::ok);
+  EXPECT_EQ(verdict(rules, minutes(2), {}), Verdict::victim_protected);
+  EXPECT_EQ(verdict(rules, minutes(10), {}), Verdict::ok);
+  const YardRules soon{.min_run = {}, .min_stay = minutes(2)};
+  EXPECT_EQ(verdict(soon, {}, on(1, 4)), Verdict::ok) << "no later than it may be paused";
+  const YardRules never{.min_run = Duration::max()};
+  EXPECT_EQ(verdict(never, hours(9), on(1, 4)), Verdict::victim_protected);
 }
 
 TEST_F(ChangeTest, WhoGaveWayTakesTurnsWithTheJobInWhoseFavourItWas) {

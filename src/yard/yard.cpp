@@ -428,7 +428,8 @@ std::int64_t Yard::attained_service(JobId id) const {
 }
 
 Time Yard::pausable_from(JobId victim, JobId waiter) const {
-  return pausable_from(victim, state(waiter).pauses > 0 ? turns_.times(waiter, victim) : 0);
+  const bool was_paused = waiter != kNoJob && state(waiter).pauses > 0;
+  return pausable_from(victim, was_paused ? turns_.times(waiter, victim) : 0);
 }
 
 /// Where the waiter has made room for the victim so many times.
@@ -438,6 +439,12 @@ Time Yard::pausable_from(JobId victim, std::uint32_t turns_taken) const {
   if (turns_taken == 0) return state.since + rules_.min_run;
   const std::int64_t doubled = std::int64_t{1} << std::min<std::uint32_t>(turns_taken - 1, 62);
   return state.since + std::max(rules_.min_run, rules_.turn * doubled);
+}
+
+Time Yard::movable_from(JobId job) const {
+  const Time pausable = pausable_from(job, 0U);
+  if (pausable == Time::never() || rules_.min_run == Duration::max()) return Time::never();
+  return std::min(pausable, state(job).since + rules_.min_stay);
 }
 
 /// What was found last stands for as long as that other job runs: those that begin to run later

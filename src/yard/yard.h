@@ -11,12 +11,13 @@
 //     exactly that room: what is free of it is held from then on, the rest as the paused jobs
 //     leave. A group of changes (change.h) fits as a whole, and may pause and move jobs as it
 //     likes.
-//  4. Nothing is paused or moved before it ran for rules.min_run, nor more than rules.max_pauses
-//     times. A job that made room for another gets room by pausing that other only when the other
-//     has run for rules.turn since it last loaded; for twice as long if it made room for it twice,
-//     and so on. So two jobs take turns ever more rarely, yet neither has to wait for all of the
-//     other's work. In a group of changes the plan says in whose favour a job leaves; where it
-//     names nobody there are no turns.
+//  4. Nothing is paused before it ran for rules.min_run, nor more than rules.max_pauses times; what
+//     goes on elsewhere, or with another size, may leave after rules.min_stay already. A job that
+//     made room for another gets room by pausing that other only when the other has run for
+//     rules.turn since it last loaded; for twice as long if it made room for it twice, and so on.
+//     So two jobs take turns ever more rarely, yet neither has to wait for all of the other's work.
+//     In a group of changes the plan says in whose favour a job leaves; where it names nobody there
+//     are no turns.
 //  5. Books balance: for every job, time held = work done + time lost + time slowed down. Work is
 //     done at a rate that may change while a job runs; what was done before stays done.
 // A job's demand with its class and kind is its Shape; jobs of one shape are alike to every
@@ -48,6 +49,7 @@ struct YardRules {
   Duration min_run = minutes(1);  // since it last loaded
   Duration turn = hours(1);       // the same, of who is paused for a job that made room for it
   std::uint32_t max_pauses = 100'000;
+  Duration min_stay = minutes(1);  // as min_run, of what moves; never longer than that
 };
 
 /// Told of every change right after it was made. Policies keep their indexes in step with it.
@@ -217,8 +219,11 @@ class Yard {
 
   /// How fast jobs run where; null: as their durations say.
   [[nodiscard]] const PlacementSpeed* speed() const { return speed_; }
-  /// Rule 4: from when on the victim may be paused for the waiter; Time::never() if never.
+  /// Rule 4: from when on the victim may be paused for the waiter, or for nobody in particular
+  /// (kNoJob); Time::never() if never.
   [[nodiscard]] Time pausable_from(JobId victim, JobId waiter) const;
+  /// The same: from when on a job may be moved or resized.
+  [[nodiscard]] Time movable_from(JobId job) const;
   /// Lowers `retry` to when the next of those that this job made room for may be paused for it.
   void find_turn(JobId waiter, Time& retry) const {
     if (turns_.next(waiter).none_before < retry) retry = std::min(retry, next_turn(waiter));

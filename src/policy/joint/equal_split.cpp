@@ -73,7 +73,7 @@ class EqualSplit final : public Policy {
 };
 
 bool EqualSplit::may_be_resized(JobId job) const {
-  return yard_.job(job).is_elastic() && roster_.may_be_moved(job);
+  return yard_.job(job).is_elastic() && roster_.may_be_paused(job);
 }
 
 void EqualSplit::start_waiting(Plan& plan) {

@@ -208,7 +208,7 @@ void GavelLas::find_candidates(bool is_round) {
   });
   if (!is_round) return;
   roster_.holding().each([&](JobId job) {
-    if (yard_.job(job).per_worker.gpus > 0 && roster_.may_be_moved(job)) add(job, true);
+    if (yard_.job(job).per_worker.gpus > 0 && roster_.may_be_paused(job)) add(job, true);
     return true;
   });
 }

@@ -302,7 +302,8 @@ void MarketPolicy::weigh(std::span<const std::int32_t> gpus, bool is_round) {
     const double unfair = buyer.fair_s > 0 ? fairness_ * least_s / buyer.fair_s : 0;
     buyer.idle_cost = buyer.weight * least_s * (1 + unfair);
     const JobId job = customers_[i].job;
-    if (job == first_) buyer.idle_cost = kUnpayable;
+    const bool may_wait = customers_[i].runs ? roster_.may_be_paused(job) : job != first_;
+    if (!may_wait) buyer.idle_cost = kUnpayable;
     if (!customers_[i].runs) continue;
     buyer.pause_s = (yard_.expected_pause(job) + yard_.reload_time(job)).seconds();
     buyer.change_cost = buyer.pause_s * waiting * yard_.gpus(job) / yard_.cluster().total_gpus;

@@ -31,18 +31,22 @@ class Roster {
   /// Of those that hold GPUs.
   [[nodiscard]] bool has_elastic() const { return elastic_ > 0; }
 
-  /// Whether the job may be paused, moved or resized now, by the yard's rules and as its machines
-  /// are.
+  /// Whether the job may be paused, or moved and resized, now, by the yard's rules and as its
+  /// machines are.
+  [[nodiscard]] bool may_be_paused(JobId job) const {
+    return yard_.pausable_from(job, kNoJob) <= yard_.now() && is_up(job);
+  }
   [[nodiscard]] bool may_be_moved(JobId job) const {
-    const JobState& state = yard_.state(job);
-    return state.phase == Phase::running && state.pauses < yard_.rules().max_pauses &&
-           state.since + yard_.rules().min_run <= yard_.now() &&
-           std::ranges::all_of(yard_.placement(job), [&](const Share& share) {
-             return yard_.free().is_up(share.machine);
-           });
+    return yard_.movable_from(job) <= yard_.now() && is_up(job);
   }
 
  private:
+  [[nodiscard]] bool is_up(JobId job) const {
+    return std::ranges::all_of(yard_.placement(job), [&](const Share& share) {
+      return yard_.free().is_up(share.machine);
+    });
+  }
+
   const Yard& yard_;
   SortedList<JobId> waiting_, holding_;
   std::int64_t elastic_ = 0;
