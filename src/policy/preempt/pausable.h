@@ -6,11 +6,11 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
 #include <vector>
 
 #include "base/grow.h"
 #include "base/sorted_list.h"
+#include "policy/preempt/newcomers.h"
 #include "policy/preempt/offers.h"
 #include "yard/yard.h"
 
@@ -26,7 +26,7 @@ class Pausable {
     admit_newcomers(yard);
     if (!is_pausable || yard.state(job).pauses >= yard.rules().max_pauses) return;
     protected_.insert({rank, job, yard.gpus(job)});
-    newcomers_.push_back({yard.now(), job});
+    newcomers_.push({yard.now(), job}, rank);
   }
 
   /// It runs no longer.
@@ -39,7 +39,9 @@ class Pausable {
     const Entry before{ranks_[index(job)], job, 0}, after{rank, job, yard.gpus(job)};
     ranks_[index(job)] = rank;
     if (ready_.erase(before)) ready_.insert(after);
-    if (protected_.erase(before)) protected_.insert(after);
+    if (!protected_.erase(before)) return;
+    protected_.insert(after);
+    newcomers_.raise(yard.state(job).since, rank);
   }
 
   /// Those that have run for long enough by now are protected no longer. All that offer or count
@@ -114,13 +116,14 @@ class Pausable {
     if (yard.rules().min_run == Duration::max()) return;
     if (protected_.empty() || !is_enough(protected_.back().rank)) return;
     // By time, so that the first that would do is the one.
-    for (const Newcomer& newcomer : newcomers_) {
-      if (protected_until(yard, newcomer) >= retry) return;
+    newcomers_.each(is_enough, [&](const Newcomer& newcomer) {
+      if (protected_until(yard, newcomer) >= retry) return false;
       if (is_enough(ranks_[index(newcomer.job)]) && !has_left(yard, newcomer) &&
           is_victim(newcomer.job))
         retry = std::min(retry, waiter == kNoJob ? protected_until(yard, newcomer)
                                                  : yard.pausable_from(newcomer.job, waiter));
-    }
+      return true;
+    });
   }
 
   template <class IsEnough>
@@ -132,10 +135,7 @@ class Pausable {
   [[nodiscard]] Rank rank(JobId job) const { return ranks_[index(job)]; }
 
  private:
-  struct Newcomer {
-    Time since;
-    JobId job = kNoJob;
-  };
+  using Newcomer = typename Newcomers<Rank>::Newcomer;
 
   [[nodiscard]] Time protected_until(const Yard& yard, const Newcomer& newcomer) const {
     return newcomer.since + yard.rules().min_run;
@@ -148,8 +148,8 @@ class Pausable {
   }
 
   SortedList<Entry> ready_, protected_;
-  std::deque<Newcomer> newcomers_;  // those that are protected, or were until they left; by time
-  std::vector<Rank> ranks_;         // by job
+  Newcomers<Rank> newcomers_;  // those that are protected, or were until they left
+  std::vector<Rank> ranks_;    // by job
 };
 
 }  // namespace trainyard
