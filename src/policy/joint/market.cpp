@@ -75,7 +75,6 @@ class MarketPolicy final : public Policy {
         takes_all_(params.choice("takes") == "all"),
         patience_(takes_all_ ? context.patience() : Duration::max()),
         roster_(yard_),
-        fixed_(yard_),
         round_(std::max(params.duration("round"), kShortestMarket)),
         urgency_(std::min(params.real("urgency"), kMostUrgency)),
         fairness_(params.real("fairness")),
@@ -112,7 +111,11 @@ class MarketPolicy final : public Policy {
 
   void on_phase(JobId job, Phase from, Phase to) override {
     const bool is_mine = takes(job), is_freed = holds_gpus(from) && !holds_gpus(to);
-    (is_mine ? roster_ : fixed_).on_phase(job, from, to);
+    if (is_mine) {
+      roster_.on_phase(job, from, to);
+    } else if (holds_gpus(from) != holds_gpus(to)) {
+      holds_gpus(to) ? beside_.insert(job) : static_cast<void>(beside_.erase(job));
+    }
     has_news_ |= is_freed || (to == Phase::queued && is_mine);
     is_due_ |= is_freed || to == Phase::queued;
   }
@@ -131,6 +134,7 @@ class MarketPolicy final : public Policy {
   void find_buyers(bool is_round);
   [[nodiscard]] Market make_market() const;
   [[nodiscard]] bool buy(bool is_round, std::span<const Placement> placed);
+  [[nodiscard]] bool some_buy() const;
   [[nodiscard]] std::vector<double> powers(JobId job, bool kinds_are_seen) const;
   /// Of all workers there, with so much power each by kind.
   [[nodiscard]] double power_at(const Placement& at, const std::vector<double>& powers) const;
@@ -139,6 +143,7 @@ class MarketPolicy final : public Policy {
   [[nodiscard]] Buyer make_buyer(JobId job) const;
   void weigh(std::span<const std::int32_t> gpus, bool is_round);
   [[nodiscard]] bool look_at(Deal& deal);
+  [[nodiscard]] std::vector<double> slowed_at(const std::vector<Placement>& at) const;
   [[nodiscard]] bool learn(std::size_t i, const Placement& at, double slowed);
   [[nodiscard]] double cost(const Deal& deal) const;
   void move_closer(Deal& best);
@@ -150,7 +155,7 @@ class MarketPolicy final : public Policy {
   bool takes_all_;
   Duration patience_;
   Roster roster_;
-  Roster fixed_;  // the jobs that are left to the stages
+  SortedList<JobId> beside_;  // the jobs of the stages that hold GPUs
   Duration round_;
   double urgency_, fairness_;
   int draws_;
@@ -162,7 +167,7 @@ class MarketPolicy final : public Policy {
   std::vector<std::int64_t> gpus_of_kind_;  // of all machines
   Crowding crowding_;
   std::vector<Customer> customers_;
-  std::vector<JobId> others_;  // they run, and neither buy nor sell
+  std::vector<JobId> sellers_;  // those of them that run, by number
   // Of each customer:
   std::vector<Buyer> buyers_;
   std::vector<std::vector<double>> powers_;         // by kind
@@ -199,17 +204,15 @@ void MarketPolicy::find_waiting() {
 
 void MarketPolicy::find_customers(bool is_round) {
   customers_.clear();
-  others_.clear();
+  sellers_.clear();
   find_waiting();
-  const bool some_sell = is_round || first_ != kNoJob;
+  if (!is_round && first_ == kNoJob) return;
   roster_.holding().each([&](JobId job) {
     if (yard_.job(job).per_worker.gpus == 0) return true;
-    if (some_sell && roster_.may_be_moved(job)) {
-      customers_.push_back({.job = job, .runs = true});
-    } else {
-      others_.push_back(job);
-      is_due_ |= some_sell;
-    }
+    const bool sells = roster_.may_be_moved(job);
+    if (sells) customers_.push_back({.job = job, .runs = true});
+    if (sells) sellers_.push_back(job);
+    is_due_ |= !sells;
     return true;
   });
 }
@@ -345,6 +348,13 @@ bool MarketPolicy::buy(bool is_round, std::span<const Placement> placed) {
   return true;
 }
 
+/// Whether any that waits has bought something that is not left to the stages.
+bool MarketPolicy::some_buy() const {
+  return std::ranges::any_of(customers_, [](const Customer& customer) {
+    return !customer.runs && !customer.only_bids && std::ranges::max(customer.workers) > 0;
+  });
+}
+
 void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
   if (takes_all_) start_without_gpus(yard_, roster_.waiting(), plan);
   find_customers(is_round);
@@ -354,6 +364,7 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
   bool is_as_reckoned = false;
   for (int attempt = 0; attempt < kMostAttempts && !is_as_reckoned; ++attempt) {
     if (!buy(is_round, deal.at)) break;
+    if (!is_round && !some_buy()) break;
     deal.anew.assign(customers_.size(), false);
     is_as_reckoned = look_at(deal);
     if (deal.cost < best.cost || best.at.empty()) best = deal;
@@ -372,20 +383,29 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
   if (!group.empty()) (void)plan.change(group);
 }
 
+/// How many times as long as alone an iteration of each customer takes there.
+std::vector<double> MarketPolicy::slowed_at(const std::vector<Placement>& at) const {
+  const auto is_spread = [](const Placement& place) { return place.size() > 1; };
+  if (std::ranges::none_of(at, is_spread)) return std::vector<double>(at.size(), 1);
+  std::vector<Crowding::Running> customers, others;
+  for (std::size_t i = 0; i < customers_.size(); ++i)
+    customers.push_back({customers_[i].job, &at[i]});
+  const auto add = [&](JobId job) {
+    const Placement& place = yard_.placement(job);
+    if (is_spread(place) && !std::ranges::binary_search(sellers_, job))
+      others.push_back({job, &place});
+    return true;
+  };
+  roster_.holding().each(add);
+  beside_.each(add);
+  return crowding_.slowed(customers, others);
+}
+
 /// Places all that was bought, and sees what comes of it: the market reckons with that from then
 /// on. True: it is what the market reckoned with.
 bool MarketPolicy::look_at(Deal& deal) {
   deal.at = find_places(yard_, customers_, deal.anew);
-  std::vector<Crowding::Running> customers, others;
-  for (std::size_t i = 0; i < customers_.size(); ++i)
-    customers.push_back({customers_[i].job, &deal.at[i]});
-  const auto add = [&](JobId job) {
-    others.push_back({job, &yard_.placement(job)});
-    return true;
-  };
-  std::ranges::for_each(others_, add);
-  fixed_.holding().each(add);
-  const std::vector<double> slowed = crowding_.slowed(customers, others);
+  const std::vector<double> slowed = slowed_at(deal.at);
   bool is_as_reckoned = true;
   for (std::size_t i = 0; i < customers_.size(); ++i)
     if (!deal.at[i].empty()) is_as_reckoned &= learn(i, deal.at[i], slowed[i]);
