@@ -3,7 +3,8 @@
 // takes: the yard is told what happened, the policy decides, its orders are carried out.
 //
 // Twice: with philly-like jobs, which have some ten shapes, and with the same jobs asking for CPUs
-// and memory at random, so that hardly two jobs are alike.
+// and memory at random, so that hardly two jobs are alike. Where a market decides beside stages, a
+// third time: every second job can have half to twice its size.
 //
 // Under Dally's presets and trainyard the jobs have models and the machines stand in racks of ten.
 // The target is 1 ms then, and where no two jobs are alike; trainyard's is 200 us in both.
@@ -36,6 +37,8 @@ class QueueLength final : public YardListener {
   std::size_t length_ = 0;
 };
 
+enum class Jobs : std::uint8_t { of_few_shapes, no_two_alike, half_elastic };
+
 struct Instants {
   Latency latency;
   double shortest_queue = 0, longest_queue = 0;
@@ -45,6 +48,12 @@ struct Instants {
 void ask_for_cpus_and_memory(Job& job, Random& random) {
   job.per_worker.milli_cpus = static_cast<std::int32_t>(500 * (1 + random.below(24)));
   job.per_worker.memory_mib = static_cast<std::int32_t>(1024 * (1 + random.below(96)));
+}
+
+void let_some_be_resized(Job& job, Random& random) {
+  if (random.below(2) == 0) return;
+  job.min_workers = std::max(1, job.workers / 2);
+  job.max_workers = job.workers * 2;
 }
 
 /// So that it matters where they are placed; an iteration computes for 50 ms.
@@ -61,21 +70,22 @@ bool goes_by_closeness(const std::string& preset) {
   return preset.starts_with("dally") || preset == "trainyard";
 }
 
-double target_us(const std::string& preset, bool many_shapes) {
+double target_us(const std::string& preset, Jobs jobs) {
   if (preset == "trainyard") return 200;
-  return many_shapes || goes_by_closeness(preset) ? 1000 : 100;
+  return jobs == Jobs::no_two_alike || goes_by_closeness(preset) ? 1000 : 100;
 }
 
 /// Not submitted yet. Durations are whole seconds in the log; as they are, jobs that started
 /// together would end at the same instants.
-Workload jobs_for(const Cluster& cluster, bool many_shapes, bool with_models) {
+Workload jobs_for(const Cluster& cluster, Jobs jobs, bool with_models) {
   Workload workload = must(generate("philly-like:jobs=400000", cluster, 1));
   Random random(1, 1);
   for (Job& job : workload.jobs) {
     job.submit = Time::never();
     job.duration += microseconds(static_cast<std::int64_t>(random.below(1'000'000)));
     job.estimate = job.duration;
-    if (many_shapes) ask_for_cpus_and_memory(job, random);
+    if (jobs == Jobs::no_two_alike) ask_for_cpus_and_memory(job, random);
+    if (jobs == Jobs::half_elastic) let_some_be_resized(job, random);
   }
   if (with_models) give_models(workload, random);
   return workload;
@@ -124,12 +134,12 @@ class Crowd {
 };
 
 /// In a process of its own.
-Instants instants_of(const std::string& preset, bool many_shapes) {
+Instants instants_of(const std::string& preset, Jobs jobs) {
   const Cluster cluster =
       must(parse_cluster_shorthand(goes_by_closeness(preset) ? kRackedCluster : kFlatCluster));
-  Crowd crowd(cluster, jobs_for(cluster, many_shapes, goes_by_closeness(preset)),
+  Crowd crowd(cluster, jobs_for(cluster, jobs, goes_by_closeness(preset)),
               must(PolicySpec::parse(preset)));
-  const std::size_t instants = many_shapes ? kMeasured / 10 : kMeasured;
+  const std::size_t instants = jobs == Jobs::no_two_alike ? kMeasured / 10 : kMeasured;
   crowd.run(instants, [](std::uint64_t, std::size_t) {});
   Histogram ticks;
   std::size_t shortest = static_cast<std::size_t>(-1), longest = 0;
@@ -157,11 +167,16 @@ double pass_over_queue_us() {
          });
 }
 
-void measure(Table& table, const std::string& preset, bool many_shapes) {
-  const Instants i = in_child([&] { return instants_of(preset, many_shapes); });
+std::string_view title(Jobs jobs) {
+  if (jobs == Jobs::no_two_alike) return ": decision p99, no two alike";
+  return jobs == Jobs::half_elastic ? ": decision p99, half elastic" : ": decision p99";
+}
+
+void measure(Table& table, const std::string& preset, Jobs jobs) {
+  const Instants i = in_child([&] { return instants_of(preset, jobs); });
   table.add(
-      {preset + (many_shapes ? ": decision p99, no two alike" : ": decision p99"), i.latency.p99_us,
-       "us", Target{Target::Is::at_most, target_us(preset, many_shapes)}, pass_over_queue_us(),
+      {fmt::format("{}{}", preset, title(jobs)), i.latency.p99_us, "us",
+       Target{Target::Is::at_most, target_us(preset, jobs)}, pass_over_queue_us(),
        fmt::format("p50 {}, max {}; {} to {} waiting", number(i.latency.p50_us),
                    number(i.latency.max_us), number(i.shortest_queue), number(i.longest_queue))});
 }
@@ -170,8 +185,13 @@ void measure(Table& table, const std::string& preset, bool many_shapes) {
 
 void measure_decisions(Table& table) {
   for (const Preset& preset : presets()) {
-    if (table.wants("decision/" + preset.name)) measure(table, preset.name, false);
-    if (table.wants("decision-shapes/" + preset.name)) measure(table, preset.name, true);
+    if (table.wants("decision/" + preset.name)) measure(table, preset.name, Jobs::of_few_shapes);
+    if (table.wants("decision-shapes/" + preset.name))
+      measure(table, preset.name, Jobs::no_two_alike);
+    const PolicySpec spec = must(PolicySpec::parse(preset.name));
+    const bool has_both = spec.member("joint") != "none" && !spec.decides_jointly();
+    if (has_both && table.wants("decision-elastic/" + preset.name))
+      measure(table, preset.name, Jobs::half_elastic);
   }
 }
 

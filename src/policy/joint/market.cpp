@@ -6,7 +6,7 @@
 // that they have and that are free. A running job gets others than it has only if all together gain
 // more by it than its pause costs (as preempt=benefit reckons it: its own time to save and to load,
 // and what the GPUs that stand still meanwhile delay those that wait). Between rounds, jobs that
-// wait buy what is free.
+// wait buy what is free. Of very many jobs that run, some are moved in a round, others in the next.
 //
 // The paper's problem is one set of jobs that all start now. Here jobs come and go, and there may
 // be more than there are GPUs. Ours:
@@ -36,6 +36,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "market/solve.h"
 #include "market/trading.h"
@@ -55,7 +56,8 @@ constexpr std::int64_t kMostDraws = 64;
 
 constexpr int kMostAttempts = 2;  // to find places that are as the market reckoned
 constexpr double kAsReckoned = 0.02;
-constexpr int kMostMovedCloser = 2;       // in a round
+constexpr int kMostMovedCloser = 2;  // in a round
+constexpr std::size_t kMostSellers = 1000;
 constexpr std::size_t kMostWaiting = 64;  // of those that wait for stages, too
 
 /// Where all customers are, and what that costs them together as it is there.
@@ -88,6 +90,7 @@ class MarketPolicy final : public Policy {
 
   void decide(Plan& plan) override {
     if (!takes_all_ && !roster_.has_any()) return;
+    is_deciding_ = true;
     const bool is_round = is_due_ && yard_.now() >= next_round_;
     if (is_round) {
       next_round_ = yard_.now() + round_;
@@ -100,8 +103,11 @@ class MarketPolicy final : public Policy {
     first_ = patient_until < yard_.now() ? longest : kNoJob;
     if (is_round || first_ != kNoJob || (some_wait && has_news_)) go_to_market(plan, is_round);
     if (is_round && some_wait && yard_.held_gpus() == 0) go_to_market(plan, false);
-    has_news_ = false;
+    has_news_ = is_deciding_ = false;
+    // The stages may yet start jobs that wait.
+    const bool may_be_due = !takes_all_ && !roster_.waiting().empty();
     if (is_due_) plan.wake_at(next_round_);
+    if (!is_due_ && may_be_due) plan.wake_at(std::max(next_round_, yard_.now() + round_));
     if (first_ == kNoJob && patient_until != Time::never())
       plan.wake_at(patient_until + microseconds(1));
   }
@@ -111,13 +117,13 @@ class MarketPolicy final : public Policy {
 
   void on_phase(JobId job, Phase from, Phase to) override {
     const bool is_mine = takes(job), is_freed = holds_gpus(from) && !holds_gpus(to);
-    if (is_mine) {
-      roster_.on_phase(job, from, to);
-    } else if (holds_gpus(from) != holds_gpus(to)) {
-      holds_gpus(to) ? beside_.insert(job) : static_cast<void>(beside_.erase(job));
-    }
+    if (is_mine) roster_.on_phase(job, from, to);
+    const bool is_placed = !holds_gpus(from) && holds_gpus(to);
+    if (is_placed && yard_.placement(job).size() > 1) spread_.insert(job);
+    if (is_freed) spread_.erase(job);
     has_news_ |= is_freed || (to == Phase::queued && is_mine);
-    is_due_ |= is_freed || to == Phase::queued;
+    const bool by_stages = is_mine && from == Phase::queued && !is_deciding_;
+    is_due_ |= is_freed || to == Phase::queued || by_stages;
   }
   void on_machine(MachineId /*machine*/, bool up) override {
     has_news_ |= up;
@@ -130,6 +136,7 @@ class MarketPolicy final : public Policy {
   [[nodiscard]] JobId longest_waiting() const;
   void find_customers(bool is_round);
   void find_waiting();
+  void find_sellers();
   void go_to_market(Plan& plan, bool is_round);
   void find_buyers(bool is_round);
   [[nodiscard]] Market make_market() const;
@@ -155,12 +162,13 @@ class MarketPolicy final : public Policy {
   bool takes_all_;
   Duration patience_;
   Roster roster_;
-  SortedList<JobId> beside_;  // the jobs of the stages that hold GPUs
+  SortedList<JobId> spread_;  // all jobs that hold GPUs on several machines
   Duration round_;
   double urgency_, fairness_;
   int draws_;
   bool sees_kinds_;
   Time next_round_{std::numeric_limits<std::int64_t>::min()};
+  bool is_deciding_ = false;
   bool has_news_ = false;  // since the last decision: who waits may find room
   bool is_due_ = false;    // since the last round something changed, or some could not be moved
   JobId first_ = kNoJob;  // it is out of patience: until it has its least, no other that waits buys
@@ -168,6 +176,7 @@ class MarketPolicy final : public Policy {
   Crowding crowding_;
   std::vector<Customer> customers_;
   std::vector<JobId> sellers_;  // those of them that run, by number
+  JobId next_seller_{0};
   // Of each customer:
   std::vector<Buyer> buyers_;
   std::vector<std::vector<double>> powers_;         // by kind
@@ -206,15 +215,25 @@ void MarketPolicy::find_customers(bool is_round) {
   customers_.clear();
   sellers_.clear();
   find_waiting();
-  if (!is_round && first_ == kNoJob) return;
-  roster_.holding().each([&](JobId job) {
+  if (is_round || first_ != kNoJob) find_sellers();
+}
+
+/// All that run and may be moved; of very many, some, and the next ones in the next round.
+void MarketPolicy::find_sellers() {
+  const JobId from = std::exchange(next_seller_, JobId{0});
+  roster_.holding().each_from(from, [&](JobId job) {
+    if (sellers_.size() == kMostSellers) {
+      next_seller_ = job;
+      is_due_ = true;
+      return false;
+    }
     if (yard_.job(job).per_worker.gpus == 0) return true;
     const bool sells = roster_.may_be_moved(job);
-    if (sells) customers_.push_back({.job = job, .runs = true});
     if (sells) sellers_.push_back(job);
     is_due_ |= !sells;
     return true;
   });
+  for (const JobId job : sellers_) customers_.push_back({.job = job, .runs = true});
 }
 
 std::vector<double> MarketPolicy::powers(JobId job, bool kinds_are_seen) const {
@@ -390,14 +409,10 @@ std::vector<double> MarketPolicy::slowed_at(const std::vector<Placement>& at) co
   std::vector<Crowding::Running> customers, others;
   for (std::size_t i = 0; i < customers_.size(); ++i)
     customers.push_back({customers_[i].job, &at[i]});
-  const auto add = [&](JobId job) {
-    const Placement& place = yard_.placement(job);
-    if (is_spread(place) && !std::ranges::binary_search(sellers_, job))
-      others.push_back({job, &place});
+  spread_.each([&](JobId job) {
+    if (!std::ranges::binary_search(sellers_, job)) others.push_back({job, &yard_.placement(job)});
     return true;
-  };
-  roster_.holding().each(add);
-  beside_.each(add);
+  });
   return crowding_.slowed(customers, others);
 }
 

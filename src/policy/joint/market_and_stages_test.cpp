@@ -122,6 +122,34 @@ TEST_F(MarketAndStagesTest, StagesSayInWhichFlowClassOpenJobsAre) {
   EXPECT_NE(h->yard.flow(open), h->yard.flow(JobId{0}));
 }
 
+/// 64 of those that wait go to market at once, and 1,000 of those that run in a round.
+TEST_F(MarketAndStagesTest, VeryManyJobsTakeTurnsAtTheMarket) {
+  constexpr std::uint32_t kJobs = 1100;
+  h = std::make_unique<HandPolicy>("300x8xV100", std::string("order=fifo") + kBeside, kAtOnce);
+  const auto doubled = [&] {
+    std::uint32_t count = 0;
+    for (std::uint32_t j = 0; j < kJobs; ++j) count += h->yard.workers(JobId{j}) == 2 ? 1 : 0;
+    return count;
+  };
+  Job job = gang(1, 1, hours(10));
+  job.max_workers = 2;
+  for (std::uint32_t j = 0; j < kJobs; ++j) h->submit(job);
+  h->decide();
+  EXPECT_EQ(h->yard.held_gpus(), kJobs + doubled()) << "the stages start the others as they are";
+  EXPECT_LE(doubled(), 64U);
+  EXPECT_EQ(h->wake, Time{} + minutes(5));
+  h->at(minutes(5));
+  h->decide();
+  let_leave();
+  EXPECT_GE(doubled(), 1000U - 64U);
+  EXPECT_LT(doubled(), kJobs);
+  EXPECT_EQ(h->wake, Time{} + minutes(10));
+  h->at(minutes(10));
+  h->decide();
+  let_leave();
+  EXPECT_EQ(doubled(), kJobs);
+}
+
 TEST_F(MarketAndStagesTest, WithoutOpenJobsThereAreNoRounds) {
   use("order=fifo");
   h->submit(gang(4, 1, hours(1))), h->submit(gang(8, 1, hours(1)));

@@ -6,13 +6,19 @@
 namespace trainyard {
 
 Vacancies::Vacancies(const Yard& yard) : yard_(yard) {
-  for (std::uint32_t m = 0; m < yard.cluster().machines.size(); ++m)
+  free_.reserve(yard.cluster().machines.size());
+  for (std::uint32_t m = 0; m < yard.cluster().machines.size(); ++m) {
     free_.push_back(yard.free().on(MachineId{m}));
+    if (free_.back().gpus > 0) with_gpus_.push_back(MachineId{m});
+  }
 }
 
 void Vacancies::give_back(JobId job, const Placement& place) {
-  for (const Share& share : place)
+  for (const Share& share : place) {
     free_[index(share.machine)] += yard_.shape(job).per_worker * share.workers;
+    const auto at = std::ranges::lower_bound(with_gpus_, share.machine);
+    if (at == with_gpus_.end() || *at != share.machine) with_gpus_.insert(at, share.machine);
+  }
 }
 
 void Vacancies::take(JobId job, const Placement& place) {
@@ -98,8 +104,8 @@ std::int32_t Vacancies::add_close(JobId job, KindId kind, std::int32_t workers, 
   }
   // The rack with the least room that is enough, or with the most.
   std::map<RackId, std::pair<std::int32_t, std::vector<MachineId>>> racks;
-  for (std::uint32_t m = 0; m < free_.size() && left > 0; ++m) {
-    const MachineId machine{m};
+  for (const MachineId machine : with_gpus_) {
+    if (left == 0) break;
     if (cluster.machine(machine).kind != kind) continue;
     const std::int32_t room = fitting(job, machine, left);
     if (room == 0) continue;

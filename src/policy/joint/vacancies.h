@@ -22,8 +22,9 @@ class Vacancies {
   std::int32_t add(JobId job, std::int32_t workers, Placement& place);
   /// The same for a job that needs at least so many; else nothing is taken.
   std::int32_t add_at_least(JobId job, std::int32_t least, std::int32_t most, Placement& place);
-  /// Adds up to so many workers on machines of this kind, close together: first where the job is
-  /// already, then on the machine that they fill best, or on the fewest, of one rack if they fit.
+  /// Adds up to so many workers, with GPUs, on machines of this kind, close together: first where
+  /// the job is already, then on the machine that they fill best, or on the fewest, of one rack if
+  /// they fit.
   std::int32_t add_close(JobId job, KindId kind, std::int32_t workers, Placement& place);
 
  private:
@@ -34,7 +35,8 @@ class Vacancies {
               Placement& place);
 
   const Yard& yard_;
-  std::vector<Resources> free_;  // by machine
+  std::vector<Resources> free_;       // by machine
+  std::vector<MachineId> with_gpus_;  // those that have or had GPUs free, in order: few, mostly
 };
 
 /// Jobs that need no GPUs compete with nobody for them: first come, first served.
