@@ -243,6 +243,20 @@ TEST(Market, GivesNoWorkersThatWouldWaitForBusyLinks) {
   EXPECT_EQ(BusyLinks(10).size_of_b({}), 1) << "too slow for one alone";
 }
 
+/// What the yard believes between two reports of a job may be more than there is to do.
+TEST(SharedNetwork, JobsThatArePausedBetweenTwoReportsComeToTheirEnd) {
+  for_seeds(150, kNetworkStream + 1, [](Random& random, std::uint64_t seed) {
+    NetworkMix mix = random_network_mix(random);
+    for (Job& job : mix.workload.jobs)
+      job.estimate =
+          std::max(microseconds(1), job.duration * static_cast<std::int64_t>(random.below(3)));
+    const std::string policy =
+        "order=srtf backfill=greedy place=consolidate preempt=srtf-blind yard.min_run=1s "
+        "yard.turn=0";
+    EXPECT_GT(mean_jct(mix, policy, kIteration, seed), 0) << "seed " << seed;
+  });
+}
+
 /// Jobs that fit no machine are slow wherever they are. Who waits counts itself as fast as on one,
 /// and who runs is as slow as it is: then each is the shorter one when it waits.
 TEST(SlowNetwork, GangsThatAreSlowEverywhereDoNotTakeTurnsInPausingEachOther) {

@@ -145,7 +145,8 @@ void SimulatedEngine::go_on(const Yard& yard, JobId id) {
     const Duration next = part * ((yard.work_done(id) + kTrifle) / part + 1);
     if (next < job.duration) return pending_.push(yard.end_of(id, next), EventKind::learnt, id);
   }
-  pending_.push(yard.end_of(id, job.duration), EventKind::finished, id);
+  // Between two reports the yard may believe too much: paused then, it comes back with all done.
+  pending_.push(std::max(yard.end_of(id, job.duration), yard.now()), EventKind::finished, id);
 }
 
 /// Two reports of the same share of the work are the same.
@@ -191,6 +192,7 @@ void SimulatedEngine::join(const Yard& yard, JobId id) {
   const double all = job.duration.seconds() / iteration.work_s;
   const double done = yard.work_done(id).seconds() / iteration.work_s;
   arrival.iterations = all - done;
+  if (arrival.iterations <= 0) return;
   arrival.report_every = all / static_cast<double>(kReports);
   arrival.first_report =
       (std::floor(done / arrival.report_every + 1e-9) + 1) * arrival.report_every - done;
