@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/delayed_others.h"
+
 namespace trainyard {
 namespace {
 
