@@ -32,9 +32,9 @@ DelaySettings settings_of(const Params& params) {
 class Delay final : public PlaceStage {
  public:
   Delay(const Params& params, PolicyContext& context)
-      : PlaceStage(params, context), clocks_(settings_of(params)) {
-    if (settings_of(params).timers == DelaySettings::Timers::learnt) context.heed_declared_times();
-  }
+      : PlaceStage(params, context),
+        clocks_(settings_of(params),
+                params.choice("timers") == "learnt" ? &context.estimates() : nullptr) {}
 
   bool find(JobId job, const Avoid* avoid, Placement& out) override {
     const Shape& shape = yard_.shape(job);

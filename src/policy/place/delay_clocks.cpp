@@ -163,7 +163,7 @@ Duration DelayClocks::learnt_wait(const Yard& yard, JobId job, std::size_t tier)
   const double better = yard.speed()->rate_at(of, tier - 1).time_per_work();
   const double worse = yard.speed()->rate_at(of, tier).time_per_work();
   const double all = set_.all_count ? 1 + others_.per_gpu(yard) * of.gpus() : 1;
-  const double gain_s = (worse - better) * yard.expected_remaining(job).seconds() * all;
+  const double gain_s = (worse - better) * estimates_->remaining(job).seconds() * all;
   const LifeTable& table = demand_of(yard, job).tables[tier - 1];
   for (std::size_t bin = 0; bin < LifeTable::kBins; ++bin)
     if (table.expected_s(bin) >= gain_s) return table.begin_of(bin);

@@ -26,6 +26,7 @@
 
 #include "base/sorted_list.h"
 #include "policy/delayed_others.h"
+#include "policy/estimator.h"
 #include "policy/place/wait_history.h"
 #include "yard/yard.h"
 
@@ -42,7 +43,9 @@ struct DelaySettings {
 
 class DelayClocks {
  public:
-  explicit DelayClocks(const DelaySettings& settings) : set_(settings) {}
+  /// Learnt timers go by these estimates; others need none.
+  explicit DelayClocks(const DelaySettings& settings, const Estimator* estimates = nullptr)
+      : set_(settings), estimates_(estimates) {}
 
   /// The tier that the waiting job is ready for, or one that bids anew.
   [[nodiscard]] std::size_t tier(JobId job) const { return jobs_[index(job)].tier; }
@@ -89,6 +92,7 @@ class DelayClocks {
   void note_wait(const Yard& yard, JobId job);
 
   DelaySettings set_;
+  const Estimator* estimates_;
   DelayedOthers others_;
   std::vector<Clock> jobs_;
   SortedList<Waiting> due_;

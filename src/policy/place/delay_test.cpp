@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "policy/place/delay_clocks.h"
 #include "policy/place/wait_history.h"
 #include "policy/testing.h"
 
@@ -163,6 +164,34 @@ TEST(Delay, TheClosestThereIs) {
       break;
     }
     ASSERT_EQ(h.refused, 0U);
+  }
+}
+
+/// Every tier takes a unit of time more for a unit of work.
+struct SlowerByTier final : PlacementSpeed {
+  [[nodiscard]] Rate rate(const Job&, const Placement&) const override { return {}; }
+  [[nodiscard]] Rate rate_at(const Job&, std::size_t tier) const override {
+    return Rate::taking(1 + static_cast<double>(tier));
+  }
+};
+
+/// What there is to gain is the believed time left, a hundred hours or next to nothing, whatever
+/// was declared; what a wait takes is not known yet, and counts as a lease.
+TEST(Delay, LearntTimersGoByWhatIsBelieved) {
+  const Cluster cluster = racks(2, 2);
+  for (const std::string believed : {"declared", "attained"}) {
+    Workload workload;
+    const SlowerByTier speed;
+    Yard yard(cluster, workload, {}, &speed);
+    const auto estimates = make_estimator(yard, believed, 0, 1);
+    DelaySettings learnt;
+    learnt.timers = DelaySettings::Timers::learnt;
+    learnt.lease = minutes(20);
+    DelayClocks clocks(learnt, estimates.get());
+    workload.jobs.push_back(gang(2, 1, hours(100)));
+    HandYard::must(yard.apply(Event::of(Time{}, EventKind::submitted, JobId{0})));
+    clocks.on_phase(yard, JobId{0}, Phase::absent, Phase::queued);
+    EXPECT_EQ(clocks.tier(JobId{0}), believed == "declared" ? kMachineTier : 2U) << believed;
   }
 }
 
