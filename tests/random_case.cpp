@@ -220,9 +220,12 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
   static const std::vector<std::string> kMinRun{"1m", "0", "30s"};
   static const std::vector<std::string> kMaxPauses{"64", "1", "3"};
   static const std::vector<std::string> kTurn{"1h", "1m", "0", "never"};
-  return line + fmt::format("queue.patience={} yard.min_run={} yard.max_pauses={} yard.turn={}",
-                            one_of(random, kPatience), one_of(random, kMinRun),
-                            one_of(random, kMaxPauses), one_of(random, kTurn));
+  static const std::vector<std::string> kEstimates{"declared", "residual"};
+  return line + fmt::format(
+                    "queue.patience={} yard.min_run={} yard.max_pauses={} yard.turn={} "
+                    "queue.estimates={}",
+                    one_of(random, kPatience), one_of(random, kMinRun), one_of(random, kMaxPauses),
+                    one_of(random, kTurn), one_of(random, kEstimates));
 }
 
 Seeds seeds(std::uint64_t count) {

@@ -89,9 +89,9 @@ FlowOrder::Rank FlowOrder::rank(std::size_t j) const {
   if (set_.flow == "to-95") return by_time_to_95(j);
   if (set_.flow == "milestones") return by_milestone(j);
   double key = static_cast<double>(j);
-  if (set_.flow == "srtf") key = static_cast<double>(state_.expected_remaining(j).us);
+  if (set_.flow == "srtf") key = static_cast<double>(state_.left(j).us);
   if (set_.flow == "las") key = static_cast<double>(state_.service(j));
-  if (set_.flow == "adadual") key = state_.expected_remaining(j).seconds() * state_.job(j).gpus();
+  if (set_.flow == "adadual") key = state_.left(j).seconds() * state_.job(j).gpus();
   return {false, 0, key, 0, j};
 }
 
@@ -133,7 +133,7 @@ std::optional<FlowOrder::Outlook> FlowOrder::outlook(std::size_t j) const {
 
 /// Of the accuracy that it will have when the work is done which it is expected to have left.
 double FlowOrder::seconds_to(double fraction, const Outlook& ahead, std::size_t j) const {
-  const double left = state_.expected_remaining(j).seconds() * state_.trains[j].pace_at_start;
+  const double left = state_.left(j).seconds() * state_.trains[j].pace_at_start;
   const double there =
       ahead.fit ? ahead.fit->where(fraction * ahead.after(left)) : ahead.truth->share_to(fraction);
   return std::max(0.0, (there - ahead.at) / ahead.per_s);

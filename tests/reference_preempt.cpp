@@ -94,7 +94,7 @@ bool Preemption::make_room_by_score(std::size_t j) {
 PauseCase::Victim Preemption::pause_terms(std::size_t victim) const {
   const Job& job = state_.job(victim);
   const double price = job.job_class == JobClass::trial ? set_.trial_price : 1;
-  return {static_cast<double>((state_.expected_end(victim) - state_.now).us),
+  return {static_cast<double>((state_.leaves_at(victim) - state_.now).us),
           static_cast<double>(job.expected_pause().us), static_cast<double>(job.load.us),
           std::max(static_cast<double>(job.gpus()), 1.0), price};
 }
@@ -111,7 +111,7 @@ bool Preemption::stays(std::size_t j) const {
 
 PauseCase Preemption::pause_case(std::size_t waiter) const {
   const Job& job = state_.job(waiter);
-  PauseCase set{static_cast<double>(state_.expected_remaining(waiter).us),
+  PauseCase set{static_cast<double>(state_.left(waiter).us),
                 static_cast<double>(job.load.us),
                 is_overdue(waiter)                 ? std::max(set_.trial_price, 1e4)
                 : job.job_class == JobClass::trial ? set_.trial_price
@@ -147,7 +147,7 @@ bool Preemption::make_room_by_gain(std::size_t j) {
   }
   const auto by_gain = [&](std::size_t a, std::size_t b) {
     const auto key = [&](std::size_t v) {
-      return std::tuple(empty.gain_alone(pause_terms(v)), state_.expected_end(v), v);
+      return std::tuple(empty.gain_alone(pause_terms(v)), state_.leaves_at(v), v);
     };
     return key(a) > key(b);
   };
@@ -193,14 +193,14 @@ Jobs Preemption::would_rather_see_leave(std::size_t waiter) const {
   };
   if (set_.preempt == "none" || set_.preempt == "lease" || set_.preempt == "closer") return {};
   if (set_.preempt == "srtf-blind") {
-    const Time end = state_.now + state_.expected_remaining(waiter);
-    keep_if([&](std::size_t j) { return state_.expected_end(j) > end; });
+    const Time end = state_.now + state_.left(waiter);
+    keep_if([&](std::size_t j) { return state_.leaves_at(j) > end; });
   }
   if (set_.preempt == "srsf-blind") {
     const auto service = [&](std::size_t j) {
-      return (state_.expected_end(j) - state_.now).us * state_.job(j).gpus();
+      return (state_.leaves_at(j) - state_.now).us * state_.job(j).gpus();
     };
-    const std::int64_t own = state_.expected_remaining(waiter).us * state_.job(waiter).gpus();
+    const std::int64_t own = state_.left(waiter).us * state_.job(waiter).gpus();
     keep_if([&](std::size_t j) { return service(j) > own; });
     std::sort(jobs.begin(), jobs.end(), [&](std::size_t a, std::size_t b) {
       return std::pair(service(a), a) > std::pair(service(b), b);
@@ -209,7 +209,7 @@ Jobs Preemption::would_rather_see_leave(std::size_t waiter) const {
   if (set_.preempt == "longest-remaining") {
     if (state_.job(waiter).job_class != JobClass::trial) return {};
     keep_if([&](std::size_t j) {
-      return state_.job(j).job_class == JobClass::batch && state_.expected_end(j) > state_.now;
+      return state_.job(j).job_class == JobClass::batch && state_.leaves_at(j) > state_.now;
     });
   }
   if (set_.preempt == "by-level") {
@@ -235,13 +235,12 @@ Time Preemption::pausable_from(std::size_t victim, std::size_t waiter) const {
   return least == Duration::max() ? Time::never() : train.since + least;
 }
 
-/// Those that start or run, by when they are expected to end.
-Jobs Preemption::by_end() const {
+Jobs Preemption::by_end(End end) const {
   Jobs jobs;
   for (std::size_t j = 0; j < state_.trains.size(); ++j)
     if (state_.holds(j) && state_.trains[j].stage != Stage::draining) jobs.push_back(j);
   std::stable_sort(jobs.begin(), jobs.end(), [&](std::size_t a, std::size_t b) {
-    return state_.expected_end(a) < state_.expected_end(b);
+    return (state_.*end)(a) < (state_.*end)(b);
   });
   return jobs;
 }

@@ -25,7 +25,9 @@ class Preemption {
     Jobs victims;
   };
   [[nodiscard]] std::optional<Room> room_by(std::size_t waiter, const Jobs& leaving) const;
-  [[nodiscard]] Jobs by_end() const;
+  /// Those that start or run, by when they end: as the policy believes, or as they declare.
+  using End = Time (State::*)(std::size_t) const;
+  [[nodiscard]] Jobs by_end(End end = &State::leaves_at) const;
 
  private:
   bool make_room_by_score(std::size_t j);

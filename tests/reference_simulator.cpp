@@ -28,7 +28,9 @@ class Simulator {
         set_(settings),
         state_(world),
         preemption_(state_, set_),
-        flows_(state_, set_) {}
+        flows_(state_, set_) {
+    state_.is_residual = set_.estimates == "residual";
+  }
 
   std::vector<Outcome> run();
 
@@ -148,7 +150,7 @@ bool Simulator::happen() {
     if (revision.subject >= state_.trains.size()) continue;
     Train& train = state_.trains[revision.subject];
     if (train.stage != Stage::absent && train.stage != Stage::done)
-      note_new_ends([&] { train.estimate = revision.estimate.work; });
+      note_new_ends([&] { state_.revise(revision.subject, revision.estimate.work); });
   }
   for (std::size_t j = 0; j < state_.trains.size(); ++j) {
     if (state_.next_of(j) > now) continue;
@@ -236,6 +238,8 @@ void Simulator::note_the_queued() {
 void Simulator::decide() {
   wake_ = Time::never();
   closed_.clear();
+  state_.refresh_beliefs();
+  for (std::size_t j = 0; j < state_.trains.size(); ++j) wake_at(state_.belief_ends(j));
   refresh_levels();
   move_closer();
   take_rebids();
@@ -427,7 +431,7 @@ void Simulator::reserve_for(std::size_t head) {
   head_ = head;
   head_start_ = Time::never();
   head_spots_.assign(state_.up.size(), 0);
-  const auto room = preemption_.room_by(head, preemption_.by_end());
+  const auto room = preemption_.room_by(head, preemption_.by_end(&State::expected_end));
   if (!room) return;
   head_spots_ = room->spots;
   head_start_ = state_.now;
@@ -439,7 +443,7 @@ void Simulator::reserve_for(std::size_t head) {
 
 std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
   const Job& job = state_.job(j);
-  const std::int64_t left = state_.expected_remaining(j).us;
+  const std::int64_t left = state_.left(j).us;
   if (set_.order == "sjf") return {state_.trains[j].estimate.us, 0};
   if (set_.order == "srtf") return {left, 0};
   if (set_.order == "srsf") return {left * job.gpus(), 0};

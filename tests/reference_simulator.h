@@ -6,6 +6,7 @@
 //
 //   reference_simulator   time, and a round of deciding: who is next, what is kept for whom
 //   reference_state       jobs and machines, and what happens to them
+//   reference_belief      how long jobs take, by those that finished
 //   reference_where       where a job goes; reference_place has the placements
 //   reference_preempt     who gives way; reference_gain has what pauses gain
 //   reference_network     how fast jobs send that share links
@@ -13,11 +14,10 @@
 //
 // It does not draw lots: preempt=random and place=random are not among its members, and
 // preempt=fitgpp is only without its fallback and for trial jobs of one worker. Trial jobs have
-// their rights without limit. Remaining times are what jobs declare. preempt=lease is that by which
-// all bid again (rebid=always).
-// Without a catalogue models are not known: jobs run by the kinds of their GPUs (kind_speeds.h) and
-// by their sizes. With one they run by their models, and those that span machines share the network
-// as its fluid model has it.
+// their rights without limit. Remaining times are what jobs declare, or residual. preempt=lease is
+// that by which all bid again (rebid=always). Without a catalogue models are not known: jobs run by
+// the kinds of their GPUs (kind_speeds.h) and by their sizes. With one they run by their models,
+// and those that span machines share the network as its fluid model has it.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +58,7 @@ struct Settings {
   Duration promote_wait;
   Duration lease;                    // of lease, whose jobs all bid again when it is over
   bool leaves_before_rebid = false;  // and leave first
+  std::string estimates;             // "declared" or "residual"
   Duration patience, min_run, turn;
   std::int64_t max_pauses = 0;
   std::int64_t lwf_k = 0;

@@ -331,6 +331,7 @@ void State::enter(std::size_t j, Stage stage) {
 
 void State::queue(std::size_t j) {
   enter(j, Stage::queued);
+  believe(j);
   queued_now.push_back(j);
 }
 
@@ -445,6 +446,7 @@ void State::progress(std::size_t j) {
     case Stage::running:
       trains[j].done = job(j).duration;
       vacate(j);
+      just_finished.push_back(j);
       return enter(j, Stage::done);
     case Stage::draining:
       vacate(j);

@@ -34,8 +34,12 @@ struct Train {  // a job in the yard
   Time renewed;      // when its lease last was
   Duration unsaved;  // while draining: work that a failure loses
   Duration estimate;
-  Time started;     // when it last was given its place
-  double pace = 1;  // time for a unit of work; while starting or running
+  // What jobs that finished let believe of it, where that counts: its whole work, as long as it has
+  // done less than so much; and the most work that it was seen to have done.
+  Duration believed, believed_until, outlived;
+  bool is_told = false;  // it has said itself how much work it is
+  Time started;          // when it last was given its place
+  double pace = 1;       // time for a unit of work; while starting or running
   double pace_at_start = 1;
   double slowed = 1;           // by those that send over the same links, so many times
   std::size_t flow_class = 0;  // its bytes go before those of a larger one
@@ -82,6 +86,12 @@ class State {
 
   [[nodiscard]] Duration expected_remaining(std::size_t j) const;
   [[nodiscard]] Time expected_end(std::size_t j) const;
+  /// The same by what the policy believes (reference_belief.cpp).
+  [[nodiscard]] Duration left(std::size_t j) const;
+  [[nodiscard]] Time leaves_at(std::size_t j) const;
+  void refresh_beliefs();
+  [[nodiscard]] Time belief_ends(std::size_t j) const;
+  void revise(std::size_t j, Duration estimate);
   /// The part of its work that it has done, time that it has run, and that times its GPUs.
   [[nodiscard]] Duration work_done(std::size_t j) const;
   [[nodiscard]] Duration attained(std::size_t j) const;
@@ -118,9 +128,13 @@ class State {
   std::vector<bool> up;
   std::vector<double> speeds;  // of machines
   Jobs queued_now;             // entered the queue since the policy last looked
+  bool is_residual = false;    // what to believe of jobs, from those that finished
+  Jobs finished;               // in the order in which they were learnt from
+  Jobs just_finished;          // since the policy last decided
   double flow_floor = 0;       // the share of a link that the last class on it keeps
 
  private:
+  void believe(std::size_t j);
   void enter(std::size_t j, Stage stage);
   void queue(std::size_t j);
   void begin_start(std::size_t j);

@@ -9,8 +9,8 @@ std::vector<Duration> work_on_machines(const State& state) {
   for (std::size_t j = 0; j < state.trains.size(); ++j) {
     if (!state.holds(j) && state.trains[j].stage != Stage::reserved) continue;
     for (std::size_t m = 0; m < work.size(); ++m)
-      work[m] += state.expected_remaining(j) *
-                 (std::int64_t{state.trains[j].spots[m]} * state.job(j).per_worker.gpus);
+      work[m] +=
+          state.left(j) * (std::int64_t{state.trains[j].spots[m]} * state.job(j).per_worker.gpus);
   }
   return work;
 }
@@ -26,7 +26,7 @@ std::optional<Spots> find_place(const State& state, const Settings& set, std::si
   if (set.place == "lwf") {
     const std::vector<Duration> work = work_on_machines(state);
     if (state.job(j).gpus() > set.lwf_k) return least_work_filled(gang, free, work);
-    return least_work_dealt(gang, free, work, state.expected_remaining(j) * gang.each.gpus);
+    return least_work_dealt(gang, free, work, state.left(j) * gang.each.gpus);
   }
   return consolidate(gang, free, state.free_for(j), state.cluster, max_machines(state, set, j));
 }

@@ -250,8 +250,9 @@ TEST_P(Scenarios, RunsAsComputedByHandInTheReference) {
   const PolicySpec spec = unwrap(PolicySpec::parse(scenario.policy));
   if (spec.member("preempt") == "random") GTEST_SKIP() << "the reference does not draw lots";
   if (spec.member("joint") != "none") GTEST_SKIP() << "the reference has no joint policies";
-  if (spec.params("queue").choice("estimates") != "declared")
-    GTEST_SKIP() << "the reference goes by what jobs declare";
+  if (const std::string& by = spec.params("queue").choice("estimates");
+      by != "declared" && by != "residual")
+    GTEST_SKIP() << "the reference goes by what jobs declare, or by residual estimates";
   const auto jobs = static_cast<std::int64_t>(scenario.workload.jobs.size());
   if (spec.member("backfill") == "easy" && spec.params("backfill").whole("depth") < jobs)
     GTEST_SKIP() << "the reference looks at all jobs";

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "base/grow.h"
-#include "base/random.h"
+#include "policy/declarations.h"
+#include "policy/residual.h"
 
 namespace trainyard {
 namespace {
@@ -54,27 +55,17 @@ class AtSubmission : public Estimator {
 class WithError final : public AtSubmission {
  public:
   WithError(const Yard& yard, double error, std::uint64_t seed)
-      : AtSubmission(yard), error_(error), random_(seed, kStream) {}
+      : AtSubmission(yard), declarations_(yard, error, seed) {}
   [[nodiscard]] bool is_declared() const override { return true; }
-  void on_estimate(JobId job) override { set(job, wrong(job)); }
+  void on_estimate(JobId job) override { set(job, declarations_.of(job)); }
 
  private:
-  static constexpr std::uint64_t kStream = 102;
-
   Duration estimate(JobId job) override {
-    grow_to(factors_, index(job), yard_.workload().jobs.size());
-    factors_[index(job)] = std::max(random_.uniform(1 - error_, 1 + error_), 0.0);
-    return wrong(job);
+    declarations_.on_submission(job);
+    return declarations_.of(job);
   }
 
-  [[nodiscard]] Duration wrong(JobId job) const {
-    const double us = static_cast<double>(yard_.estimate(job).us) * factors_[index(job)];
-    return Duration{std::llround(std::min(us, static_cast<double>(kLongestDuration.us)))};
-  }
-
-  double error_;
-  Random random_;                // jobs are submitted in the order of their numbers
-  std::vector<double> factors_;  // by job
+  Declarations declarations_;
 };
 
 class History final : public AtSubmission {
@@ -136,6 +127,7 @@ std::unique_ptr<Estimator> make_estimator(const Yard& yard, std::string_view nam
                                           std::uint64_t seed) {
   if (name == "attained") return std::make_unique<Attained>(yard);
   if (name == "history") return std::make_unique<History>(yard);
+  if (name == "residual") return std::make_unique<Residual>(yard, error, seed);
   if (error > 0) return std::make_unique<WithError>(yard, error, seed);
   return std::make_unique<Declared>(yard);
 }

@@ -8,6 +8,8 @@
 //   history   a job is expected to take as long as its user's jobs of as many GPUs that have
 //             finished took on the average, as of its submission; as all of that user's, or as
 //             everybody's, where there are none; an hour where no job has.
+//   residual  what jobs like it that ran at least as long had left at that point, of those that
+//             have finished; what it declares counts as a few of them (policy/residual.h).
 //
 // A running job's time left changes with the clock. To keep running jobs sorted they are given a
 // rank that does not: at any instant a higher rank means more time left.
@@ -16,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "yard/yard.h"
 
@@ -48,12 +51,19 @@ class Estimator {
   virtual void on_phase(JobId /*job*/, Phase /*from*/, Phase /*to*/) {}
   /// The same: something else is believed of the job's whole work.
   virtual void on_estimate(JobId /*job*/) {}
+  /// The same: a job that holds GPUs goes on at another rate.
+  virtual void on_rate(JobId /*job*/) {}
+
+  /// Brings what is believed of running jobs up to now; lists those of which it is something else.
+  virtual void refresh(std::vector<JobId>& /*changed*/) {}
+  /// When refresh will next have something to change.
+  [[nodiscard]] virtual Time next_change() const { return Time::never(); }
 
  protected:
   const Yard& yard_;
 };
 
-/// "declared", "attained" or "history"; the error is that of `declared`.
+/// "declared", "attained", "history" or "residual"; the error is that of what jobs declare.
 std::unique_ptr<Estimator> make_estimator(const Yard& yard, std::string_view name, double error,
                                           std::uint64_t seed);
 

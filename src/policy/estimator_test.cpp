@@ -29,6 +29,7 @@ class Believing final : public HandYard, private YardListener {
     ranks_.resize(yard.jobs());
     if (to == Phase::running) ranks_[index(job)] = estimator->rank(job);
   }
+  void on_estimate(JobId job) override { estimator->on_estimate(job); }
   std::vector<Time> ranks_;
 };
 
@@ -107,6 +108,111 @@ TEST(Estimator, HistoryIsThatOfTheSubmission) {
   const JobId job = h.submit(gang(1, 1, hours(99)));
   finish(h, UserId{0}, 1, minutes(10));
   EXPECT_EQ(h.left(job), hours(1));
+}
+
+/// Runs a job that declares so much to its end.
+void finish_declared(Believing& h, UserId user, Duration declared, Duration duration) {
+  Job job = gang(1, 1, duration);
+  job.estimate = declared;
+  job.user = user;
+  const JobId id = h.running(job, 0);
+  h.at(h.yard.now() - Time{} + duration);
+  h.tell(EventKind::finished, id);
+}
+
+JobId runs_declared(Believing& h, UserId user, Duration declared) {
+  Job job = gang(1, 1, declared);
+  job.user = user;
+  return h.running(job, 0);
+}
+
+std::vector<JobId> refreshed(Believing& h) {
+  std::vector<JobId> changed;
+  h.estimator->refresh(changed);
+  return changed;
+}
+
+TEST(Estimator, ResidualIsWhatJobsDeclareWhereThatIsRight) {
+  Believing h("residual");
+  for (int i = 1; i <= 50; ++i) finish_declared(h, UserId{0}, minutes(i), minutes(i));
+  const JobId job = runs_declared(h, UserId{0}, hours(7));
+  EXPECT_EQ(h.left(job), hours(7)) << "to the microsecond";
+  h.at(h.yard.now() - Time{} + hours(3));
+  EXPECT_EQ(h.left(job), hours(4));
+  EXPECT_EQ(h.left_by_rank(job), hours(4));
+}
+
+TEST(Estimator, ResidualIsLearntFromTheUsersJobsThatDeclaredAsMuch) {
+  Believing h("residual");
+  constexpr UserId kAda{0}, kBob{1};
+  const Duration day = hours(24);
+  EXPECT_EQ(h.left(runs_declared(h, kAda, day)), day) << "nothing is known";
+  for (int i = 0; i < 98; ++i) finish_declared(h, kAda, day, hours(6));
+  // 98 jobs of a quarter; in turn mixed with the same 98 as anybody's, which count as two.
+  EXPECT_NEAR(h.left(runs_declared(h, kAda, day)).seconds(), hours(6).seconds(), 60);
+  EXPECT_NEAR(h.left(runs_declared(h, kBob, day)).seconds(), hours(6).seconds(), 600)
+      << "of anybody that declares as much";
+  EXPECT_NEAR(h.left(runs_declared(h, kBob, hours(1))).seconds(), minutes(15).seconds(), 60)
+      << "of all";
+  for (int i = 0; i < 98; ++i) finish_declared(h, kBob, day, hours(12));
+  EXPECT_NEAR(h.left(runs_declared(h, kBob, day)).seconds(), hours(12).seconds(), 1000);
+  EXPECT_NEAR(h.left(runs_declared(h, kAda, day)).seconds(), hours(6).seconds(), 1000);
+}
+
+TEST(Estimator, ResidualIsThatOfThoseThatRanAtLeastAsLong) {
+  Believing h("residual");
+  for (int i = 0; i < 60; ++i)
+    finish_declared(h, UserId{0}, hours(10), i % 2 ? hours(1) : hours(9));
+  (void)refreshed(h);
+  const Time start = h.yard.now();
+  const JobId job = runs_declared(h, UserId{0}, hours(10));
+  EXPECT_NEAR(h.left(job).seconds(), hours(5).seconds(), 300) << "the mean of 1 and 9 h";
+  EXPECT_NEAR((h.estimator->next_change() - start).seconds(), 1.01 * 3600, 1);
+  h.at(h.estimator->next_change() - Time{});
+  EXPECT_NEAR(h.left(job).seconds(), (9 - 1.01) * 3600, 300) << "it is one of the long ones";
+  EXPECT_EQ(refreshed(h), std::vector{job});
+  EXPECT_NEAR(h.left(job).seconds(), (9 - 1.01) * 3600, 300);
+  EXPECT_EQ(h.estimator->rank(job), h.yard.now() + h.left(job));
+  h.at(h.yard.now() - Time{} + hours(50));
+  EXPECT_EQ(refreshed(h), std::vector{job});
+  EXPECT_NEAR(h.left(job).seconds(), 51.01 * 3600, 2) << "beyond all: as long again";
+}
+
+TEST(Estimator, ResidualOfAJobThatTellsIsWhatItTells) {
+  Believing h("residual");
+  Job tells = gang(1, 1, hours(3));
+  tells.estimate = hours(10);
+  const JobId job = h.running(tells, 0);
+  h.at(hours(1));
+  h.must(h.yard.apply(Event::estimate_of(h.yard.now(), job, {.work = hours(3)})));
+  EXPECT_EQ(h.left(job), hours(2));
+  EXPECT_EQ(h.estimator->next_change(), Time::never());
+  // What is learnt from it is what it took of what it had declared: 0.3.
+  h.at(hours(3));
+  h.tell(EventKind::finished, job);
+  (void)refreshed(h);
+  EXPECT_NEAR(h.left(runs_declared(h, UserId{0}, hours(10))).seconds(), 0.507 * 36000, 36)
+      << "0.3, and in two steps what all know: (0.3 + 2 (0.3 + 2 (0.3 + 2) / 3) / 3) / 3";
+}
+
+TEST(Estimator, ResidualSaysThatStagesAreToLookAgain) {
+  // The first declares a minute, and runs on. The second has an hour ahead of it, and is let in
+  // when the first is believed to need more than that.
+  HandPolicy h("1x8xV100", "order=srtf preempt=srtf-blind", {"queue.estimates=residual"});
+  Job wrong = gang(8, 1, hours(99));
+  wrong.estimate = minutes(1);
+  const JobId first = h.running(wrong, 0);
+  const JobId second = h.submit(gang(8, 1, hours(1)));
+  h.decide();
+  int looks = 0;
+  for (; h.phase(first) == Phase::running && looks < 100; ++looks) {
+    h.at(h.wake - Time{});
+    h.decide();
+  }
+  EXPECT_EQ(h.phase(second), Phase::reserved);
+  EXPECT_GT(h.yard.now(), Time{} + minutes(60));
+  EXPECT_LT(h.yard.now(), Time{} + minutes(70));
+  EXPECT_LT(looks, 60);
 }
 
 TEST(Estimator, StagesGoByIt) {

@@ -42,11 +42,13 @@ const CriticalJobs& PolicyContext::critical_jobs() {
 }
 
 void PolicyContext::refresh() {
+  if (uses_estimator_) estimator_->refresh(outlooks_);
   if (regards_.classes) rights_.refresh(changed_);
 }
 
 Time PolicyContext::next_change() const {
-  return regards_.classes ? rights_.next_change() : Time::never();
+  const Time beliefs = uses_estimator_ ? estimator_->next_change() : Time::never();
+  return regards_.classes ? std::min(beliefs, rights_.next_change()) : beliefs;
 }
 
 void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
@@ -59,6 +61,10 @@ void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
 
 void PolicyContext::on_estimate(JobId job) {
   if (uses_estimator_) estimator_->on_estimate(job);
+}
+
+void PolicyContext::on_rate(JobId job) {
+  if (uses_estimator_) estimator_->on_rate(job);
 }
 
 }  // namespace trainyard

@@ -47,6 +47,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policy/critical_jobs.h"
@@ -116,7 +117,7 @@ class PolicyContext final : public YardListener {
   [[nodiscard]] bool has_to_listen() const {
     return uses_estimator_ || regards_.classes || patience_.is_bounded();
   }
-  /// Brings rights up to now.
+  /// Brings rights and beliefs up to now.
   void refresh();
   /// When refresh will next have something to change.
   [[nodiscard]] Time next_change() const;
@@ -126,8 +127,11 @@ class PolicyContext final : public YardListener {
     changed.insert(changed.end(), changed_.begin(), changed_.end());
     changed_.clear();
   }
+  /// The running jobs that something else is believed of since the last call.
+  [[nodiscard]] std::vector<JobId> take_outlooks() { return std::exchange(outlooks_, {}); }
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_estimate(JobId job) override;
+  void on_rate(JobId job) override;
 
  private:
   const Yard& yard_;
@@ -142,6 +146,7 @@ class PolicyContext final : public YardListener {
   Regards regards_;
   bool uses_estimator_ = false, uses_backlog_ = false, has_critical_ = false;
   std::vector<JobId> changed_;
+  std::vector<JobId> outlooks_;
 };
 
 /// What all stages have in common: the yard, and that they are told what happens in it.

@@ -68,8 +68,9 @@ const MemberInfo kQueue{
       ParamType::choice,
       "declared",
       "what to believe of the time that jobs have left: what they declare, that they go on for as "
-      "long as they ran, or what their user's jobs took",
-      {"declared", "attained", "history"}},
+      "long as they ran, what their user's jobs took, or what jobs like them that ran as long had "
+      "left",
+      {"declared", "attained", "history", "residual"}},
      {"error", ParamType::real, "0",
       "of declared estimates: each job's is off by up to this part of it, drawn once"}}};
 

@@ -128,6 +128,7 @@ void StagedPolicy::write_flows(Plan& plan) {
 
 void StagedPolicy::refresh_order(Plan& plan) {
   context_.refresh();
+  for (const JobId job : context_.take_outlooks()) on_outlook(job);
   plan.wake_at(context_.next_change());
   stages_.order->refresh(changed_);
   plan.wake_at(stages_.order->next_change());

@@ -1,0 +1,67 @@
+#include "policy/length_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace trainyard {
+namespace {
+
+std::size_t bin_of(double part) {
+  constexpr double kMiddle = LengthTable::kOctaves * LengthTable::kPerOctave;
+  const double at = std::round(std::log2(part) * LengthTable::kPerOctave) + kMiddle;
+  return static_cast<std::size_t>(std::clamp(at, 0.0, 2 * kMiddle));
+}
+
+struct Mass {
+  double weight = 0;
+  double sum = 0;
+};
+
+std::array<Mass, LengthTable::kBins> mixture(std::span<const LengthTable* const> classes) {
+  std::array<Mass, LengthTable::kBins> all{};
+  double share = 1;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (i > 0) share *= LengthTable::kTrust / (classes[i]->weight() + LengthTable::kTrust);
+    for (const LengthTable::Bin& bin : classes[i]->bins()) {
+      all[bin.at].weight += share * bin.weight;
+      all[bin.at].sum += share * bin.sum;
+    }
+  }
+  Mass& declared = all[bin_of(1)];
+  declared.weight += share * LengthTable::kTrust;
+  declared.sum += share * LengthTable::kTrust;
+  return all;
+}
+
+}  // namespace
+
+void LengthTable::add(double part) {
+  // Half as much after kMemory more jobs: enough to know of the one in a hundred that is long.
+  constexpr double kMemory = 1024;
+  static const double kFade = std::exp2(-1 / kMemory);
+  weight_ = weight_ * kFade + 1;
+  for (Bin& bin : bins_) bin.weight *= kFade, bin.sum *= kFade;
+  const std::size_t at = bin_of(part);
+  auto bin = std::ranges::lower_bound(bins_, at, {}, &Bin::at);
+  if (bin == bins_.end() || bin->at != at) bin = bins_.insert(bin, {at, 0, 0});
+  bin->weight += 1;
+  bin->sum += part;
+}
+
+LengthOutlook length_outlook(std::span<const LengthTable* const> classes, double outlived) {
+  Mass later;
+  double until = 0;
+  for (const Mass& mass : mixture(classes)) {
+    if (mass.weight == 0) continue;
+    const double end = mass.sum / mass.weight * LengthTable::kSlack;
+    if (end < outlived) continue;
+    if (until == 0) until = end;
+    later.weight += mass.weight;
+    later.sum += mass.sum;
+  }
+  if (until > 0) return {later.sum / later.weight, until};
+  return {2 * outlived, outlived * std::exp2(1.0 / LengthTable::kPerOctave)};
+}
+
+}  // namespace trainyard

@@ -1,0 +1,113 @@
+#include "policy/residual.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard {
+namespace {
+
+constexpr std::int64_t kAnybody = -1;
+constexpr int kAnyTime = -1000;
+/// Of a job that tells how far it is.
+constexpr Duration kAlways = Duration::max();
+
+double part_of(Duration work, Duration declared) {
+  return static_cast<double>(work.us) / static_cast<double>(declared.us);
+}
+
+Duration times(Duration declared, double part) {
+  const double us = static_cast<double>(declared.us) * part;
+  return Duration{std::llround(std::min(us, static_cast<double>(kLongestDuration.us)))};
+}
+
+}  // namespace
+
+Duration Residual::remaining(JobId job) const {
+  const Belief& belief = beliefs_[index(job)];
+  const bool holds = yard_.work_done(job) < belief.until;
+  return yard_.expected_remaining(job, holds ? belief.length : believed(job).length);
+}
+
+Residual::Classes Residual::classes_of(JobId job) const {
+  const auto user = static_cast<std::int64_t>(index(yard_.job(job).user));
+  const int octave = std::ilogb(beliefs_[index(job)].declared.seconds());
+  return {Class{user, octave}, Class{kAnybody, octave}, Class{kAnybody, kAnyTime}};
+}
+
+Residual::Belief Residual::believed(JobId job) const {
+  static const LengthTable kNothing;
+  std::array<const LengthTable*, std::tuple_size_v<Classes>> tables{};
+  std::ranges::transform(classes_of(job), tables.begin(), [&](const Class& of) {
+    const auto table = tables_.find(of);
+    return table == tables_.end() ? &kNothing : &table->second;
+  });
+  Belief belief = beliefs_[index(job)];
+  belief.outlived = std::max(belief.outlived, yard_.work_done(job));
+  const LengthOutlook outlook = length_outlook(tables, part_of(belief.outlived, belief.declared));
+  belief.length = std::max(times(belief.declared, outlook.length), microseconds(1));
+  belief.until = times(belief.declared, outlook.until) + microseconds(1);
+  return belief;
+}
+
+void Residual::on_phase(JobId job, Phase from, Phase to) {
+  if (yard_.now() != finished_at_) learn_all();
+  if (from == Phase::absent) {
+    grow_to(beliefs_, index(job), yard_.workload().jobs.size());
+    declarations_.on_submission(job);
+    beliefs_[index(job)] = {.declared = declarations_.of(job)};
+  }
+  if (from == Phase::running) set_due(job, Time::never());
+  if (to == Phase::done) {
+    finished_.push_back(job);
+    finished_at_ = yard_.now();
+  }
+  Belief& belief = beliefs_[index(job)];
+  if (belief.until == kAlways || has_ended(to)) return;
+  if (from == Phase::absent || to == Phase::queued) belief = believed(job);
+  if (to == Phase::running) set_due(job, yard_.end_of(job, belief.until));
+}
+
+void Residual::on_rate(JobId job) {
+  const Belief& belief = beliefs_[index(job)];
+  if (belief.due != Time::never()) set_due(job, yard_.end_of(job, belief.until));
+}
+
+void Residual::on_estimate(JobId job) {
+  Belief& belief = beliefs_[index(job)];
+  const Duration told = declarations_.of(job);
+  if (told == belief.declared && belief.until != kAlways) return;
+  set_due(job, Time::never());
+  belief.length = told;
+  belief.until = kAlways;
+}
+
+void Residual::refresh(std::vector<JobId>& changed) {
+  learn_all();
+  while (next_change() <= yard_.now()) {
+    const JobId job = due_.front().job;
+    set_due(job, Time::never());
+    beliefs_[index(job)] = believed(job);
+    set_due(job, yard_.end_of(job, beliefs_[index(job)].until));
+    changed.push_back(job);
+  }
+}
+
+void Residual::set_due(JobId job, Time at) {
+  Belief& belief = beliefs_[index(job)];
+  if (belief.due != Time::never()) due_.erase({belief.due, job});
+  belief.due = at;
+  if (at != Time::never()) due_.insert({at, job});
+}
+
+/// By what they declared, whatever they told later.
+void Residual::learn_all() {
+  std::ranges::sort(finished_);
+  for (const JobId job : finished_) {
+    const Duration took = std::max(yard_.state(job).done, microseconds(1));
+    for (const Class& of : classes_of(job))
+      tables_[of].add(part_of(took, beliefs_[index(job)].declared));
+  }
+  finished_.clear();
+}
+
+}  // namespace trainyard

@@ -1,0 +1,79 @@
+// queue.estimates=residual: how long a job takes is learnt from the jobs that finished, and what it
+// has left is told by those among them that ran at least as long. The arithmetic is in
+// length_table.h; the classes of jobs are, from the narrowest on: those of the same user that
+// declared about as much (the same octave of seconds), everybody's that did, and all.
+//
+// What is believed of a job's whole length is fixed when it comes to the queue, and changes when it
+// has outlived what was to be expected next: so its time left falls with the clock in between, and
+// running jobs can be sorted by their expected end. A job that tells how far it is (the yard's
+// estimate is then another than what was declared) is believed.
+//
+// Lengths are learnt when time goes on or the policy decides, in the order of the jobs' numbers, so
+// that the order of what happens at one instant does not matter. Jobs that failed or were cancelled
+// tell nothing.
+#pragma once
+
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/sorted_list.h"
+#include "policy/declarations.h"
+#include "policy/estimator.h"
+#include "policy/length_table.h"
+
+namespace trainyard {
+
+class Residual final : public Estimator {
+ public:
+  Residual(const Yard& yard, double error, std::uint64_t seed)
+      : Estimator(yard), declarations_(yard, error, seed) {}
+
+  [[nodiscard]] Duration remaining(JobId job) const override;
+  [[nodiscard]] Time rank(JobId job) const override {
+    return yard_.expected_end(job, beliefs_[index(job)].length);
+  }
+  [[nodiscard]] bool is_declared() const override { return true; }
+
+  void on_phase(JobId job, Phase from, Phase to) override;
+  void on_rate(JobId job) override;
+  void on_estimate(JobId job) override;
+  void refresh(std::vector<JobId>& changed) override;
+  [[nodiscard]] Time next_change() const override {
+    return due_.empty() ? Time::never() : due_.front().at;
+  }
+
+ private:
+  struct Belief {
+    Duration declared;
+    Duration outlived = {};  // the most work that it was seen to have done
+    Duration length = {};    // all its work
+    Duration until = {};     // the belief holds while it has done less
+    Time due = Time::never();
+  };
+  struct Due {
+    Time at;
+    JobId job = kNoJob;
+
+    friend bool operator<(const Due& a, const Due& b) {
+      return a.at != b.at ? a.at < b.at : a.job < b.job;
+    }
+  };
+  using Class = std::pair<std::int64_t, int>;  // a user, and the octave of what is declared
+  using Classes = std::array<Class, 3>;
+
+  [[nodiscard]] Classes classes_of(JobId job) const;
+  [[nodiscard]] Belief believed(JobId job) const;
+  void set_due(JobId job, Time at);
+  void learn_all();
+
+  Declarations declarations_;
+  std::vector<Belief> beliefs_;  // by job
+  SortedList<Due> due_;          // of jobs that run
+  std::map<Class, LengthTable> tables_;
+  std::vector<JobId> finished_;  // at finished_at_, and not learnt from yet
+  Time finished_at_;
+};
+
+}  // namespace trainyard
