@@ -17,9 +17,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "policy/learnt.h"
 #include "yard/yard.h"
 
 namespace trainyard {
@@ -58,6 +60,13 @@ class Estimator {
   virtual void refresh(std::vector<JobId>& /*changed*/) {}
   /// When refresh will next have something to change.
   [[nodiscard]] virtual Time next_change() const { return Time::never(); }
+
+  /// What there is to say of how it came to believe that of the job: "jobs like it took 0.2 of what
+  /// they declared"; empty: nothing.
+  [[nodiscard]] virtual std::string grounds(JobId /*job*/) const { return {}; }
+
+  virtual void save_learnt(Learnt& /*learnt*/) const {}
+  virtual void recall(const Learnt& /*learnt*/) {}
 
  protected:
   const Yard& yard_;

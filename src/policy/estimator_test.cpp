@@ -145,6 +145,7 @@ TEST(Estimator, ResidualIsWhatJobsDeclareWhereThatIsRight) {
 TEST(Estimator, ResidualIsLearntFromTheUsersJobsThatDeclaredAsMuch) {
   Believing h("residual");
   constexpr UserId kAda{0}, kBob{1};
+  for (const char* user : {"ada", "bob"}) h.workload.users.add(user);
   const Duration day = hours(24);
   EXPECT_EQ(h.left(runs_declared(h, kAda, day)), day) << "nothing is known";
   for (int i = 0; i < 98; ++i) finish_declared(h, kAda, day, hours(6));
@@ -193,6 +194,61 @@ TEST(Estimator, ResidualOfAJobThatTellsIsWhatItTells) {
   (void)refreshed(h);
   EXPECT_NEAR(h.left(runs_declared(h, UserId{0}, hours(10))).seconds(), 0.507 * 36000, 36)
       << "0.3, and in two steps what all know: (0.3 + 2 (0.3 + 2 (0.3 + 2) / 3) / 3) / 3";
+}
+
+TEST(Estimator, ResidualGoesOnFromWhatAnotherHasLearnt) {
+  constexpr UserId kAda{0}, kBob{1};
+  Learnt learnt;
+  {
+    Believing h("residual");
+    for (const char* user : {"ada", "bob"}) h.workload.users.add(user);
+    for (int i = 0; i < 30; ++i) finish_declared(h, kAda, hours(12), hours(3));
+    for (int i = 0; i < 30; ++i) finish_declared(h, kBob, hours(12), hours(6));
+    (void)refreshed(h);
+    h.estimator->save_learnt(learnt);
+  }
+  Believing h("residual");
+  for (const char* user : {"bob", "ada"}) h.workload.users.add(user);  // other numbers
+  learnt["lengths/1/=eve"] = {1, 5};                                   // damaged
+  learnt["lengths/1/=mallory"] = {3, -1, 2, 2};
+  learnt["lengths/x"] = {0};
+  h.estimator->recall(learnt);
+  EXPECT_NEAR(h.left(runs_declared(h, kBob, hours(12))).seconds(), hours(3).seconds(), 600)
+      << "ada";
+  EXPECT_NEAR(h.left(runs_declared(h, kAda, hours(12))).seconds(), hours(6).seconds(), 600)
+      << "bob";
+  Learnt again;
+  h.estimator->save_learnt(again);
+  EXPECT_EQ(again.size(), 4U) << "two users', anybody's and all";
+  for (const auto& [name, numbers] : again) EXPECT_EQ(learnt.at(name), numbers) << name;
+}
+
+TEST(Estimator, ResidualSaysWhyItBelieves) {
+  HandPolicy h("1x8xV100", "srtf", {"queue.estimates=residual"});
+  h.workload.users.add("ada");
+  const auto declares = [](Duration declared, Duration duration) {
+    Job job = gang(8, 1, duration);
+    job.estimate = declared;
+    return job;
+  };
+  h.running(declares(hours(99), hours(99)), 0);
+  const JobId first = h.submit(declares(hours(12), hours(3)));
+  h.decide();
+  EXPECT_EQ(h.policy->explain(first).sentence,
+            "needs 8 GPUs; 0 free; is believed to take another 12h (it declares 12h)");
+  h.at(hours(99));
+  h.tell(EventKind::finished, JobId{0});
+  h.decide();
+  h.at(hours(102));
+  h.tell(EventKind::finished, first);
+  h.decide();
+  h.running(declares(hours(99), hours(99)), 0);
+  const JobId second = h.submit(declares(hours(12), hours(3)));
+  h.decide();
+  EXPECT_NE(h.policy->explain(second).sentence.find(
+                "it declares 12h; its user's jobs that declare about as much took 0.25 of that"),
+            std::string::npos)
+      << h.policy->explain(second).sentence;
 }
 
 TEST(Estimator, ResidualSaysThatStagesAreToLookAgain) {

@@ -6,7 +6,16 @@
 
 namespace trainyard {
 
+/// With what is believed of its length, where that is more than what it declares.
 WaitReason StagedPolicy::explain(JobId job) const {
+  WaitReason reason = reason_of(job);
+  if (yard_.state(job).phase != Phase::queued) return reason;
+  if (const std::string believed = context_.belief_of(job); !believed.empty())
+    reason.sentence += "; " + believed;
+  return reason;
+}
+
+WaitReason StagedPolicy::reason_of(JobId job) const {
   const JobState& state = yard_.state(job);
   if (state.phase == Phase::reserved) return room_being_made(yard_, job);
   if (state.phase != Phase::queued) return does_not_wait(yard_, job);

@@ -9,6 +9,14 @@ Regards Policy::regards() const {
   return context_ ? context_->regards() : Regards{};
 }
 
+void Policy::save_learnt(Learnt& learnt) const {
+  if (context_) context_->save_learnt(learnt);
+}
+
+void Policy::recall(const Learnt& learnt) {
+  if (context_) context_->recall(learnt);
+}
+
 void Policy::keep(std::unique_ptr<PolicyContext> context) {
   context_ = std::move(context);
 }
@@ -61,6 +69,21 @@ void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
 
 void PolicyContext::on_estimate(JobId job) {
   if (uses_estimator_) estimator_->on_estimate(job);
+}
+
+std::string PolicyContext::belief_of(JobId job) const {
+  const std::string grounds = uses_estimator_ ? estimator_->grounds(job) : "";
+  if (grounds.empty()) return {};
+  return fmt::format("is believed to take another {} ({})", format(estimator_->remaining(job)),
+                     grounds);
+}
+
+void PolicyContext::save_learnt(Learnt& learnt) const {
+  if (uses_estimator_) estimator_->save_learnt(learnt);
+}
+
+void PolicyContext::recall(const Learnt& learnt) {
+  if (uses_estimator_) estimator_->recall(learnt);
 }
 
 void PolicyContext::on_rate(JobId job) {

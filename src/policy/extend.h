@@ -129,6 +129,11 @@ class PolicyContext final : public YardListener {
   }
   /// The running jobs that something else is believed of since the last call.
   [[nodiscard]] std::vector<JobId> take_outlooks() { return std::exchange(outlooks_, {}); }
+  /// "is believed to take another 2h (it declares 12h; ...)"; empty where only what it declares is.
+  [[nodiscard]] std::string belief_of(JobId job) const;
+  /// What members asked for of it has learnt.
+  void save_learnt(Learnt& learnt) const;
+  void recall(const Learnt& learnt);
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_estimate(JobId job) override;
   void on_rate(JobId job) override;
@@ -165,6 +170,10 @@ class Stage {
   virtual void on_learnt(JobId /*job*/, const LearningPoint& /*point*/) {}
   /// A machine went down, was closed, or came up.
   virtual void on_machine(MachineId /*machine*/) {}
+
+  /// What it has learnt, for the next that is made like it (policy/learnt.h).
+  virtual void save_learnt(Learnt& /*learnt*/) const {}
+  virtual void recall(const Learnt& /*learnt*/) {}
 
  protected:
   const Yard& yard_;

@@ -49,6 +49,26 @@ void LengthTable::add(double part) {
   bin->sum += part;
 }
 
+std::vector<double> LengthTable::numbers() const {
+  std::vector<double> all{weight_};
+  for (const Bin& bin : bins_)
+    all.insert(all.end(), {static_cast<double>(bin.at), bin.weight, bin.sum});
+  return all;
+}
+
+std::optional<LengthTable> LengthTable::from(std::span<const double> numbers) {
+  if (numbers.size() % 3 != 1) return {};
+  LengthTable table;
+  table.weight_ = numbers[0];
+  for (std::size_t i = 1; i < numbers.size(); i += 3) {
+    const double at = numbers[i], weight = numbers[i + 1], sum = numbers[i + 2];
+    const double least = table.bins_.empty() ? 0 : static_cast<double>(table.bins_.back().at) + 1;
+    if (at < least || at >= kBins || at != std::floor(at) || weight <= 0 || sum <= 0) return {};
+    table.bins_.push_back({static_cast<std::size_t>(at), weight, sum});
+  }
+  return table;
+}
+
 LengthOutlook length_outlook(std::span<const LengthTable* const> classes, double outlived) {
   Mass later;
   double until = 0;

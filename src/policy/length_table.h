@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -44,6 +45,11 @@ class LengthTable {
   [[nodiscard]] double weight() const { return weight_; }
   /// By x; none is empty.
   [[nodiscard]] std::span<const Bin> bins() const { return bins_; }
+
+  /// As numbers, to be kept.
+  [[nodiscard]] std::vector<double> numbers() const;
+  /// None: these are not such numbers.
+  static std::optional<LengthTable> from(std::span<const double> numbers);
 
  private:
   double weight_ = 0;

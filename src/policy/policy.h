@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "policy/learnt.h"
 #include "yard/plan.h"
 #include "yard/yard.h"
 
@@ -48,6 +49,10 @@ class Policy : public YardListener {
 
   /// By what its members asked for when they were made.
   [[nodiscard]] Regards regards() const;
+  /// Adds what is to be given to the next policy, if this one ends.
+  virtual void save_learnt(Learnt& learnt) const;
+  /// Goes on from what another has learnt. To be called before anything happens in the yard.
+  virtual void recall(const Learnt& learnt);
   /// What it was made with lives as long as the policy.
   void keep(std::unique_ptr<PolicyContext> context);
 

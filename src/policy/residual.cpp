@@ -6,8 +6,9 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kAnybody = -1;
+constexpr const char* kAnybody = "";
 constexpr int kAnyTime = -1000;
+constexpr std::string_view kName = "lengths/";
 /// Of a job that tells how far it is.
 constexpr Duration kAlways = Duration::max();
 
@@ -29,7 +30,9 @@ Duration Residual::remaining(JobId job) const {
 }
 
 Residual::Classes Residual::classes_of(JobId job) const {
-  const auto user = static_cast<std::int64_t>(index(yard_.job(job).user));
+  const Names& users = yard_.workload().users;
+  const std::size_t number = index(yard_.job(job).user);
+  const std::string user = "=" + std::string(number < users.size() ? users[number] : "");
   const int octave = std::ilogb(beliefs_[index(job)].declared.seconds());
   return {Class{user, octave}, Class{kAnybody, octave}, Class{kAnybody, kAnyTime}};
 }
@@ -97,6 +100,39 @@ void Residual::set_due(JobId job, Time at) {
   if (belief.due != Time::never()) due_.erase({belief.due, job});
   belief.due = at;
   if (at != Time::never()) due_.insert({at, job});
+}
+
+/// Of those that have finished, its user's first.
+std::string Residual::grounds(JobId job) const {
+  const Belief& belief = beliefs_[index(job)];
+  if (belief.until == kAlways) return "it tells so itself";
+  for (const Class& of : classes_of(job)) {
+    const auto table = tables_.find(of);
+    if (table == tables_.end()) continue;
+    double sum = 0;
+    for (const LengthTable::Bin& bin : table->second.bins()) sum += bin.sum;
+    return fmt::format("it declares {}; {} took {:.2g} of that on the average",
+                       format(belief.declared),
+                       of.second == kAnyTime  ? "jobs"
+                       : of.first == kAnybody ? "jobs that declare about as much"
+                                              : "its user's jobs that declare about as much",
+                       sum / table->second.weight());
+  }
+  return fmt::format("it declares {}", format(belief.declared));
+}
+
+void Residual::save_learnt(Learnt& learnt) const {
+  for (const auto& [of, table] : tables_)
+    learnt[fmt::format("{}{}/{}", kName, of.second, of.first)] = table.numbers();
+}
+
+void Residual::recall(const Learnt& learnt) {
+  each_learnt(learnt, kName, [&](std::string_view name, std::span<const double> numbers) {
+    int octave = 0;
+    std::string_view user;
+    if (!split_number(name, octave, user)) return;
+    if (auto table = LengthTable::from(numbers)) tables_[{std::string(user), octave}] = *table;
+  });
 }
 
 /// By what they declared, whatever they told later.

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,10 @@ class Residual final : public Estimator {
   [[nodiscard]] Time next_change() const override {
     return due_.empty() ? Time::never() : due_.front().at;
   }
+  [[nodiscard]] std::string grounds(JobId job) const override;
+  /// By the names of users: their numbers are another yard's others.
+  void save_learnt(Learnt& learnt) const override;
+  void recall(const Learnt& learnt) override;
 
  private:
   struct Belief {
@@ -60,7 +65,7 @@ class Residual final : public Estimator {
       return a.at != b.at ? a.at < b.at : a.job < b.job;
     }
   };
-  using Class = std::pair<std::int64_t, int>;  // a user, and the octave of what is declared
+  using Class = std::pair<std::string, int>;  // a user, and the octave of what is declared
   using Classes = std::array<Class, 3>;
 
   [[nodiscard]] Classes classes_of(JobId job) const;

@@ -14,7 +14,7 @@ StagedPolicy::StagedPolicy(PolicyContext& context, Stages stages)
 // --- Keeping up with the yard --------------------------------------------------------------------
 
 template <class Visit>
-void StagedPolicy::each_stage(Visit visit) {
+void StagedPolicy::each_stage(Visit visit) const {
   visit(*stages_.order);
   visit(*stages_.place);
   visit(*stages_.backfill);
@@ -68,6 +68,16 @@ void StagedPolicy::on_outlook(JobId job) {
 
 void StagedPolicy::on_learnt(JobId job, const LearningPoint& point) {
   each_stage([&](Stage& stage) { stage.on_learnt(job, point); });
+}
+
+void StagedPolicy::save_learnt(Learnt& learnt) const {
+  Policy::save_learnt(learnt);
+  each_stage([&](const Stage& stage) { stage.save_learnt(learnt); });
+}
+
+void StagedPolicy::recall(const Learnt& learnt) {
+  Policy::recall(learnt);
+  each_stage([&](Stage& stage) { stage.recall(learnt); });
 }
 
 // --- Deciding ------------------------------------------------------------------------------------

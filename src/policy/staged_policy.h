@@ -53,6 +53,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
   /// Whether a job has run out of patience.
   [[nodiscard]] bool has_overdue() const { return overdue() != kNoJob; }
   [[nodiscard]] const Queue& queue() const override { return queue_; }
+  void save_learnt(Learnt& learnt) const override;
+  void recall(const Learnt& learnt) override;
 
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_machine(MachineId machine, bool up) override;
@@ -72,7 +74,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] bool is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus);
   [[nodiscard]] bool could_have(std::int32_t gpus, std::int64_t claim, std::int64_t free_gpus);
   template <class Visit>
-  void each_stage(Visit visit);
+  void each_stage(Visit visit) const;
+  [[nodiscard]] WaitReason reason_of(JobId job) const;
   void note_retry(JobId job, std::int64_t claim, bool was_paused);
   void on_outlook(JobId job);
   void join_queue(JobId job);

@@ -13,6 +13,7 @@ using nlohmann::json;
 
 /// A yard that remembers fewer is not worth the trouble.
 constexpr std::size_t kFewJobs = 4'096;
+constexpr const char* kLearnt = "learnt";  // the setting
 
 std::string text_of(const json& details) {
   return details.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -146,6 +147,24 @@ void LiveState::forget_ended_jobs() {
   const auto spec = parse(policy);
   if (const auto ok = spec ? begin_yard(*spec) : tl::make_unexpected(spec.error()); !ok)
     throw std::logic_error(ok.error().message);
+}
+
+void LiveState::keep_learnt() {
+  std::string text = text_of(yard.learnt());
+  if (text == kept_learnt) return;
+  settings.emplace_back(kLearnt, text);
+  kept_learnt = std::move(text);
+}
+
+void LiveState::recall_learnt() try {
+  const auto kept = journal.setting(kLearnt);
+  if (!kept) return;
+  yard.recall(json::parse(*kept).get<Learnt>());
+  kept_learnt = *kept;
+} catch (const json::exception& problem) {
+  system.log().write(LogLevel::warning,
+                     fmt::format("what the policy had learnt cannot be read, so it learns anew: {}",
+                                 problem.what()));
 }
 
 Expected<PolicySpec> parse(const PolicyView& policy) {

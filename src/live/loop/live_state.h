@@ -104,6 +104,10 @@ struct LiveState {
   /// The same where most of the jobs that the yard remembers have ended.
   void forget_ended_jobs();
 
+  /// What the policy has learnt is to be written down, if there is news; and is taken from there.
+  void keep_learnt();
+  void recall_learnt();
+
   System& system;
   Journal& journal;
   Engine& engine;
@@ -131,6 +135,7 @@ struct LiveState {
   std::map<JobNumber, JobPayload> newborn;           // jobs that the journal does not have yet,
   std::map<std::string, JobNumber> newborn_numbers;  // ... by the engine's names of them
   std::int64_t last_sequence = 0;
+  std::string kept_learnt = "{}";  // the last that was to be written
 };
 
 /// A policy, with what was given when the daemon was started: that holds for every policy that has

@@ -41,6 +41,7 @@ Duration in_seconds(double s) {
 Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const PolicySpec& policy,
                                const std::vector<const JobRecord*>& jobs,
                                const std::set<MachineId>& closed, Time now) {
+  learnt_ = learnt();
   policy_.reset(), yard_.reset(), speed_.reset();
   cluster_ = std::move(cluster);
   workload_ = {};
@@ -50,6 +51,7 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
                                             CatalogueSpeed::DurationIs::in_one_machine);
   yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());
   policy_ = policy.build(*yard_, kSeed);
+  policy_->recall(learnt_);
   std::vector<const JobRecord*> known;
   for (const JobRecord* job : jobs)
     if (!job->is_held() && !job->has_ended()) known.push_back(job);
@@ -67,6 +69,12 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
   for (const JobRecord* job : known)
     if (job->progress) learn(*job, yard_->now());
   return {};
+}
+
+Learnt LiveYard::learnt() const {
+  Learnt all = learnt_;
+  if (policy_) policy_->save_learnt(all);
+  return all;
 }
 
 Resources demand_of(const JobSpec& spec, const Cluster& cluster) {

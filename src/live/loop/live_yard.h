@@ -49,6 +49,11 @@ class LiveYard : private YardListener {
                        const std::vector<const JobRecord*>& jobs, const std::set<MachineId>& closed,
                        Time now);
 
+  /// What policies have learnt so far: the one that decides now, and those before it. Each that
+  /// begins goes on from there.
+  [[nodiscard]] Learnt learnt() const;
+  void recall(Learnt learnt) { learnt_ = std::move(learnt); }
+
   /// The job may start from now on; what it did before counts.
   [[nodiscard]] Verdict submit(const JobRecord& job, Time now);
   /// The job runs where its life says, though nobody ordered that.
@@ -123,6 +128,7 @@ class LiveYard : private YardListener {
   std::unique_ptr<CatalogueSpeed> speed_;
   std::unique_ptr<Yard> yard_;
   std::unique_ptr<Policy> policy_;
+  Learnt learnt_;  // before it
   std::set<JobNumber> changed_, queued_;
   std::map<std::pair<std::string, std::string>, MeasuredPause> measured_;  // by user and model
   std::uint64_t refused_ = 0;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr Duration kRetry = seconds(1);  // of a journal that could not be written
 constexpr Duration kBetweenCompactions = hours(1);
+constexpr Duration kBetweenKeeping = minutes(5);
 constexpr std::size_t kCompactedAtOnce = 1000;
 
 Refusal not_recorded(const Error& error) {
@@ -104,6 +105,8 @@ void Loop::run() {
     take_turn();
     wait_for_something();
   }
+  keep_learnt();
+  write_down();
 }
 
 void Loop::take_turn() {
@@ -127,6 +130,7 @@ void Loop::turn(Commands& commands, Questions& questions) {
   runs_.end_those_out_of_time();
   if (may_decide()) decide();
   runs_.take_orders();
+  if (state_.now() >= next_keeping_) keep_learnt();
   const bool written = write_down();
   show();
   for (std::size_t i = 0; i < commands.size(); ++i) commands[i].done.set_value(answers[i]);
@@ -205,6 +209,7 @@ void Loop::look_at_clock() {
   const Duration moved = state_.follow_wall_clock();
   next_compaction_ = next_compaction_ + moved;
   next_look_at_disk_ = next_look_at_disk_ + moved;
+  if (next_keeping_ != Time::never()) next_keeping_ = next_keeping_ + moved;
 }
 
 /// Whether there is room again.
@@ -236,6 +241,7 @@ void Loop::decide() {
   state_.decisions.policy_wake = state_.yard.decide(state_.now());
   add_seconds(state_.counters.decision_seconds, begin);
   ++state_.counters.decisions;
+  next_keeping_ = std::min(next_keeping_, state_.now() + kBetweenKeeping);
   state_.counters.refused_plans = state_.yard.refused();
   state_.update_book();
 }
@@ -246,6 +252,12 @@ std::vector<JobRecord> Loop::newborn_records() const {
   for (const auto& [number, payload] : state_.newborn)
     put_payload(records.emplace_back(state_.book.at(number)).spec, payload);
   return records;
+}
+
+/// A while after a decision, and at the end: a kill in between costs what was learnt since.
+void Loop::keep_learnt() {
+  next_keeping_ = Time::never();
+  state_.keep_learnt();
 }
 
 /// True when all that happened and all that is intended is on disk.
@@ -299,7 +311,7 @@ void Loop::compact() {
 
 Time Loop::next_deadline() const {
   if (!state_.counters.accepting) return state_.now() + kRetry;
-  Time next = next_compaction_;
+  Time next = std::min(next_compaction_, next_keeping_);
   if (!state_.counters.disk_full) next = std::min(next, state_.decisions.next());
   for (const JobNumber number : state_.book.holding())
     next = std::min(next, runs_.limit_of(state_.book.at(number)));

@@ -86,6 +86,7 @@ class Loop {
   [[nodiscard]] bool may_decide() const;
   void decide();
   [[nodiscard]] std::vector<JobRecord> newborn_records() const;
+  void keep_learnt();
   bool write_down();
   void note_journal_failure(const Error& error);
   void show();
@@ -107,8 +108,9 @@ class Loop {
   std::atomic<bool> ending_ = false;
 
   Time next_compaction_, next_look_at_disk_;
-  std::string last_failure_;     // of writing down, while it fails
-  std::vector<LiveEvent> told_;  // on disk, and published when what they changed is shown
+  Time next_keeping_ = Time::never();  // of what the policy has learnt, since it last decided
+  std::string last_failure_;           // of writing down, while it fails
+  std::vector<LiveEvent> told_;        // on disk, and published when what they changed is shown
   LastSnapshot shown_;
   std::jthread thread_;
 };

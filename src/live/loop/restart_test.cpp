@@ -22,6 +22,62 @@ TEST_F(YardmasterTest, ARestartTakesUpWhatWas) {
   EXPECT_EQ(submit(spec()), 3) << "numbers go on";
 }
 
+/// Of ada's next job, which waits.
+class LearningMasterTest : public YardmasterTest {
+ protected:
+  LearningMasterTest() {
+    given = {"srtf", {"queue.estimates=residual"}};
+    begin();
+  }
+
+  JobSpec for_12h() {
+    JobSpec job = spec(4);
+    job.time = hours(12);
+    return job;
+  }
+  void run_for(Duration time) {
+    const JobNumber job = submit(for_12h());
+    run(job);
+    system.pass(time);
+    engine->report(Kind::exited, {job, 1}, 0);
+    ASSERT_TRUE(becomes(job, "done"));
+  }
+  std::string belief() {
+    const JobNumber busy = submit(spec(4));
+    run(busy);
+    const auto why = master->why(kAda, submit(for_12h()));
+    return why ? why->reason.sentence : why.error().message;
+  }
+};
+
+TEST_F(LearningMasterTest, WhatWasLearntOutlivesTheDaemon) {
+  run_for(hours(3));
+  begin();
+  EXPECT_THAT(belief(), testing::HasSubstr("took 0.25 of that"));
+}
+
+TEST_F(LearningMasterTest, WhatWasLearntIsKeptWithoutACleanEnd) {
+  run_for(hours(3));
+  system.pass(minutes(6));
+  nudge();
+  EXPECT_TRUE(eventually([&] {
+    return journal->setting("learnt").value_or("").find("=ada") != std::string::npos;
+  }));
+}
+
+TEST_F(LearningMasterTest, WhatCannotBeReadIsLearntAnew) {
+  for (const char* text :
+       {"{broken", "7", R"({"lengths/1/=ada": "x"})", R"({"lengths/1/=ada": [[]]})"}) {
+    master.reset();
+    JournalChange change;
+    change.settings = {{"learnt", text}};
+    ASSERT_TRUE(journal->commit(change));
+    begin();
+    EXPECT_GE(system.log().count(LogLevel::warning, "had learnt cannot be read"), 1U) << text;
+  }
+  EXPECT_THAT(belief(), testing::HasSubstr("(it declares 12h)"));
+}
+
 TEST_F(YardmasterTest, WhatWasNeverStartedIsStartedAfterARestart) {
   const JobNumber job = submit(spec());
   ASSERT_TRUE(told("start 1.1"));

@@ -8,6 +8,8 @@
 namespace trainyard {
 namespace {
 
+constexpr std::string_view kWindows = "wait windows/", kTables = "wait tables/";
+
 /// Workers of this shape that the machines of each group of a tier could hold, empty; the most.
 std::int64_t most_in_a_group(const Yard& yard, const Shape& shape, std::size_t tier) {
   const Cluster& cluster = yard.cluster();
@@ -105,8 +107,32 @@ std::size_t DelayClocks::lowest_tier(const Yard& yard, JobId job) {
   return known - 1U;
 }
 
-DelayClocks::Demand& DelayClocks::demand_of(const Yard& yard, JobId job) {
-  Demand& demand = demands_[yard.job(job).gpus()];
+void DelayClocks::save_learnt(Learnt& learnt) const {
+  for (const auto& [gpus, demand] : demands_)
+    for (std::size_t tier = 0; tier < demand.tables.size(); ++tier) {
+      learnt[fmt::format("{}{}/{}/", kWindows, gpus, tier)] = demand.windows[tier].numbers();
+      learnt[fmt::format("{}{}/{}/", kTables, gpus, tier)] = demand.tables[tier].numbers();
+    }
+}
+
+void DelayClocks::recall(const Yard& yard, const Learnt& learnt) {
+  const auto each = [&](std::string_view begin, auto take) {
+    each_learnt(learnt, begin, [&](std::string_view name, std::span<const double> numbers) {
+      int gpus = 0, tier = 0;
+      const bool is_known = split_number(name, gpus, name) && split_number(name, tier, name);
+      if (!is_known || tier < 0 || static_cast<std::size_t>(tier) >= yard.cluster().tiers.size())
+        return;
+      take(demand_of(yard, gpus), static_cast<std::size_t>(tier), numbers);
+    });
+  };
+  each(kWindows,
+       [](Demand& demand, std::size_t tier, auto numbers) { demand.windows[tier].take(numbers); });
+  each(kTables,
+       [](Demand& demand, std::size_t tier, auto numbers) { demand.tables[tier].take(numbers); });
+}
+
+DelayClocks::Demand& DelayClocks::demand_of(const Yard& yard, std::int32_t gpus) {
+  Demand& demand = demands_[gpus];
   if (demand.windows.empty()) {
     demand.windows.resize(yard.cluster().tiers.size());
     demand.tables.assign(yard.cluster().tiers.size(), LifeTable(set_.lease));

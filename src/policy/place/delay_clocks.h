@@ -27,6 +27,7 @@
 #include "base/sorted_list.h"
 #include "policy/delayed_others.h"
 #include "policy/estimator.h"
+#include "policy/learnt.h"
 #include "policy/place/wait_history.h"
 #include "yard/yard.h"
 
@@ -59,6 +60,8 @@ class DelayClocks {
   /// Moves on the clocks; lists the jobs that became ready for another tier.
   void refresh(const Yard& yard, std::vector<JobId>& changed);
   [[nodiscard]] Time next_change() const;
+  void save_learnt(Learnt& learnt) const;
+  void recall(const Yard& yard, const Learnt& learnt);
 
  private:
   struct Waiting {
@@ -80,7 +83,8 @@ class DelayClocks {
     std::vector<LifeTable> tables;
   };
 
-  Demand& demand_of(const Yard& yard, JobId job);
+  Demand& demand_of(const Yard& yard, std::int32_t gpus);
+  Demand& demand_of(const Yard& yard, JobId job) { return demand_of(yard, yard.job(job).gpus()); }
   [[nodiscard]] std::size_t lowest_tier(const Yard& yard, JobId job);
   [[nodiscard]] bool waits(const Yard& yard, JobId job) const;
   [[nodiscard]] Duration wait_for(const Yard& yard, JobId job, std::size_t tier);

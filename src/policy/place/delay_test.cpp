@@ -213,6 +213,20 @@ TEST(LifeTable, ExpectsWhatItSaw) {
   EXPECT_GT(never.expected_s(0), 8 * 3600) << "nobody was served in eight hours";
 }
 
+TEST(LifeTable, IsKeptAsNumbers) {
+  LifeTable table(minutes(10)), next(minutes(10)), other(minutes(20));
+  for (int i = 0; i < 40; ++i) table.add(minutes(7 * i), i % 3 != 0);
+  next.take(table.numbers());
+  other.take(table.numbers());
+  EXPECT_EQ(next.expected_s(2), table.expected_s(2));
+  EXPECT_EQ(other.expected_s(2), LifeTable(minutes(20)).expected_s(2)) << "of other bins";
+  WaitWindow window, window_next;
+  for (int i = 0; i < 9; ++i) window.add(Time{} + minutes(i), i);
+  window_next.take(window.numbers());
+  EXPECT_EQ(window_next.estimate(Time{} + minutes(9), hours(1)),
+            window.estimate(Time{} + minutes(9), hours(1)));
+}
+
 TEST(LifeTable, WhoHasWaitedLongExpectsToWaitLonger) {
   LifeTable table(minutes(10));
   for (int i = 0; i < 200; ++i) {

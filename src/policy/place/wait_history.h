@@ -7,6 +7,8 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "base/time.h"
 
@@ -20,6 +22,18 @@ class WaitWindow {
     waits_.push_back({at, leases});
     sum_ += leases;
     squares_ += leases * leases;
+  }
+
+  /// As numbers, to be kept.
+  [[nodiscard]] std::vector<double> numbers() const {
+    std::vector<double> all;
+    for (const Wait& wait : waits_)
+      all.insert(all.end(), {static_cast<double>(wait.at.us), wait.leases});
+    return all;
+  }
+  void take(std::span<const double> numbers) {
+    for (std::size_t i = 0; i + 1 < numbers.size(); i += 2)
+      add(Time{static_cast<std::int64_t>(std::min(numbers[i], 9e18))}, numbers[i + 1]);
   }
 
   /// Mean plus twice the deviation; 1 where there is none.
@@ -69,6 +83,19 @@ class LifeTable {
     constexpr double kMemory = 64;
     const double fade = std::exp2(-1 / kMemory);
     for (Bin& b : bins_) b.waited *= fade, b.served *= fade;
+  }
+
+  /// As numbers, to be kept.
+  [[nodiscard]] std::vector<double> numbers() const {
+    std::vector<double> all{unit_.seconds()};
+    for (const Bin& b : bins_) all.insert(all.end(), {b.waited, b.served});
+    return all;
+  }
+  /// Only what was learnt with the same bins.
+  void take(std::span<const double> numbers) {
+    if (numbers.size() != 1 + 2 * kBins || numbers[0] != unit_.seconds()) return;
+    for (std::size_t bin = 0; bin < kBins; ++bin)
+      bins_[bin] = {numbers[1 + 2 * bin], numbers[2 + 2 * bin]};
   }
 
   /// How much longer, for one that has waited until this bin begins. Where nothing is known of a
