@@ -12,6 +12,7 @@
 
 #include <algorithm>
 
+#include "policy/learnt.h"
 #include "policy/recent_load.h"
 #include "yard/yard.h"
 
@@ -29,6 +30,11 @@ class DelayedOthers {
     load_.observe(yard.now(), yard.held_gpus());
     if (from == Phase::queued) --waiting_;
     if (to == Phase::queued) ++waiting_;
+  }
+
+  void save_learnt(Learnt& learnt) const { learnt["load"] = load_.numbers(); }
+  void recall(const Learnt& learnt) {
+    each_learnt(learnt, "load", [&](std::string_view, auto numbers) { load_.take(numbers); });
   }
 
   /// In the queue.

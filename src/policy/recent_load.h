@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "base/time.h"
 
@@ -27,6 +29,21 @@ class RecentLoad {
     if (span_us == 0) return 0;
     return static_cast<double>(then.last_.held_us + then.this_.held_us) /
            (static_cast<double>(span_us) * gpus);
+  }
+
+  /// Two weeks as numbers, to be kept. What passes until it is taken up again does not count.
+  [[nodiscard]] std::vector<double> numbers() const {
+    const auto number = [](std::int64_t us) { return static_cast<double>(us); };
+    return {number(last_.span_us), number(last_.held_us), number(this_.span_us),
+            number(this_.held_us)};
+  }
+  void take(std::span<const double> numbers) {
+    if (numbers.size() != 4) return;
+    const auto us = [&](std::size_t i) {
+      return static_cast<std::int64_t>(std::min(numbers[i], 1e18));
+    };
+    last_ = {us(0), us(1)};
+    this_ = {us(2), us(3)};
   }
 
  private:

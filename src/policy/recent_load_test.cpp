@@ -32,5 +32,17 @@ TEST(RecentLoad, DoesNotDependOnHowOftenItIsObserved) {
   EXPECT_EQ(once.share(Time{} + days(20), 7), often.share(Time{} + days(20), 7));
 }
 
+TEST(RecentLoad, IsKeptAsNumbers) {
+  RecentLoad load, next;
+  load.observe(Time{}, 10);
+  load.observe(Time{} + days(3), 30);
+  load.observe(Time{} + days(9), 0);
+  next.take(load.numbers());
+  const Time later = Time{} + days(20);
+  next.observe(later, 0);
+  EXPECT_DOUBLE_EQ(next.share(later, 100), load.share(Time{} + days(9), 100))
+      << "not the days between";
+}
+
 }  // namespace
 }  // namespace trainyard

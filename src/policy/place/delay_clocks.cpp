@@ -108,6 +108,7 @@ std::size_t DelayClocks::lowest_tier(const Yard& yard, JobId job) {
 }
 
 void DelayClocks::save_learnt(Learnt& learnt) const {
+  if (set_.all_count) others_.save_learnt(learnt);
   for (const auto& [gpus, demand] : demands_)
     for (std::size_t tier = 0; tier < demand.tables.size(); ++tier) {
       learnt[fmt::format("{}{}/{}/", kWindows, gpus, tier)] = demand.windows[tier].numbers();
@@ -116,6 +117,7 @@ void DelayClocks::save_learnt(Learnt& learnt) const {
 }
 
 void DelayClocks::recall(const Yard& yard, const Learnt& learnt) {
+  others_.recall(learnt);
   const auto each = [&](std::string_view begin, auto take) {
     each_learnt(learnt, begin, [&](std::string_view name, std::span<const double> numbers) {
       int gpus = 0, tier = 0;

@@ -56,6 +56,11 @@ class Benefit final : public PreemptStage {
     note_cost(job);
   }
 
+  void save_learnt(Learnt& learnt) const override {
+    others_.save_learnt(learnt), usual_.save_learnt(learnt);
+  }
+  void recall(const Learnt& learnt) override { others_.recall(learnt), usual_.recall(learnt); }
+
   bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override;
 
   [[nodiscard]] std::int64_t claim(JobId waiter) const override;

@@ -6,10 +6,12 @@
 // nothing is expected to be lost or gained.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 
+#include "policy/learnt.h"
 #include "yard/yard.h"
 
 namespace trainyard {
@@ -40,7 +42,20 @@ class UsualPlace {
     return time / all / yard.speed()->rate_at(yard.job(job), tier).time_per_work();
   }
 
+  void save_learnt(Learnt& learnt) const {
+    for (const auto& [gpus, starts] : by_gpus_)
+      learnt[fmt::format("{}{}/", kName, gpus)].assign(starts.begin(), starts.end());
+  }
+  void recall(const Learnt& learnt) {
+    each_learnt(learnt, kName, [&](std::string_view name, std::span<const double> numbers) {
+      int gpus = 0;
+      if (split_number(name, gpus, name) && numbers.size() == kMaxTiers)
+        std::ranges::copy(numbers, by_gpus_[gpus].begin());
+    });
+  }
+
  private:
+  static constexpr std::string_view kName = "places/";
   static constexpr double kMemory = 64;
   using Starts = std::array<double, kMaxTiers>;  // by tier
 
