@@ -111,12 +111,12 @@ std::string Residual::grounds(JobId job) const {
     if (table == tables_.end()) continue;
     double sum = 0;
     for (const LengthTable::Bin& bin : table->second.bins()) sum += bin.sum;
-    return fmt::format("it declares {}; {} took {:.2g} of that on the average",
-                       format(belief.declared),
-                       of.second == kAnyTime  ? "jobs"
-                       : of.first == kAnybody ? "jobs that declare about as much"
-                                              : "its user's jobs that declare about as much",
-                       sum / table->second.weight());
+    const double part = sum / table->second.weight();
+    const char* whose = of.second == kAnyTime  ? "jobs"
+                        : of.first == kAnybody ? "jobs that declare about as much"
+                                               : "its user's jobs that declare about as much";
+    return fmt::format("it declares {}; {} took {} of that on the average", format(belief.declared),
+                       whose, part < 0.01 ? "less than 0.01" : fmt::format("{:.2g}", part));
   }
   return fmt::format("it declares {}", format(belief.declared));
 }
