@@ -35,6 +35,14 @@ class MarketAndStages final : public Policy {
   [[nodiscard]] bool preempts() const override { return stages_->preempts(); }
   [[nodiscard]] FlowRules flow_rules() const override { return stages_->flow_rules(); }
   [[nodiscard]] WaitReason explain(JobId job) const override;
+  void save_learnt(Learnt& learnt) const override {
+    Policy::save_learnt(learnt);
+    stages_->save_learnt(learnt);
+  }
+  void recall(const Learnt& learnt) override {
+    Policy::recall(learnt);
+    stages_->recall(learnt);
+  }
 
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_machine(MachineId machine, bool up) override;
