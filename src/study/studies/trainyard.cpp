@@ -113,14 +113,16 @@ StudyPolicy system_of(const Part& part) {
 }
 
 /// Ours as it is, then without each word of its line: what that stage or parameter is by default is
-/// there instead. A member goes with its parameters.
+/// there instead. A member goes with its parameters; a word that others rest on stays.
 std::vector<StudyPolicy> without_rules(const Part& part) {
   const std::string line = line_of(kOurs);
   std::vector<StudyPolicy> all{ours(part)};
   all.front().label = "as it is";
-  for (const std::string& word : words_of(line))
-    all.push_back({"without " + word,
-                   changed(without(line, word.substr(0, word.find('='))), part.ours_changed)});
+  for (const std::string& word : words_of(line)) {
+    const std::string rest =
+        changed(without(line, word.substr(0, word.find('='))), part.ours_changed);
+    if (PolicySpec::parse(rest)) all.push_back({"without " + word, rest});
+  }
   return all;
 }
 
