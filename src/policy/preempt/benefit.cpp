@@ -69,7 +69,8 @@ class Benefit final : public PreemptStage {
 
  private:
   static constexpr std::size_t kPool = 128;
-  static constexpr double kOverduePrice = 1e4;  // of a job that has waited too long
+  static constexpr std::size_t kMostEnds = 128;  // that first_room looks at
+  static constexpr double kOverduePrice = 1e4;   // of a job that has waited too long
 
   struct Candidate {
     double gain = 0;  // of pausing it alone
@@ -105,7 +106,8 @@ class Benefit final : public PreemptStage {
   /// More than any pause can gain of a job that has so much left.
   [[nodiscard]] double bound(const GainWaiter& w, Time rank) const;
 
-  /// When the waiter would have room if nobody were paused; infinite if that cannot be told.
+  /// When the waiter would have room if nobody were paused; infinite if that cannot be told. Where
+  /// more than kMostEnds have to end before, not before the last of those.
   [[nodiscard]] double first_room(JobId waiter, Reach reach, RoomFinder& finder) const;
   [[nodiscard]] bool cannot_pay(const GainWaiter& w) const;
   void note_cost(JobId job);
@@ -273,8 +275,9 @@ double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) const 
   finder.begin(waiter, reach);
   // Who has outlived its estimate may stay for any time: nobody waits for it.
   const Running alive{estimates_.rank_of(microseconds(1)), JobId{0}};
+  std::size_t looked_at = 0;
   running_.each_from(alive, [&](const Running& next) {
-    if (!finder.fits_with(next.job)) return true;
+    if (!finder.fits_with(next.job) && ++looked_at < kMostEnds) return true;
     left = static_cast<double>(estimates_.left_at(next.rank).us);
     return false;
   });
