@@ -159,7 +159,9 @@ TEST(AMarketForOpenJobs, LeavesFixedOnesToTheStages) {
     alone.run();
     beside.run();
     EXPECT_EQ(ends(alone), ends(beside)) << stages << "\n" << describe(made);
-    expect_same(alone.result(), beside.result());
+    // The market asks what is believed of times, so that the policy is woken to look at that again.
+    if (stages.find("estimates=residual") == std::string::npos)
+      expect_same(alone.result(), beside.result());
   });
 }
 
