@@ -283,7 +283,10 @@ std::vector<std::string> chosen() {
       "Kept apart: the parameters of the preset were chosen on the seeds 1 to 16 and 101 to 108, "
       "and on windows of the first 60% of the Philly log. This study has seeds from 1001 on, and "
       "windows of the last 40% of the log. Not kept apart are the two workloads of Dally's author, "
-      "which are the same with every seed, and which choices saw; and the conditions themselves, "
+      "which are the same with every seed, and which choices saw; a part of the log, as some of "
+      "the "
+      "choices looked at windows of all of it, with seeds 101 to 105; and the conditions "
+      "themselves, "
       "which the studies of the papers had before.",
       "Conditions: of each study its base condition and all values of its sweeps, every workload, "
       "cluster and network once. Sweeps of a policy's own parameters are left out, as they change "
