@@ -60,9 +60,8 @@ TEST_F(LearningMasterTest, WhatWasLearntIsKeptWithoutACleanEnd) {
   run_for(hours(3));
   system.pass(minutes(6));
   nudge();
-  EXPECT_TRUE(eventually([&] {
-    return journal->setting("learnt").value_or("").find("=ada") != std::string::npos;
-  }));
+  EXPECT_TRUE(eventually(
+      [&] { return journal->setting("learnt").value_or("").find("=ada") != std::string::npos; }));
 }
 
 TEST_F(LearningMasterTest, WhatCannotBeReadIsLearntAnew) {

@@ -70,8 +70,8 @@ struct Findings {
   bool quick;
   Extent extent;
   StudyPolicy instead;  // with a label: its line was run for the policies with that
-  std::string only;  // the beginning of the titles of the sweeps that were run; empty: all was
-  Condition base;    // with the number of jobs that were run
+  std::string only;     // the beginning of the titles of the sweeps that were run; empty: all was
+  Condition base;       // with the number of jobs that were run
   std::size_t runs;
   std::vector<ClaimFinding> claims;  // in the study's order, as all that follows, without those
                                      // of conditions that were not run
