@@ -114,9 +114,7 @@ class PolicyContext final : public YardListener {
   void set_queue(const Queue& queue) { queue_ = &queue; }
   [[nodiscard]] const Regards& regards() const { return regards_; }
   /// False: no member asked for anything that follows what happens in the yard.
-  [[nodiscard]] bool has_to_listen() const {
-    return uses_estimator_ || regards_.classes || patience_.is_bounded();
-  }
+  [[nodiscard]] bool has_to_listen() const { return uses_estimator_ || regards_.classes; }
   /// Brings rights and beliefs up to now.
   void refresh();
   /// When refresh will next have something to change.

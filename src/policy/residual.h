@@ -22,6 +22,7 @@
 #include "base/sorted_list.h"
 #include "policy/declarations.h"
 #include "policy/estimator.h"
+#include "policy/job_at.h"
 #include "policy/length_table.h"
 
 namespace trainyard {
@@ -57,14 +58,6 @@ class Residual final : public Estimator {
     Duration until = {};     // the belief holds while it has done less
     Time due = Time::never();
   };
-  struct Due {
-    Time at;
-    JobId job = kNoJob;
-
-    friend bool operator<(const Due& a, const Due& b) {
-      return a.at != b.at ? a.at < b.at : a.job < b.job;
-    }
-  };
   using Class = std::pair<std::string, int>;  // a user, and the octave of what is declared
   using Classes = std::array<Class, 3>;
 
@@ -75,7 +68,7 @@ class Residual final : public Estimator {
 
   Declarations declarations_;
   std::vector<Belief> beliefs_;  // by job
-  SortedList<Due> due_;          // of jobs that run
+  SortedList<JobAt> due_;        // of jobs that run
   std::map<Class, LengthTable> tables_;
   std::vector<JobId> finished_;  // at finished_at_, and not learnt from yet
   Time finished_at_;

@@ -4,21 +4,13 @@
 
 #include "base/grow.h"
 #include "base/sorted_list.h"
+#include "policy/job_at.h"
 #include "yard/yard.h"
 
 namespace trainyard {
 
 class RunningByEnd {
  public:
-  struct Entry {
-    Time end;
-    JobId job = kNoJob;
-
-    friend bool operator<(const Entry& a, const Entry& b) {
-      return a.end != b.end ? a.end < b.end : a.job < b.job;
-    }
-  };
-
   void on_phase(const Yard& yard, JobId job, Phase from, Phase to) {
     const bool was = is_listed(from), is = is_listed(to);
     if (!was && !is) return;
@@ -45,12 +37,12 @@ class RunningByEnd {
 
   /// Of a job that is listed, or was until now.
   [[nodiscard]] Time end_of(JobId job) const { return ends_of_[index(job)]; }
-  [[nodiscard]] const SortedList<Entry>& ends() const { return ends_; }
+  [[nodiscard]] const SortedList<JobAt>& ends() const { return ends_; }
 
  private:
   static bool is_listed(Phase phase) { return phase == Phase::starting || phase == Phase::running; }
 
-  SortedList<Entry> ends_;
+  SortedList<JobAt> ends_;
   std::vector<Time> ends_of_;  // by job
 };
 

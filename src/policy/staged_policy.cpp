@@ -99,7 +99,7 @@ void StagedPolicy::decide(Plan& plan) {
   }
   if (stages_.preempt) plan.wake_at(stages_.preempt->next_rebid());
   if (!by_wait_.empty() && overdue() == kNoJob)
-    plan.wake_at(by_wait_.front().since + context_.waits().limit() + microseconds(1));
+    plan.wake_at(by_wait_.front().at + context_.waits().limit() + microseconds(1));
   if (stages_.flow || !reflow_.empty()) write_flows(plan);
   plan_ = nullptr;
 }
@@ -118,7 +118,7 @@ void StagedPolicy::serve_queue() {
 /// They stand first in the queue. Who has waited for twice as long as it may lets nobody pass.
 void StagedPolicy::serve_before_overdue() {
   const Duration limit = context_.waits().limit();
-  if (yard_.now() - by_wait_.front().since > limit + limit) return;
+  if (yard_.now() - by_wait_.front().at > limit + limit) return;
   JobId next = queue_.front().job;
   while ((next = next_to_try(next)) != kNoJob && stages_.order->goes_before_overdue(next))
     try_start(next);
@@ -164,8 +164,8 @@ BackfillStage& StagedPolicy::keeper(bool is_overdue) const {
 
 JobId StagedPolicy::overdue() const {
   if (by_wait_.empty()) return kNoJob;
-  const Waiting& longest = by_wait_.front();
-  return yard_.now() - longest.since > context_.waits().limit() ? longest.job : kNoJob;
+  const JobAt& longest = by_wait_.front();
+  return yard_.now() - longest.at > context_.waits().limit() ? longest.job : kNoJob;
 }
 
 bool StagedPolicy::is_closed(LaneId lane) const {

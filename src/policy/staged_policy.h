@@ -25,6 +25,7 @@
 
 #include "policy/extend.h"
 #include "policy/forecast.h"
+#include "policy/job_at.h"
 #include "policy/queue.h"
 
 namespace trainyard {
@@ -124,20 +125,11 @@ class StagedPolicy final : public Policy, private Dispatcher {
     std::int64_t retried_claim = PreemptStage::kNoClaim;
   };
 
-  struct Waiting {
-    Time since;
-    JobId job = kNoJob;
-
-    friend bool operator<(const Waiting& a, const Waiting& b) {
-      return a.since != b.since ? a.since < b.since : a.job < b.job;
-    }
-  };
-
   const Yard& yard_;
   PolicyContext& context_;
   Stages stages_;
   Queue queue_;
-  SortedList<Waiting> by_wait_;  // the longest first; empty where waits are not bounded
+  SortedList<JobAt> by_wait_;  // the longest first; empty where waits are not bounded
   RoomFinder finder_;
 
   Plan* plan_ = nullptr;  // during decide

@@ -81,7 +81,7 @@ void DelayClocks::set_due(JobId job, Time due) {
 }
 
 void DelayClocks::refresh(const Yard& yard, std::vector<JobId>& changed) {
-  while (!due_.empty() && due_.front().due <= yard.now()) {
+  while (!due_.empty() && due_.front().at <= yard.now()) {
     const JobId job = due_.front().job;
     due_.erase(due_.front());
     // A tuned timer may have grown meanwhile.
@@ -92,7 +92,7 @@ void DelayClocks::refresh(const Yard& yard, std::vector<JobId>& changed) {
 }
 
 Time DelayClocks::next_change() const {
-  return due_.empty() ? Time::never() : due_.front().due;
+  return due_.empty() ? Time::never() : due_.front().at;
 }
 
 std::size_t DelayClocks::lowest_tier(const Yard& yard, JobId job) {

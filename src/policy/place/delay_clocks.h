@@ -27,6 +27,7 @@
 #include "base/sorted_list.h"
 #include "policy/delayed_others.h"
 #include "policy/estimator.h"
+#include "policy/job_at.h"
 #include "policy/learnt.h"
 #include "policy/place/wait_history.h"
 #include "yard/yard.h"
@@ -64,14 +65,6 @@ class DelayClocks {
   void recall(const Yard& yard, const Learnt& learnt);
 
  private:
-  struct Waiting {
-    Time due;
-    JobId job = kNoJob;
-
-    friend bool operator<(const Waiting& a, const Waiting& b) {
-      return a.due != b.due ? a.due < b.due : a.job < b.job;
-    }
-  };
   struct Clock {
     Time since;                // in the queue
     Time due = Time::never();  // when it is ready for the next tier
@@ -99,7 +92,7 @@ class DelayClocks {
   const Estimator* estimates_;
   DelayedOthers others_;
   std::vector<Clock> jobs_;
-  SortedList<Waiting> due_;
+  SortedList<JobAt> due_;
   std::map<std::int32_t, Demand> demands_;  // by GPUs
   std::vector<std::uint8_t> lowest_;        // by shape; tier + 1, 0: not known yet
 };

@@ -15,6 +15,7 @@
 #include <queue>
 
 #include "policy/delayed_others.h"
+#include "policy/job_at.h"
 #include "policy/members.h"
 #include "policy/preempt/gain.h"
 #include "policy/preempt/pausable.h"
@@ -85,15 +86,6 @@ class Benefit final : public PreemptStage {
     }
   };
 
-  struct Running {
-    Time rank;
-    JobId job = kNoJob;
-
-    friend bool operator<(const Running& a, const Running& b) {
-      return a.rank != b.rank ? a.rank < b.rank : a.job < b.job;
-    }
-  };
-
   [[nodiscard]] double price_of(JobId job) const {
     return rights_ != nullptr && rights_->acts_as_trial(job) ? price_ : 1;
   }
@@ -125,8 +117,8 @@ class Benefit final : public PreemptStage {
   bool sees_network_;
   const TrialRights* rights_;  // null: trial jobs are as any
   const Estimator& estimates_;
-  Pausable<Time> by_left_;       // those that may be paused, or soon
-  SortedList<Running> running_;  // all of them
+  Pausable<Time> by_left_;     // those that may be paused, or soon
+  SortedList<JobAt> running_;  // all of them
   DelayedOthers others_;
   UsualPlace usual_;
   std::vector<double> slower_if_moved_;  // by job: its time at a usual place over that where it is
@@ -254,7 +246,7 @@ bool Benefit::could_free(std::int64_t claim, std::int64_t gpus) {
 /// When the time left of the one that has most will have grown by an eighth.
 Time Benefit::next_look() const {
   constexpr Duration kLeast = seconds(1);
-  const Duration most = estimates_.left_at(running_.back().rank);
+  const Duration most = estimates_.left_at(running_.back().at);
   return yard_.now() + std::max(kLeast, Duration{most.us / 8});
 }
 
@@ -274,11 +266,11 @@ double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) const 
   double left = std::numeric_limits<double>::infinity();
   finder.begin(waiter, reach);
   // Who has outlived its estimate may stay for any time: nobody waits for it.
-  const Running alive{estimates_.rank_of(microseconds(1)), JobId{0}};
+  const JobAt alive{estimates_.rank_of(microseconds(1)), JobId{0}};
   std::size_t looked_at = 0;
-  running_.each_from(alive, [&](const Running& next) {
+  running_.each_from(alive, [&](const JobAt& next) {
     if (!finder.fits_with(next.job) && ++looked_at < kMostEnds) return true;
-    left = static_cast<double>(estimates_.left_at(next.rank).us);
+    left = static_cast<double>(estimates_.left_at(next.at).us);
     return false;
   });
   return left;

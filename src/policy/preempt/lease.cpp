@@ -12,6 +12,7 @@
 // Ours in both: a job leaves when it is told to, not at the end of an iteration (iterations are
 // short against leases); a lease counts from when the job has loaded.
 #include "base/sorted_list.h"
+#include "policy/job_at.h"
 #include "policy/members.h"
 #include "policy/preempt/offers.h"
 #include "policy/sensitivity.h"
@@ -51,16 +52,8 @@ class Leases {
   }
 
  private:
-  struct End {
-    Time at;
-    JobId job = kNoJob;
-
-    friend bool operator<(const End& a, const End& b) {
-      return a.at != b.at ? a.at < b.at : a.job < b.job;
-    }
-  };
   Duration length_;
-  SortedList<End> ends_;       // the next first
+  SortedList<JobAt> ends_;     // the next first
   std::vector<Time> ends_of_;  // by job
 };
 
