@@ -57,7 +57,7 @@ void State::believe(std::size_t j) {
   bins[0].parts += share * kTrust;
 
   const auto declared = static_cast<double>(job(j).estimate.us);
-  const double outlived = static_cast<double>(train.outlived.us) / declared;
+  const double outlived = (static_cast<double>(train.outlived.us) - 0.5) / declared;
   std::erase_if(
       bins, [&](const auto& of) { return of.second.parts / of.second.jobs * kSlack < outlived; });
   double length = 2 * outlived, until = outlived * std::exp2(1 / kBinsPerOctave);
@@ -80,10 +80,13 @@ void State::refresh_beliefs() {
     if (belief_ends(j) <= now) believe(j);
 }
 
-/// Of a job that runs.
+/// Of a job that runs: at a full minute.
 Time State::belief_ends(std::size_t j) const {
-  const bool ends = is_residual && trains[j].stage == Stage::running && !trains[j].is_told;
-  return ends ? end_of(j, trains[j].believed_until) : Time::never();
+  if (!is_residual || trains[j].stage != Stage::running || trains[j].is_told) return Time::never();
+  const Time outlived = end_of(j, trains[j].believed_until);
+  Time end = Time{} + minutes(outlived.us / minutes(1).us);
+  if (end < outlived) end = end + minutes(1);
+  return end;
 }
 
 void State::revise(std::size_t j, Duration estimate) {
@@ -94,11 +97,7 @@ void State::revise(std::size_t j, Duration estimate) {
 Duration State::left(std::size_t j) const {
   const Train& train = trains[j];
   if (!is_residual || train.is_told) return expected_remaining(j);
-  if (work_done(j) < train.believed_until)
-    return std::max(train.believed - work_done(j), microseconds(1));
-  State fresh = *this;
-  fresh.believe(j);
-  return std::max(fresh.trains[j].believed - work_done(j), microseconds(1));
+  return std::max(train.believed - work_done(j), microseconds(1));
 }
 
 Time State::leaves_at(std::size_t j) const {

@@ -16,18 +16,23 @@ double part_of(Duration work, Duration declared) {
   return static_cast<double>(work.us) / static_cast<double>(declared.us);
 }
 
+/// The same of half a microsecond less, so that a length which it has done to the microsecond is
+/// not outlived, whichever way it was rounded.
+double part_before(Duration work, Duration declared) {
+  return (static_cast<double>(work.us) - 0.5) / static_cast<double>(declared.us);
+}
+
+Time full_minute_from(Time at) {
+  constexpr std::int64_t kMinute = minutes(1).us;
+  return at + Duration{(kMinute - at.us % kMinute) % kMinute};
+}
+
 Duration times(Duration declared, double part) {
   const double us = static_cast<double>(declared.us) * part;
   return Duration{std::llround(std::min(us, static_cast<double>(kLongestDuration.us)))};
 }
 
 }  // namespace
-
-Duration Residual::remaining(JobId job) const {
-  const Belief& belief = beliefs_[index(job)];
-  const bool holds = yard_.work_done(job) < belief.until;
-  return yard_.expected_remaining(job, holds ? belief.length : believed(job).length);
-}
 
 Residual::Classes Residual::classes_of(JobId job) const {
   const Names& users = yard_.workload().users;
@@ -46,7 +51,8 @@ Residual::Belief Residual::believed(JobId job) const {
   });
   Belief belief = beliefs_[index(job)];
   belief.outlived = std::max(belief.outlived, yard_.work_done(job));
-  const LengthOutlook outlook = length_outlook(tables, part_of(belief.outlived, belief.declared));
+  const LengthOutlook outlook =
+      length_outlook(tables, part_before(belief.outlived, belief.declared));
   belief.length = std::max(times(belief.declared, outlook.length), microseconds(1));
   belief.until = times(belief.declared, outlook.until) + microseconds(1);
   return belief;
@@ -59,7 +65,7 @@ void Residual::on_phase(JobId job, Phase from, Phase to) {
     declarations_.on_submission(job);
     beliefs_[index(job)] = {.declared = declarations_.of(job)};
   }
-  if (from == Phase::running) set_due(job, Time::never());
+  if (from == Phase::running) clear_due(job);
   if (to == Phase::done) {
     finished_.push_back(job);
     finished_at_ = yard_.now();
@@ -67,19 +73,19 @@ void Residual::on_phase(JobId job, Phase from, Phase to) {
   Belief& belief = beliefs_[index(job)];
   if (belief.until == kAlways || has_ended(to)) return;
   if (from == Phase::absent || to == Phase::queued) belief = believed(job);
-  if (to == Phase::running) set_due(job, yard_.end_of(job, belief.until));
+  if (to == Phase::running) set_due(job);
 }
 
 void Residual::on_rate(JobId job) {
   const Belief& belief = beliefs_[index(job)];
-  if (belief.due != Time::never()) set_due(job, yard_.end_of(job, belief.until));
+  if (belief.due != Time::never()) set_due(job);
 }
 
 void Residual::on_estimate(JobId job) {
   Belief& belief = beliefs_[index(job)];
   const Duration told = declarations_.of(job);
   if (told == belief.declared && belief.until != kAlways) return;
-  set_due(job, Time::never());
+  clear_due(job);
   belief.length = told;
   belief.until = kAlways;
 }
@@ -88,18 +94,24 @@ void Residual::refresh(std::vector<JobId>& changed) {
   learn_all();
   while (next_change() <= yard_.now()) {
     const JobId job = due_.front().job;
-    set_due(job, Time::never());
+    clear_due(job);
     beliefs_[index(job)] = believed(job);
-    set_due(job, yard_.end_of(job, beliefs_[index(job)].until));
+    set_due(job);
     changed.push_back(job);
   }
 }
 
-void Residual::set_due(JobId job, Time at) {
+void Residual::set_due(JobId job) {
+  clear_due(job);
+  Belief& belief = beliefs_[index(job)];
+  belief.due = full_minute_from(yard_.end_of(job, belief.until));
+  if (belief.due != Time::never()) due_.insert({belief.due, job});
+}
+
+void Residual::clear_due(JobId job) {
   Belief& belief = beliefs_[index(job)];
   if (belief.due != Time::never()) due_.erase({belief.due, job});
-  belief.due = at;
-  if (at != Time::never()) due_.insert({at, job});
+  belief.due = Time::never();
 }
 
 /// Of those that have finished, its user's first.

@@ -3,9 +3,10 @@
 // length_table.h; the classes of jobs are, from the narrowest on: those of the same user that
 // declared about as much (the same octave of seconds), everybody's that did, and all.
 //
-// What is believed of a job's whole length is fixed when it comes to the queue, and changes when it
-// has outlived what was to be expected next: so its time left falls with the clock in between, and
-// running jobs can be sorted by their expected end. A job that tells how far it is (the yard's
+// What is believed of a job's whole length is fixed when it comes to the queue, and changes at the
+// first full minute at which it has outlived what was to be expected next: so its time left falls
+// with the clock in between, running jobs can be sorted by their expected end, and a policy is
+// woken once a minute at most, however many run. A job that tells how far it is (the yard's
 // estimate is then another than what was declared) is believed.
 //
 // Lengths are learnt when time goes on or the policy decides, in the order of the jobs' numbers, so
@@ -32,7 +33,9 @@ class Residual final : public Estimator {
   Residual(const Yard& yard, double error, std::uint64_t seed)
       : Estimator(yard), declarations_(yard, error, seed) {}
 
-  [[nodiscard]] Duration remaining(JobId job) const override;
+  [[nodiscard]] Duration remaining(JobId job) const override {
+    return yard_.expected_remaining(job, beliefs_[index(job)].length);
+  }
   [[nodiscard]] Time rank(JobId job) const override {
     return yard_.expected_end(job, beliefs_[index(job)].length);
   }
@@ -53,17 +56,18 @@ class Residual final : public Estimator {
  private:
   struct Belief {
     Duration declared;
-    Duration outlived = {};  // the most work that it was seen to have done
-    Duration length = {};    // all its work
-    Duration until = {};     // the belief holds while it has done less
-    Time due = Time::never();
+    Duration outlived = {};    // the most work that it was seen to have done
+    Duration length = {};      // all its work
+    Duration until = {};       // with more work done it has outlived what came next
+    Time due = Time::never();  // when it runs: the minute at which it will have
   };
   using Class = std::pair<std::string, int>;  // a user, and the octave of what is declared
   using Classes = std::array<Class, 3>;
 
   [[nodiscard]] Classes classes_of(JobId job) const;
   [[nodiscard]] Belief believed(JobId job) const;
-  void set_due(JobId job, Time at);
+  void set_due(JobId job);
+  void clear_due(JobId job);
   void learn_all();
 
   Declarations declarations_;
