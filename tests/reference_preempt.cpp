@@ -23,6 +23,7 @@ bool Preemption::make_room(std::size_t j) {
     }
     leaving.push_back(victim);
     if (const auto room = room_by(j, leaving)) {
+      if (!may_take_(j, room->spots, room->victims)) break;
       state_.reserve(j, room->spots, room->victims);
       return true;
     }
@@ -176,7 +177,7 @@ bool Preemption::make_room_by_gain(std::size_t j) {
         set = second;
       }
     }
-    if (set.worth() >= set.loss()) {
+    if (set.worth() >= set.loss() && may_take_(j, room->spots, room->victims)) {
       state_.reserve(j, room->spots, room->victims);
       return true;
     }

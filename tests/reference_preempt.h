@@ -1,6 +1,7 @@
 // Who gives way, in the reference: for which job others are paused, and which.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -11,7 +12,10 @@ namespace trainyard::reference {
 
 class Preemption {
  public:
-  Preemption(State& state, const Settings& settings) : state_(state), set_(settings) {}
+  /// Whether a job may have this place, which these leave to it.
+  using MayTake = std::function<bool(std::size_t, const Spots&, const Jobs&)>;
+  Preemption(State& state, const Settings& settings, MayTake may_take)
+      : state_(state), set_(settings), may_take_(std::move(may_take)) {}
 
   /// Pauses others for the job, if that is right and makes room for it.
   bool make_room(std::size_t j);
@@ -42,6 +46,7 @@ class Preemption {
 
   State& state_;
   const Settings& set_;
+  MayTake may_take_;
   Time retry_ = Time::never();
 };
 

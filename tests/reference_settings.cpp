@@ -44,6 +44,7 @@ Settings settings_of(const PolicySpec& spec) {
     set.leaves_before_rebid = spec.params("preempt").choice("pays") == "always";
   }
   set.estimates = spec.params("queue").choice("estimates");
+  set.trial_rooms = spec.params("queue").real("trial_rooms");
   set.patience = spec.params("queue").duration("patience");
   const Params yard = spec.params("yard");
   set.min_run = yard.duration("min_run");

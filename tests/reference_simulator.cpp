@@ -6,6 +6,7 @@
 
 #include "reference_flow.h"
 #include "reference_preempt.h"
+#include "reference_rooms.h"
 #include "reference_state.h"
 #include "reference_where.h"
 
@@ -27,7 +28,11 @@ class Simulator {
         revisions_(world.revisions),
         set_(settings),
         state_(world),
-        preemption_(state_, set_),
+        rooms_(state_, set_.trial_rooms),
+        preemption_(state_, set_,
+                    [this](std::size_t j, const Spots& spots, const Jobs& victims) {
+                      return leaves_rooms(j, spots, victims);
+                    }),
         flows_(state_, set_) {
     state_.is_residual = set_.estimates == "residual";
   }
@@ -51,6 +56,8 @@ class Simulator {
   [[nodiscard]] std::optional<Spots> find_place(std::size_t j, const Free& free) const {
     return reference::find_place(state_, set_, j, free);
   }
+  [[nodiscard]] std::optional<Spots> find_unkept_place(std::size_t j, const Free& free);
+  bool leaves_rooms(std::size_t j, const Spots& spots, const Jobs& victims);
   void serve_queue();
   void greedy();
   void easy(std::size_t head);
@@ -84,6 +91,7 @@ class Simulator {
   const std::vector<Event>& revisions_;
   const Settings& set_;
   State state_;
+  TrialRooms rooms_;
   Preemption preemption_;
   FlowOrder flows_;
   std::size_t next_job_ = 0, next_fault_ = 0, next_revision_ = 0;
@@ -238,6 +246,7 @@ void Simulator::note_the_queued() {
 void Simulator::decide() {
   wake_ = Time::never();
   closed_.clear();
+  rooms_.begin_round();
   state_.refresh_beliefs();
   for (std::size_t j = 0; j < state_.trains.size(); ++j) wake_at(state_.belief_ends(j));
   refresh_levels();
@@ -277,7 +286,7 @@ void Simulator::serve_queue() {
 
 bool Simulator::try_start(std::size_t j) {
   if (closed(j)) return false;
-  if (const auto spots = find_place(j, state_.free_for(j))) {
+  if (const auto spots = find_unkept_place(j, state_.free_for(j))) {
     give(j, *spots);
     head_.reset();
     return true;
@@ -302,6 +311,24 @@ bool Simulator::try_start(std::size_t j) {
   return false;
 }
 
+/// Trial jobs, and who ran out of patience, take what is kept for trial jobs. Others look
+/// elsewhere.
+bool Simulator::leaves_rooms(std::size_t j, const Spots& spots, const Jobs& victims) {
+  const bool is_late =
+      set_.patience != Duration::max() && state_.now - state_.waits_since(j) > set_.patience;
+  if (set_.trial_rooms == 0 || won_ || is_late || state_.job(j).job_class == JobClass::trial)
+    return true;
+  if (rooms_.are_left_by(j, spots, victims)) return true;
+  wake_at(rooms_.next_look());
+  return false;
+}
+
+std::optional<Spots> Simulator::find_unkept_place(std::size_t j, const Free& free) {
+  const auto spots = find_place(j, free);
+  if (!spots || leaves_rooms(j, *spots, {})) return spots;
+  return find_place(j, rooms_.outside(j, free));
+}
+
 void Simulator::greedy() {
   for (const std::size_t j : queue()) try_start(j);
 }
@@ -317,7 +344,7 @@ void Simulator::easy(std::size_t head) {
     Free beside = state_.free_for(j);
     for (std::size_t m = 0; m < beside.size(); ++m)
       if (!ends_before && head_spots_[m] > 0) beside[m].reset();
-    if (const auto spots = find_place(j, beside)) give(j, *spots);
+    if (const auto spots = find_unkept_place(j, beside)) give(j, *spots);
   }
 }
 

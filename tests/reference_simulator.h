@@ -6,6 +6,7 @@
 //
 //   reference_simulator   time, and a round of deciding: who is next, what is kept for whom
 //   reference_state       jobs and machines, and what happens to them
+//   reference_rooms       what is kept free for trial jobs to come
 //   reference_belief      how long jobs take, by those that finished
 //   reference_where       where a job goes; reference_place has the placements
 //   reference_preempt     who gives way; reference_gain has what pauses gain
@@ -51,6 +52,7 @@ struct Settings {
   bool by_remaining = false;
   double s = 0;            // of fitgpp
   double trial_price = 1;  // of benefit
+  double trial_rooms = 0;  // what a trial job's time counts when room is kept; 0: none is
   std::int64_t most_pauses = 0;
   bool over_candidates = false;
   std::vector<Duration> thresholds;

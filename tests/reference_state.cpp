@@ -336,6 +336,8 @@ void State::queue(std::size_t j) {
 }
 
 void State::begin_start(std::size_t j) {
+  if (trains[j].first_start == Time::never())
+    trains[j].first_wait = trains[j].waited + (now - trains[j].since);
   trains[j].first_start = std::min(trains[j].first_start, now);
   trains[j].pace = trains[j].pace_at_start = pace_on(j, trains[j].spots);
   trains[j].started = now;

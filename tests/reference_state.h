@@ -28,11 +28,12 @@ struct Train {  // a job in the yard
   Stage stage = Stage::absent;
   Time since;  // of the stage
   Time first_start = Time::never();
-  Duration done;     // work that counts; while running, of earlier runs
-  Duration waited;   // in earlier waits, and while its room was made
-  Duration ran;      // time that it ran, in earlier runs
-  Time renewed;      // when its lease last was
-  Duration unsaved;  // while draining: work that a failure loses
+  Duration first_wait;  // until then
+  Duration done;        // work that counts; while running, of earlier runs
+  Duration waited;      // in earlier waits, and while its room was made
+  Duration ran;         // time that it ran, in earlier runs
+  Time renewed;         // when its lease last was
+  Duration unsaved;     // while draining: work that a failure loses
   Duration estimate;
   // What jobs that finished let believe of it, where that counts: its whole work, as long as it has
   // done less than so much; and the most work that it was seen to have done.

@@ -178,6 +178,31 @@ TEST(Reference, AgreesWithTheSimulatorUnderPoliciesOfRandomStages) {
   }
 }
 
+/// Larger clusters than those of the random cases, an eighth of which is less than a GPU.
+TEST(Reference, AgreesWithTheSimulatorWhereRoomIsKeptForTrialJobs) {
+  const auto [first, count] = seeds(1000);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    Random random(seed, 7);
+    const auto one_of = [&](const std::vector<std::string>& words) {
+      return words[random.below(words.size())];
+    };
+    RandomCase made = random_case(random, {.faults = false, .changes = false});
+    made.cluster = *parse_cluster_shorthand(one_of({"4x4xV100", "6x4xV100", "3x8xV100"}));
+    for (Job& job : made.workload.jobs) job.kind = kAnyKind;
+    std::erase_if(made.workload.jobs, [&](const Job& job) {
+      return !misfit(made.workload, job, made.cluster).empty();
+    });
+    const std::string line = fmt::format(
+        "order=trial-first order.reentry={} order.within={} backfill={} place={} preempt={} "
+        "queue.patience={} queue.trial_rooms={} yard.min_run=0 yard.max_pauses=3",
+        one_of({"head", "submission", "tail"}), one_of({"submission", "remaining"}),
+        one_of({"none", "greedy", "easy"}), one_of({"first-fit", "best-fit", "consolidate"}),
+        one_of({"fitgpp", "longest-remaining", "benefit preempt.trial_price=30"}),
+        one_of({"never", "5m", "1m"}), one_of({"10", "100", "1000"}));
+    expect_agreement({made, kinds_alone()}, line, seed);
+  }
+}
+
 /// Leases that are over often, and moves: rare among random stages.
 TEST(Reference, AgreesWithTheSimulatorWhereJobsThatRunCompeteAnew) {
   const auto [first, count] = seeds(1000);

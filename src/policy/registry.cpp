@@ -64,6 +64,9 @@ const MemberInfo kQueue{
      {"trial_share", ParamType::real, "0.25",
       "of a user's equal part of the GPUs, for trial jobs to act as such; 0: no limit"},
      {"trial_window", ParamType::duration, "1h", "how much of it can be saved up"},
+     {"trial_rooms", ParamType::real, "0",
+      "what a second of a trial job's wait counts when others are held back so that room is free "
+      "for the trial jobs to come; 0: none is kept"},
      {"estimates",
       ParamType::choice,
       "declared",
@@ -187,7 +190,7 @@ std::vector<Preset> published_presets() {
        "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
        "place=delay place.timers=learnt place.gain_of=all preempt=benefit preempt.trial_price=100 "
        "preempt.network=counted flow=milestones queue.estimates=residual queue.fair_wait=16 "
-       "joint=market joint.takes=open",
+       "queue.trial_rooms=100 joint=market joint.takes=open",
        "trial jobs first, close placements as long as waiting for them pays, pauses that pay; a "
        "market for jobs whose size or kind of GPU is open",
        "ours: what the published systems do, together"},
@@ -380,6 +383,8 @@ Stages PolicySpec::stages(PolicyContext& context) const {
   stages.place = make(places(), member("place"), params("place"), context);
   stages.preempt = make(preempts(), member("preempt"), params("preempt"), context);
   stages.flow = make(flows(), member("flow"), params("flow"), context);
+  if (const double price = params("queue").real("trial_rooms"); price > 0)
+    stages.rooms = std::make_unique<TrialRooms>(context, price);
   // Where no job can be overtaken for ever there is nothing to bound.
   if (!stages.order->can_starve() && !stages.backfill->can_starve() && !has_stages_beside())
     return stages;

@@ -25,6 +25,7 @@ void StagedPolicy::each_stage(Visit visit) const {
 
 void StagedPolicy::on_phase(JobId job, Phase from, Phase to) {
   each_stage([&](Stage& stage) { stage.on_phase(job, from, to); });
+  if (stages_.rooms) stages_.rooms->on_phase(job, from, to);
   if (from == Phase::queued) leave_queue(job);
   if (to == Phase::queued) join_queue(job);
   requeue_changed();
@@ -73,11 +74,13 @@ void StagedPolicy::on_learnt(JobId job, const LearningPoint& point) {
 void StagedPolicy::save_learnt(Learnt& learnt) const {
   Policy::save_learnt(learnt);
   each_stage([&](const Stage& stage) { stage.save_learnt(learnt); });
+  if (stages_.rooms) stages_.rooms->save_learnt(learnt);
 }
 
 void StagedPolicy::recall(const Learnt& learnt) {
   Policy::recall(learnt);
   each_stage([&](Stage& stage) { stage.recall(learnt); });
+  if (stages_.rooms) stages_.rooms->recall(learnt);
 }
 
 // --- Deciding ------------------------------------------------------------------------------------
@@ -86,6 +89,7 @@ void StagedPolicy::decide(Plan& plan) {
   plan_ = &plan;
   ++round_;
   in_round_ = {};
+  if (stages_.rooms) stages_.rooms->begin_round();
   refresh_order(plan);
   if (stages_.preempt) {
     stages_.preempt->list_movers(movers_);
@@ -234,8 +238,22 @@ bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
   const LaneId lane = stages_.place->lane(job);
   LaneMemory& known = memory(lane);
   if (known.no_room_since_release == releases_) return false;
-  if (stages_.place->find(job, avoid, scratch_) && give(job, scratch_)) return true;
+  if (stages_.place->find(job, avoid, scratch_)) {
+    if (!leaves_rooms(job, scratch_, {}) &&
+        !stages_.place->find(job, &stages_.rooms->kept_from(job, avoid), scratch_))
+      return false;
+    if (give(job, scratch_)) return true;
+  }
   if (avoid == nullptr) known.no_room_since_release = releases_;
+  return false;
+}
+
+/// Whether it takes nothing of what is kept for trial jobs. A silence of theirs may change that.
+bool StagedPolicy::leaves_rooms(JobId job, const Placement& there, std::span<const JobId> leave) {
+  if (!stages_.rooms || is_auction_) return true;
+  if (context_.rights().acts_as_trial(job) || context_.waits().is_over(job)) return true;
+  if (!stages_.rooms->would_be_taken(job, there, leave)) return true;
+  plan_->wake_at(stages_.rooms->next_look());
   return false;
 }
 
@@ -268,7 +286,8 @@ bool StagedPolicy::try_make_room(JobId job, LaneMemory& known) {
       could_have(yard_.shape(job).gpus(), claim, free_gpus)) {
     Time retry = plan_->wake();
     const Reach reach = stages_.place->reach(job);
-    if (stages_.preempt->make_room(job, reach, finder_, retry) && carry_out(job)) {
+    if (stages_.preempt->make_room(job, reach, finder_, retry) &&
+        leaves_rooms(job, finder_.room(), finder_.victims()) && carry_out(job)) {
       in_round_.retried_claim = PreemptStage::kNoClaim;  // fewer run: ask again
       return true;
     }

@@ -9,6 +9,8 @@
 //  2. In the order of the order stage: place the job on what is free; else let the preempt stage
 //     make room for it. Stop at the first that gets neither.
 //  3. The backfill stage decides who may go behind it.
+//     Where room is kept for trial jobs to come (trial_rooms.h), all this leaves it alone, except
+//     for trial jobs and who ran out of patience.
 //  4. Flow classes that are no longer what the flow stage says are written anew.
 //
 // Where jobs that run compete anew (PreemptStage::take_rebids) the round is an auction: what they
@@ -27,6 +29,7 @@
 #include "policy/forecast.h"
 #include "policy/job_at.h"
 #include "policy/queue.h"
+#include "policy/trial_rooms.h"
 
 namespace trainyard {
 
@@ -38,6 +41,7 @@ struct Stages {
   std::unique_ptr<FlowStage> flow;        // null: all jobs are in one class
   bool bounds_waits = false;              // by patience; false: none is set, or none is needed
   std::unique_ptr<BackfillStage> guard;   // of who ran out of it; null: the backfill stage does it
+  std::unique_ptr<TrialRooms> rooms;      // that are kept for trial jobs to come; null: none
 };
 
 class StagedPolicy final : public Policy, private Dispatcher {
@@ -96,6 +100,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
     return stages_.flow ? stages_.flow->flow(job) : kFirstFlow;
   }
   void write_flows(Plan& plan);
+  [[nodiscard]] bool leaves_rooms(JobId job, const Placement& there, std::span<const JobId> leave);
   [[nodiscard]] JobId overdue() const;
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
   [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;

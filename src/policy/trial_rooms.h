@@ -1,0 +1,132 @@
+// Room that is kept free for the trial jobs to come (queue.trial_rooms), as far as that is worth
+// more to them than it costs those who wait.
+//
+// To make room takes as long as a job takes to leave. A trial job that comes meanwhile waits, for w
+// on the average, and its time counts `price` times; one that finds room free starts at once, and
+// nobody is paused for it. A room that one takes is there again after b: when it ends, or when
+// others have freed as much. So the n-th room is needed by a trial job that comes within b of n - 1
+// others, and is kept from a job of g GPUs as long as
+//
+//   price x w x (trial jobs a second) x P(n - 1 or more come within b)  >=  W / (1 - rho) x g / G
+//
+// On the right is what g of all G GPUs that stand idle cost a second (delayed_others.h). What is on
+// the left is learnt: w from the trial jobs that had to wait, b from how long they run and from
+// what others free, how often they come from the last kLast of them, or from a silence of more than
+// four times as long; how many come within b is taken to be Poisson's. Nothing is kept before a
+// trial job has had to wait.
+//
+// A job without GPUs counts as one of one.
+//
+// A room is one that each of the last kLast fits in; those are left out that ask for more than all
+// that may be kept, an eighth of the GPUs. It is kept on the machines that have most of it free:
+// others may not start there, unless they leave as much of it as there is. The rest of the cluster
+// is theirs. Each kind of GPU that trial jobs ask for has rooms of its own.
+//
+// Example: a trial job comes every 20 s, runs for a minute, and had to wait for 30 s, which counts
+// 100 times; others free a room every minute; 300 wait for 672 GPUs at a load of 0.75. A job of 4
+// GPUs that is held back costs 300 / 0.25 x 4 / 672 = 7.1 a second; a room that is needed saves 100
+// x 30 / 20 = 150. It is there again after 30 s, within which come 1.5 on the average: 4 or more
+// with a probability of 0.066, which makes 9.8; 5 or more with one of 0.019, 2.8. So 5 rooms are
+// kept from it.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "policy/delayed_others.h"
+#include "policy/extend.h"
+
+namespace trainyard {
+
+class TrialRooms {
+ public:
+  static constexpr std::size_t kLast = 64;
+  static constexpr std::int32_t kMostPart = 8;  // an eighth
+  static constexpr std::int32_t kMost = 64;     // rooms
+  static constexpr double kSilence = 4;         // times the usual
+  /// Who waited for longer waited for something else than a pause.
+  static constexpr Duration kLongestWait = minutes(10);
+
+  TrialRooms(PolicyContext& context, double price)
+      : yard_(context.yard()), rights_(context.rights()), price_(price) {}
+
+  /// After the rights have taken note of it.
+  void on_phase(JobId job, Phase from, Phase to);
+
+  /// What is free may be something else than before.
+  void begin_round();
+  /// Whether this job would take kept room if it started there, when these have left.
+  [[nodiscard]] bool would_be_taken(JobId job, const Placement& there,
+                                    std::span<const JobId> leave);
+  /// The machines on which room is kept from this job, and those to be avoided anyhow.
+  [[nodiscard]] const Avoid& kept_from(JobId job, const Avoid* avoided);
+  /// When to ask again for a job that is held back, if nothing happens until then.
+  [[nodiscard]] Time next_look() const;
+  /// "keeps room for 2 trial jobs of 4 GPUs free"; empty: nothing is kept from this job.
+  [[nodiscard]] std::string describe(JobId job) const;
+
+  /// By the names of kinds.
+  void save_learnt(Learnt& learnt) const;
+  void recall(const Learnt& learnt);
+
+ private:
+  struct Room {
+    Resources each;
+    std::int32_t workers = 0;
+
+    [[nodiscard]] std::int64_t gpus() const { return std::int64_t{workers} * each.gpus; }
+  };
+  struct Arrival {
+    Time at;
+    Room room;
+  };
+  /// What is long ago counts less.
+  struct RecentMean {
+    double sum_s = 0, count = 0;
+
+    void add(Duration time) {
+      if (count >= 2 * kLast) sum_s /= 2, count /= 2;
+      sum_s += time.seconds(), count += 1;
+    }
+    [[nodiscard]] double seconds() const { return count == 0 ? 0 : sum_s / count; }
+  };
+  struct Freed {
+    Time at;
+    std::int32_t gpus = 0;
+  };
+  struct Site {
+    MachineId machine = kNoMachine;
+    double rooms = 0;  // of one worker, that are free there, in parts as well
+  };
+  struct OfKind {
+    KindId kind = kAnyKind;
+    std::deque<Arrival> last;  // the oldest first
+    RecentMean waits;          // of those that had to wait
+    RecentMean runs;           // from their first start on
+    Room room;                 // of no workers: none is to be kept
+    bool has_sites = false;    // in this round
+    std::vector<Site> sites;   // the most rooms first
+  };
+
+  [[nodiscard]] OfKind& of(KindId kind);
+  void take_arrival(OfKind& of, const Arrival& arrival) const;
+  void take_end(JobId job);
+  [[nodiscard]] double back_after_s(const OfKind& of) const;
+  [[nodiscard]] std::int32_t kept(const OfKind& of, JobId from) const;
+  template <class Visit>
+  void each_site(JobId from, Visit visit);
+  void find_sites(OfKind& of) const;
+
+  const Yard& yard_;
+  const TrialRights& rights_;
+  double price_;
+  DelayedOthers others_;
+  std::vector<OfKind> kinds_;
+  std::deque<Freed> freed_;  // by the last kLast others that ended, the oldest first
+  Avoid avoid_;
+  std::vector<std::pair<MachineId, Resources>> free_then_;
+};
+
+}  // namespace trainyard

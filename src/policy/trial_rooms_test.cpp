@@ -1,0 +1,128 @@
+#include "policy/trial_rooms.h"
+
+#include <gtest/gtest.h>
+
+#include "policy/testing.h"
+
+namespace trainyard {
+namespace {
+
+/// Two machines full of batch jobs of one GPU, each of which takes half a minute to leave.
+class FullOfBatch : public HandPolicy {
+ public:
+  explicit FullOfBatch(const std::string& queue_patience = "never")
+      : HandPolicy("2x8xV100",
+                   "order=trial-first order.reentry=submission backfill=greedy preempt=fitgpp",
+                   {"queue.trial_rooms=100", "queue.trial_share=0", "yard.min_run=0",
+                    "queue.patience=" + queue_patience}) {
+    for (int i = 0; i < 16; ++i) submit(costly(gang(1, 1, hours(99)), seconds(30), {}, {}));
+    decide();
+  }
+
+  /// A trial job comes, waits for half a minute, runs for as long, and leaves its GPU free.
+  void have_a_trial_wait() {
+    const JobId quick = submit(trial(gang(1, 1, seconds(30))));
+    decide();
+    must(phase(quick) == Phase::reserved ? Verdict::ok : Verdict::wrong_phase);
+    const auto victim = JobId{leaving(*this).front()};
+    at(yard.now() - Time{} + seconds(30));
+    tell(EventKind::drained, victim);
+    decide();
+    at(yard.now() - Time{} + seconds(30));
+    tell(EventKind::finished, quick);
+    decide();
+  }
+
+  [[nodiscard]] JobId first_queued() const {
+    std::uint32_t i = 0;
+    while (phase(JobId{i}) != Phase::queued) ++i;
+    return JobId{i};
+  }
+  [[nodiscard]] std::size_t queued() const {
+    std::size_t n = 0;
+    for (std::uint32_t i = 0; i < yard.jobs(); ++i) n += phase(JobId{i}) == Phase::queued;
+    return n;
+  }
+};
+
+TEST(TrialRooms, NothingIsKeptBeforeTrialJobsCameAndHadToWait) {
+  FullOfBatch h;
+  EXPECT_EQ(h.yard.free().of(kAnyKind).free_gpus, 0);
+  h.have_a_trial_wait();
+  EXPECT_EQ(h.queued(), 0U) << "how often trial jobs come is not known by one";
+}
+
+TEST(TrialRooms, WhatTrialJobsWaitedForIsKeptFreeForTheNext) {
+  FullOfBatch h;
+  for (int i = 0; i < 2; ++i) h.have_a_trial_wait();
+  EXPECT_EQ(h.queued(), 1U) << "the job that the second paused";
+  EXPECT_EQ(h.yard.free().of(kAnyKind).free_gpus, 1);
+  const JobId held = h.first_queued();
+  EXPECT_EQ(h.policy->explain(held).sentence, "room for 2 trial jobs of up to 1 GPU is kept free")
+      << "an eighth of 16 GPUs";
+  const JobId next = h.submit(trial(gang(1)));
+  h.decide();
+  EXPECT_EQ(h.phase(next), Phase::running);
+  EXPECT_EQ(leaving(h).size(), 0U);
+}
+
+TEST(TrialRooms, TheRestOfTheClusterIsForAll) {
+  FullOfBatch h;
+  for (int i = 0; i < 2; ++i) h.have_a_trial_wait();
+  const JobId held = h.first_queued();
+  h.submit(gang(1));
+  std::uint32_t ends = 0;
+  for (int i = 0; i < 2; ++ends)
+    if (h.phase(JobId{ends}) == Phase::running) h.tell(EventKind::finished, JobId{ends}), ++i;
+  h.decide();
+  EXPECT_EQ(h.phase(held), Phase::running) << "three GPUs are free, and two are kept";
+  EXPECT_EQ(h.queued(), 1U);
+}
+
+TEST(TrialRooms, ASilenceEndsIt) {
+  FullOfBatch h;
+  for (int i = 0; i < 2; ++i) h.have_a_trial_wait();
+  ASSERT_EQ(h.queued(), 1U);
+  for (int i = 0; i < 20 && h.queued() > 0 && h.wake != Time::never(); ++i) {
+    h.at(h.wake - Time{});
+    h.decide();
+  }
+  EXPECT_EQ(h.queued(), 0U);
+  // 100 x 30 s / silence against one job that waits, 8 times for the load, of one of 16 GPUs.
+  EXPECT_GT(h.yard.now(), Time{} + minutes(60));
+  EXPECT_LT(h.yard.now(), Time{} + hours(4));
+}
+
+TEST(TrialRooms, WhoWaitedForTooLongTakesIt) {
+  FullOfBatch h("10m");
+  for (int i = 0; i < 2; ++i) h.have_a_trial_wait();
+  ASSERT_EQ(h.queued(), 1U);
+  h.at(minutes(15));
+  h.decide();
+  EXPECT_EQ(h.queued(), 0U);
+}
+
+TEST(TrialRooms, WhatWasLearntIsKnownToTheNextPolicy) {
+  Learnt learnt;
+  {
+    FullOfBatch h;
+    for (int i = 0; i < 2; ++i) h.have_a_trial_wait();
+    h.policy->save_learnt(learnt);
+  }
+  ASSERT_TRUE(learnt.contains("trial-rooms/any"));
+  learnt["trial-rooms/H100"] = learnt["trial-rooms/any"];  // a kind that is not there any more
+  learnt["trial-rooms/V100"] = {1, 2, 3};                  // damaged
+  FullOfBatch h;
+  h.policy->recall(learnt);
+  h.tell(EventKind::finished, JobId{3});
+  const JobId held = h.submit(gang(1));
+  h.decide();
+  EXPECT_EQ(h.phase(held), Phase::queued);
+  Learnt again;
+  h.policy->save_learnt(again);
+  EXPECT_EQ(again["trial-rooms/any"], learnt["trial-rooms/any"]);
+  EXPECT_FALSE(again.contains("trial-rooms/H100"));
+}
+
+}  // namespace
+}  // namespace trainyard
