@@ -182,10 +182,14 @@ JobId StagedPolicy::next_to_try(JobId from) {
   const std::int64_t free_gpus = yard_.free().of(kAnyKind).free_gpus;
   return queue_.first_not(
       [&](const Queue::Entry& entry) {
+        const bool knows_when =
+            entry.claim >= in_round_.retried_claim &&
+            !(entry.was_paused && yard_.may_have_turn_before(entry.job, plan_->wake()));
+        // Thousands are passed here, and what is known of a lane is a load from far away.
+        if (knows_when && is_known_vain(entry.gpus, entry.claim, free_gpus)) return true;
         if (is_closed(entry.lane)) return true;
         if (!is_hopeless(entry, free_gpus)) return false;
-        if (stages_.preempt && (entry.was_paused || entry.claim < in_round_.retried_claim))
-          note_retry(entry.job, entry.claim, entry.was_paused);
+        if (stages_.preempt && !knows_when) note_retry(entry.job, entry.claim, entry.was_paused);
         return true;
       },
       from);
@@ -201,13 +205,19 @@ bool StagedPolicy::is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus
 bool StagedPolicy::could_have(std::int32_t gpus, std::int64_t claim, std::int64_t free_gpus) {
   if (gpus <= free_gpus) return true;
   if (!stages_.preempt || claim == PreemptStage::kNoClaim) return false;
-  if (claim >= in_round_.vain_claim && gpus >= in_round_.vain_gpus) return false;
+  if (is_known_vain(gpus, claim, free_gpus)) return false;
   if (stages_.preempt->could_free(claim, gpus - free_gpus)) return true;
   if (gpus <= in_round_.vain_gpus) {
     in_round_.vain_claim = claim;
     in_round_.vain_gpus = gpus;
   }
   return false;
+}
+
+/// Whether a claim as strong on no more GPUs was in vain in this round.
+bool StagedPolicy::is_known_vain(std::int32_t gpus, std::int64_t claim,
+                                 std::int64_t free_gpus) const {
+  return gpus > free_gpus && claim >= in_round_.vain_claim && gpus >= in_round_.vain_gpus;
 }
 
 /// Whether room was looked for in vain for a claim as strong, and nothing has changed since.

@@ -78,6 +78,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] Queue::Entry entry_of(JobId job);
   [[nodiscard]] bool is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus);
   [[nodiscard]] bool could_have(std::int32_t gpus, std::int64_t claim, std::int64_t free_gpus);
+  [[nodiscard]] bool is_known_vain(std::int32_t gpus, std::int64_t claim,
+                                   std::int64_t free_gpus) const;
   template <class Visit>
   void each_stage(Visit visit) const;
   [[nodiscard]] WaitReason reason_of(JobId job) const;

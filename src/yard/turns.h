@@ -18,8 +18,8 @@ class Turns {
  public:
   /// `job` was paused for `other`; returns how often by now.
   std::uint32_t note(JobId job, JobId other) {
-    grow_to(list_of_, index(job), 0);
-    std::uint32_t& list = list_of_[index(job)];
+    grow_to(known_, index(job), 0);
+    std::uint32_t& list = known_[index(job)].list;
     if (list == 0) {
       lists_.emplace_back();
       list = static_cast<std::uint32_t>(lists_.size());
@@ -39,7 +39,7 @@ class Turns {
 
   /// By what was noted last, the job may have a turn from then on.
   void expect(JobId job, Time first) {
-    Time& none_before = lists_[list_of_[index(job)] - 1].next.none_before;
+    Time& none_before = known_[index(job)].none_before;
     none_before = std::min(none_before, first);
   }
 
@@ -62,7 +62,7 @@ class Turns {
   template <class Visit>
   void keep(JobId job, Visit visit) {
     if (const auto turns = of(job); turns != nullptr)
-      std::erase_if(lists_[list_of_[index(job)] - 1].turns,
+      std::erase_if(lists_[known_[index(job)].list - 1].turns,
                     [&](const Turn& turn) { return !visit(turn.other, turn.times); });
   }
 
@@ -73,10 +73,17 @@ class Turns {
     JobId other = kNoJob;
   };
   [[nodiscard]] Next next(JobId job) const {
-    return has_list(job) ? lists_[list_of_[index(job)] - 1].next : Next{};
+    if (!has_list(job)) return {};
+    return {none_before(job), lists_[known_[index(job)].list - 1].next};
   }
   void set_next(JobId job, Next next) {
-    if (has_list(job)) lists_[list_of_[index(job)] - 1].next = next;
+    if (!has_list(job)) return;
+    known_[index(job)].none_before = next.none_before;
+    lists_[known_[index(job)].list - 1].next = next.other;
+  }
+  /// Of its next turn: asked of thousands in a decision, so that it is one load.
+  [[nodiscard]] Time none_before(JobId job) const {
+    return index(job) < known_.size() ? known_[index(job)].none_before : Time::never();
   }
 
  private:
@@ -86,18 +93,22 @@ class Turns {
   };
   struct List {
     std::vector<Turn> turns;
-    Next next;
+    JobId next = kNoJob;
+  };
+  struct Known {
+    Time none_before = Time::never();
+    std::uint32_t list = 0;  // 1 + its number; 0: the job has none
   };
 
   [[nodiscard]] bool has_list(JobId job) const {
-    return index(job) < list_of_.size() && list_of_[index(job)] != 0;
+    return index(job) < known_.size() && known_[index(job)].list != 0;
   }
 
   [[nodiscard]] const std::vector<Turn>* of(JobId job) const {
-    return has_list(job) ? &lists_[list_of_[index(job)] - 1].turns : nullptr;
+    return has_list(job) ? &lists_[known_[index(job)].list - 1].turns : nullptr;
   }
 
-  std::vector<std::uint32_t> list_of_;  // by job: 1 + the number of its list; 0: it has none
+  std::vector<Known> known_;  // by job
   std::vector<List> lists_;
 };
 

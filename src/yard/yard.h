@@ -224,9 +224,13 @@ class Yard {
   [[nodiscard]] Time pausable_from(JobId victim, JobId waiter) const;
   /// The same: from when on a job may be moved or resized.
   [[nodiscard]] Time movable_from(JobId job) const;
-  /// Lowers `retry` to when the next of those that this job made room for may be paused for it.
+  /// Whether one of those that this job made room for may be paused for it by then.
+  [[nodiscard]] bool may_have_turn_before(JobId waiter, Time at) const {
+    return turns_.none_before(waiter) < at;
+  }
+  /// Lowers `retry` to when the next of those may be.
   void find_turn(JobId waiter, Time& retry) const {
-    if (turns_.next(waiter).none_before < retry) retry = std::min(retry, next_turn(waiter));
+    if (may_have_turn_before(waiter, retry)) retry = std::min(retry, next_turn(waiter));
   }
 
  private:

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/grow.h"
 #include "perf/skew.h"
@@ -10,26 +11,27 @@ namespace {
 
 constexpr std::string_view kWindows = "wait windows/", kTables = "wait tables/";
 
-/// Workers of this shape that the machines of each group of a tier could hold, empty; the most.
-std::int64_t most_in_a_group(const Yard& yard, const Shape& shape, std::size_t tier) {
-  const Cluster& cluster = yard.cluster();
-  std::vector<std::int64_t> slots(std::max(cluster.machines.size(), cluster.racks.size()));
-  std::int64_t most = 0;
-  const Machine* last = nullptr;  // most machines are like the one before
+/// Whether the machines of a group of this tier could hold a gang of this shape, empty.
+bool could_hold(const Cluster& cluster, const Shape& shape, std::size_t tier) {
+  if (tier == kMachineTier && shape.gpus() > cluster.largest_machine_gpus) return false;
+  std::int64_t slots = 0;  // of the group: its machines stand together
+  std::uint32_t last = 0;
+  const Machine* before = nullptr;  // most machines are like this
   std::int32_t fit = 0;
-  for (std::size_t m = 0; m < cluster.machines.size(); ++m) {
+  for (std::uint32_t m = 0; m < cluster.machines.size(); ++m) {
     const Machine& machine = cluster.machines[m];
     if (shape.kind != kAnyKind && machine.kind != shape.kind) continue;
-    if (last == nullptr || !(last->capacity == machine.capacity))
-      fit = workers_that_fit(shape.per_worker, machine.capacity, shape.workers);
-    last = &machine;
     const auto rack = static_cast<std::uint32_t>(machine.rack);
-    const std::uint32_t group = tier == kMachineTier ? static_cast<std::uint32_t>(m)
+    const std::uint32_t group = tier == kMachineTier ? m
                                 : tier == kRackTier  ? rack
                                                      : group_of(cluster.tiers[tier], rack);
-    most = std::max(most, slots[group] += fit);
+    if (std::exchange(last, group) != group) slots = 0;
+    if (before == nullptr || !(before->capacity == machine.capacity))
+      fit = workers_that_fit(shape.per_worker, machine.capacity, shape.workers);
+    before = &machine;
+    if ((slots += fit) >= shape.workers) return true;
   }
-  return most;
+  return false;
 }
 
 }  // namespace
@@ -101,8 +103,7 @@ std::size_t DelayClocks::lowest_tier(const Yard& yard, JobId job) {
   std::uint8_t& known = lowest_[index(shape)];
   const std::size_t last = yard.cluster().tiers.size() - 1;
   for (std::size_t tier = 0; known == 0 && tier <= last; ++tier)
-    if (tier == last ||
-        most_in_a_group(yard, yard.shapes()[shape], tier) >= yard.shapes()[shape].workers)
+    if (tier == last || could_hold(yard.cluster(), yard.shapes()[shape], tier))
       known = static_cast<std::uint8_t>(tier + 1);
   return known - 1U;
 }

@@ -9,14 +9,17 @@
 // whose pauses pay alone, those first that lose the least for each GPU, their time without it
 // included. The set that gains more is chosen, and done if it gains anything at all.
 //
-// The walk goes by time left, which is more than what a pause gains: as soon as the best gain
-// found is no less than that of the next if it cost as little as any, it is the best of all.
+// The walk goes by time left, which is more than what a pause gains: those whose gain is no less
+// than that of the next if it cost as little as any are the best of all. Most that wait in vain
+// have to stay within a machine or a rack, and of thousands whose pauses would pay too few are
+// together in one: that is told by their GPUs alone (freed_by_group.h), and only those are offered
+// that run where there could be room.
 #include <algorithm>
-#include <queue>
 
 #include "policy/delayed_others.h"
 #include "policy/job_at.h"
 #include "policy/members.h"
+#include "policy/preempt/freed_by_group.h"
 #include "policy/preempt/gain.h"
 #include "policy/preempt/pausable.h"
 #include "policy/preempt/usual_place.h"
@@ -32,7 +35,8 @@ class Benefit final : public PreemptStage {
         price_(params.real("trial_price")),
         sees_network_(params.choice("network") == "counted"),
         rights_(price_ != 1 ? &context.rights() : nullptr),
-        estimates_(context.estimates()) {}
+        estimates_(context.estimates()),
+        freed_(context.yard()) {}
 
   void on_phase(JobId job, Phase from, Phase to) override {
     others_.on_phase(yard_, from, to);
@@ -43,6 +47,7 @@ class Benefit final : public PreemptStage {
     if (to == Phase::starting && sees_network_) usual_.note(yard_, job);
     if (to == Phase::running) {
       note_place(job);
+      freed_.note_place(job);
       // Who waited for longer than it should stays.
       by_left_.add(yard_, job, estimates_.rank(job), !context_.waits().has_ended(job));
       running_.insert({by_left_.rank(job), job});
@@ -73,6 +78,15 @@ class Benefit final : public PreemptStage {
   static constexpr std::size_t kMostEnds = 128;  // that first_room looks at
   static constexpr double kOverduePrice = 1e4;   // of a job that has waited too long
 
+  using Running = Pausable<Time>::Entry;
+
+  /// Through those that may be paused, the one with most time left first, as long as it may pay.
+  struct Walk {
+    SortedList<Running>::Descent next;
+    Time above;  // a rank
+    [[nodiscard]] bool done() const { return next.done() || (*next).rank <= above; }
+  };
+
   struct Candidate {
     double gain = 0;  // of pausing it alone
     Time rank;
@@ -95,8 +109,12 @@ class Benefit final : public PreemptStage {
   [[nodiscard]] double time_there(JobId waiter, const Placement& room) const;
   [[nodiscard]] GainVictim victim_terms(JobId victim, Time rank) const;
   [[nodiscard]] Candidate candidate(const GainWaiter& w, JobId job, Time rank) const;
-  /// More than any pause can gain of a job that has so much left.
-  [[nodiscard]] double bound(const GainWaiter& w, Time rank) const;
+  /// What any pause loses at least, and so the most that one can gain of a job that has so much
+  /// left.
+  [[nodiscard]] double least_lost(const GainWaiter& w) const;
+  [[nodiscard]] double bound(const GainWaiter& w, Time rank) const {
+    return w.price * static_cast<double>(estimates_.left_at(rank).us) - least_lost(w);
+  }
 
   /// When the waiter would have room if nobody were paused; infinite if that cannot be told. Where
   /// more than kMostEnds have to end before, not before the last of those.
@@ -105,8 +123,19 @@ class Benefit final : public PreemptStage {
   void note_cost(JobId job);
   void note_place(JobId job);
   [[nodiscard]] Time next_look() const;
-  void offer_by_gain(const GainWaiter& w, Offers& offers);
-  void offer_by_cost(const GainWaiter& w, Offers& offers);
+  [[nodiscard]] Walk walk(const GainWaiter& w);
+  /// Goes on until there could be room if all that were seen left. False: there cannot be.
+  bool see_enough(Walk& walk);
+  bool see_one(Walk& walk) {
+    seen_.push_back(*walk.next);
+    walk.next.next();
+    return freed_.add(seen_.back().job);
+  }
+  // True: the waiter's gang fits.
+  bool offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers);
+  bool offer_seen(const GainWaiter& w, double least, Offers offers);
+  bool offer_by_cost(const GainWaiter& w, Offers offers);
+  void list_pool(const GainWaiter& w);
   /// What the set in victims_ gains, or another that is better and takes its place.
   PauseGain best_set(const GainWaiter& w, JobId waiter, Offers offers);
   [[nodiscard]] PauseGain gain_of(const GainWaiter& w, JobId waiter, const Placement& room,
@@ -124,7 +153,9 @@ class Benefit final : public PreemptStage {
   std::vector<double> slower_if_moved_;  // by job: its time at a usual place over that where it is
   double least_cost_ = std::numeric_limits<double>::infinity();  // of pausing any that ever ran
 
-  std::vector<Candidate> heap_;
+  FreedByGroup freed_;         // by those that were seen
+  std::vector<Running> seen_;  // in the walk
+  std::vector<Candidate> candidates_;
   Placement room_;
   std::vector<JobId> victims_;
 };
@@ -172,35 +203,32 @@ Benefit::Candidate Benefit::candidate(const GainWaiter& w, JobId job, Time rank)
   return {std::floor(gain) - loss, rank, job, (loss + v.price * w.remaining) / v.gpus};
 }
 
-double Benefit::bound(const GainWaiter& w, Time rank) const {
+double Benefit::least_lost(const GainWaiter& w) const {
   const double least_price = std::min(price_, 1.0);
   const double own = std::floor(least_price * (least_cost_ + w.load));
   const double others = std::floor(least_cost_ * w.others_per_gpu);
-  return w.price * static_cast<double>(estimates_.left_at(rank).us) - least_price * w.remaining -
-         own - others;
+  return least_price * w.remaining + own + others;
 }
 
 bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
   GainWaiter w = waiter_terms(waiter);
   w.remaining = time_within(waiter, reach);
+  w.others_per_gpu = others_.per_gpu(yard_);
+  freed_.begin(yard_.shape(waiter), reach);
+  Walk longest_first = walk(w);
+  if (!see_enough(longest_first)) return false;
   w.first_room = first_room(waiter, reach, finder);
   w.all_started = all_started(w.first_room, others_.waiting());
-  by_left_.admit_newcomers(yard_);
   if (cannot_pay(w)) return false;
-  w.others_per_gpu = others_.per_gpu(yard_);
-  Offers offers(yard_, waiter, reach, finder, retry);
-  offer_by_gain(w, offers);
-  if (offers.accepted()) {
-    room_ = finder.room();
-    victims_.assign(finder.victims().begin(), finder.victims().end());
-    const PauseGain gain = best_set(w, waiter, Offers(yard_, waiter, reach, finder, retry));
-    if (gain.gain() >= 0) {
-      finder.settle(waiter, room_, victims_);
-      context_.tell(waiter, {gain.gain() / 1e6, gain.spared() / 1e6, gain.others() / 1e6});
-      return true;
-    }
-  }
-  return false;
+  const Offers offers(yard_, waiter, reach, finder, retry);
+  if (!offer_by_gain(w, longest_first, offers)) return false;
+  room_ = finder.room();
+  victims_.assign(finder.victims().begin(), finder.victims().end());
+  const PauseGain gain = best_set(w, waiter, offers);
+  if (gain.gain() < 0) return false;
+  finder.settle(waiter, room_, victims_);
+  context_.tell(waiter, {gain.gain() / 1e6, gain.spared() / 1e6, gain.others() / 1e6});
+  return true;
 }
 
 /// Whether it suspends a single victim for longer than it spares all who wait, so that no set of
@@ -253,8 +281,7 @@ Time Benefit::next_look() const {
 PauseGain Benefit::best_set(const GainWaiter& w, JobId waiter, Offers offers) {
   const PauseGain first = gain_of(w, waiter, room_, victims_);
   if (victims_.size() == 1 || first.loss() == 0) return first;
-  offer_by_cost(w, offers);
-  if (!offers.accepted()) return first;
+  if (!offer_by_cost(w, offers)) return first;
   const PauseGain second = gain_of(w, waiter, offers.room(), offers.victims());
   if (second.gain() <= first.gain()) return first;
   room_ = offers.room();
@@ -276,40 +303,65 @@ double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) const 
   return left;
 }
 
-void Benefit::offer_by_gain(const GainWaiter& w, Offers& offers) {
-  heap_.clear();
-  const auto offer_best = [&] {
-    std::pop_heap(heap_.begin(), heap_.end());
-    const JobId best = heap_.back().job;
-    heap_.pop_back();
-    return offers.make(best);
-  };
-  by_left_.walk(yard_, [&](Time rank, JobId job) {
-    const double most = bound(w, rank);
-    while (!heap_.empty() && heap_.front().gain >= most)
-      if (offer_best()) return false;
-    if (most <= 0) return false;
-    if (const Candidate c = candidate(w, job, rank); c.gain > 0) {
-      heap_.push_back(c);
-      std::push_heap(heap_.begin(), heap_.end());
-    }
-    return true;
-  });
-  while (!offers.accepted() && !heap_.empty()) offer_best();
+/// As long as bound() is above 0.
+Benefit::Walk Benefit::walk(const GainWaiter& w) {
+  constexpr double kAges = 4e18;  // also where nobody has run, so that the least cost is no number
+  if (w.price <= 0) return {};
+  const double left = std::min(kAges, least_lost(w) / w.price);
+  return {by_left_.descent(yard_), estimates_.rank_of(Duration{static_cast<std::int64_t>(left)})};
 }
 
-void Benefit::offer_by_cost(const GainWaiter& w, Offers& offers) {
-  heap_.clear();
-  by_left_.walk(yard_, [&](Time rank, JobId job) {
-    if (bound(w, rank) <= 0) return false;
-    if (const Candidate c = candidate(w, job, rank); c.gain > 0) heap_.push_back(c);
-    return heap_.size() < kPool;
-  });
-  std::sort(heap_.begin(), heap_.end(), [](const Candidate& a, const Candidate& b) {
+bool Benefit::see_enough(Walk& walk) {
+  seen_.clear();
+  while (!walk.done())
+    if (see_one(walk)) return true;
+  return false;
+}
+
+/// Those that gain more than the next could have all been seen: if they do not make room, a quarter
+/// as many again are looked at.
+bool Benefit::offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers) {
+  do {
+    for (std::size_t more = seen_.size() / 4 + 1; more > 0 && !walk.done(); --more) see_one(walk);
+    const double least = walk.done() ? 0 : bound(w, (*walk.next).rank);
+    if (offer_seen(w, least, offers)) return true;
+  } while (!walk.done());
+  return false;
+}
+
+bool Benefit::offer_seen(const GainWaiter& w, double least, Offers offers) {
+  candidates_.clear();
+  for (const auto& [rank, job, gpus] : seen_) {
+    if (!freed_.matters(job)) continue;
+    const Candidate c = candidate(w, job, rank);
+    if (c.gain > 0 && c.gain >= least) candidates_.push_back(c);
+  }
+  std::sort(candidates_.begin(), candidates_.end(),
+            [](const Candidate& a, const Candidate& b) { return b < a; });
+  return std::any_of(candidates_.begin(), candidates_.end(),
+                     [&](const Candidate& c) { return offers.make(c.job); });
+}
+
+bool Benefit::offer_by_cost(const GainWaiter& w, Offers offers) {
+  list_pool(w);
+  freed_.clear();
+  bool could_fit = false;
+  for (const Candidate& c : candidates_) could_fit |= freed_.add(c.job);
+  if (!could_fit) return false;
+  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
     return a.cost_per_gpu != b.cost_per_gpu ? a.cost_per_gpu < b.cost_per_gpu : b < a;
   });
-  for (const Candidate& c : heap_)
-    if (offers.make(c.job)) return;
+  return std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) {
+    return freed_.matters(c.job) && offers.make(c.job);
+  });
+}
+
+void Benefit::list_pool(const GainWaiter& w) {
+  candidates_.clear();
+  for (Walk pool = walk(w); !pool.done() && candidates_.size() < kPool; pool.next.next()) {
+    const Candidate c = candidate(w, (*pool.next).job, (*pool.next).rank);
+    if (c.gain > 0) candidates_.push_back(c);
+  }
 }
 
 PauseGain Benefit::gain_of(const GainWaiter& w, JobId waiter, const Placement& room,

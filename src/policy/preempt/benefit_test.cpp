@@ -101,6 +101,22 @@ TEST(Benefit, TheHigherTheLoadTheMoreALossDelays) {
   }
 }
 
+/// There are GPUs enough without anybody's leaving.
+TEST(Benefit, PausesForCpusToo) {
+  Cluster cluster = *parse_cluster_shorthand("1x4xV100");
+  cluster.machines[0].capacity.milli_cpus = 4000;
+  HandPolicy h(cluster, "xion", kAtOnce);
+  Job greedy = one(9);
+  greedy.per_worker.milli_cpus = 3000;
+  h.submit(greedy);
+  h.decide();
+  Job brief = gang(1, 1, minutes(1));
+  brief.per_worker.milli_cpus = 2000;
+  h.submit(brief);
+  h.decide();
+  EXPECT_EQ(leaving(h), std::vector{0U});
+}
+
 TEST(Benefit, TheProtectedAreAskedForAgain) {
   HandPolicy h("1x1xV100", "xion", {"yard.min_run=10m"});
   h.submit(one(9));

@@ -99,15 +99,6 @@ class Pausable {
     return typename SortedList<Entry>::Descent(ready_);
   }
 
-  /// Calls visit(rank, job) for those that may be paused by now, the highest rank first, until it
-  /// returns false.
-  template <class Visit>
-  void walk(const Yard& yard, Visit visit) {
-    if (yard.rules().min_run == Duration::max()) return;
-    admit_newcomers(yard);
-    ready_.each_reverse([&](const Entry& entry) { return visit(entry.rank, entry.job); });
-  }
-
   /// Lowers `retry` to when the next may be paused for the waiter for which is_victim(job) and
   /// whose rank is_enough(rank), which holds for all ranks above one for which it does.
   template <class IsEnough, class IsVictim>
