@@ -12,15 +12,15 @@ PROGRAM = sys.argv[1] if len(sys.argv) > 1 else "build/trainyard"
 SEEDS = sys.argv[2] if len(sys.argv) > 2 else "3"
 CLUSTERS = {"1x4xV100": "4 GPUs", "1x8xV100": "8 GPUs", "16x8xV100": "16 x 8 GPUs"}
 LOADS = ("0.75", "0.9")
-ESTIMATES = ("limits", "none")
+DECLARED = ("limits", "none")
 BACKFILLING = "order=trial-first backfill=greedy preempt=fitgpp"
 POLICIES = {"fitgpp": "`fitgpp`", BACKFILLING: "`fitgpp`, `backfill=greedy`", "fifo-easy": "`fifo-easy`", "las": "`las`",
-            "fitgpp+xion": "`fitgpp+xion`", "live": "`live`"}
+            "fitgpp+xion": "`fitgpp+xion`", "live": "`live`", "trainyard": "`trainyard`"}
 
 
-def outcomes(cluster, load, estimates):
+def outcomes(cluster, load, declared):
     """Of each policy: p95 slowdown of trial jobs, p99 of batch jobs, mean completion time and longest wait in hours."""
-    workload = f"philly-like:jobs=3000,load={load},trial=0.5,users=8,pause=helios,estimates={estimates}"
+    workload = f"philly-like:jobs=3000,load={load},trial=0.5,users=8,pause=helios,declared={declared}"
     command = [PROGRAM, "compare", "--workload", workload, "--cluster", cluster, "--policy", ",".join(POLICIES),
                "--seeds", SEEDS, "--json", "-"]
     comparison = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
@@ -40,5 +40,5 @@ print("| machine | load | declared | " + " | ".join(POLICIES.values()) + " |")
 print("|---" * (3 + len(POLICIES)) + "|")
 for cluster, name in CLUSTERS.items():
     for load in LOADS:
-        for estimates in ESTIMATES:
-            print(f"| {name} | {load} | {estimates} | " + " | ".join(outcomes(cluster, load, estimates)) + " |", flush=True)
+        for declared in DECLARED:
+            print(f"| {name} | {load} | {declared} | " + " | ".join(outcomes(cluster, load, declared)) + " |", flush=True)
