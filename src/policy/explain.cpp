@@ -37,8 +37,7 @@ WaitReason StagedPolicy::reason_of(JobId job) const {
   if (const std::string close = stages_.place->holds_out_for(job);
       !close.empty() && yard_.free().of(shape.kind).free_gpus >= shape.gpus())
     return {"placement", close, place, {}};
-  if (lacks.empty() && stages_.rooms && !context_.rights().acts_as_trial(job))
-    lacks = stages_.rooms->describe(job);
+  if (lacks.empty() && has_rooms_kept_from(job)) lacks = stages_.rooms->describe(job);
   WaitReason reason{"resources", lacks, place, {}};
   if (const auto expected = forecast_of(job, head))
     reason.expected_start = expected->start, reason.relies_on = expected->relies_on;

@@ -258,10 +258,14 @@ bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
   return false;
 }
 
+/// Neither from trial jobs nor from who ran out of patience.
+bool StagedPolicy::has_rooms_kept_from(JobId job) const {
+  return stages_.rooms && !context_.rights().acts_as_trial(job) && !context_.waits().is_over(job);
+}
+
 /// Whether it takes nothing of what is kept for trial jobs. A silence of theirs may change that.
 bool StagedPolicy::leaves_rooms(JobId job, const Placement& there, std::span<const JobId> leave) {
-  if (!stages_.rooms || is_auction_) return true;
-  if (context_.rights().acts_as_trial(job) || context_.waits().is_over(job)) return true;
+  if (is_auction_ || !has_rooms_kept_from(job)) return true;
   if (!stages_.rooms->would_be_taken(job, there, leave)) return true;
   plan_->wake_at(stages_.rooms->next_look());
   return false;

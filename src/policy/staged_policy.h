@@ -102,6 +102,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
     return stages_.flow ? stages_.flow->flow(job) : kFirstFlow;
   }
   void write_flows(Plan& plan);
+  [[nodiscard]] bool has_rooms_kept_from(JobId job) const;
   [[nodiscard]] bool leaves_rooms(JobId job, const Placement& there, std::span<const JobId> leave);
   [[nodiscard]] JobId overdue() const;
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.

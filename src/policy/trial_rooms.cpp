@@ -55,7 +55,7 @@ void TrialRooms::take_arrival(OfKind& of, const Arrival& arrival) const {
   if (of.last.size() > kLast) of.last.pop_front();
   of.room = {};
   for (const auto& [at, room] : of.last) {
-    if (room.gpus() * kMostPart > yard_.cluster().total_gpus) continue;
+    if (room.gpus() == 0 || room.gpus() * kMostPart > yard_.cluster().total_gpus) continue;
     Resources& each = of.room.each;
     each.gpus = std::max(each.gpus, room.each.gpus);
     each.milli_cpus = std::max(each.milli_cpus, room.each.milli_cpus);

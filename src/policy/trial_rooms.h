@@ -64,10 +64,10 @@ class TrialRooms {
   [[nodiscard]] const Avoid& kept_from(JobId job, const Avoid* avoided);
   /// When to ask again for a job that is held back, if nothing happens until then.
   [[nodiscard]] Time next_look() const;
-  /// "keeps room for 2 trial jobs of 4 GPUs free"; empty: nothing is kept from this job.
+  /// "room for 2 trial jobs of up to 4 GPUs is kept free"; empty: nothing is kept from this job.
   [[nodiscard]] std::string describe(JobId job) const;
 
-  /// By the names of kinds.
+  /// By the names of kinds; what others have freed is learnt anew.
   void save_learnt(Learnt& learnt) const;
   void recall(const Learnt& learnt);
 

@@ -102,6 +102,16 @@ TEST(TrialRooms, WhoWaitedForTooLongTakesIt) {
   EXPECT_EQ(h.queued(), 0U);
 }
 
+TEST(TrialRooms, RoomsOfNoGpusThatADamagedListHasAreNotKept) {
+  FullOfBatch h;
+  const std::vector<double> of_no_gpus{60, 2, 60, 2, 20, 0, 1, 1, 1, 10, 0, 1, 1, 1};
+  h.policy->recall({{"trial-rooms/any", of_no_gpus}});
+  h.tell(EventKind::finished, JobId{3});
+  const JobId next = h.submit(gang(1));
+  h.decide();
+  EXPECT_EQ(h.phase(next), Phase::running);
+}
+
 TEST(TrialRooms, WhatWasLearntIsKnownToTheNextPolicy) {
   Learnt learnt;
   {
