@@ -198,7 +198,7 @@ void measure_exact(Table& table) {
   double exact_s = 0, ours_s = 0, gap = 0, steps = 0;
   std::int32_t gpus = 2;
   for (;; ++gpus) {
-    const RandomMarket made = make_market(static_cast<std::size_t>(2 * gpus), 4 * gpus);
+    const RandomMarket made = make_market(2 * static_cast<std::size_t>(gpus), 4 * gpus);
     const double now = exact_steps(made.market);
     if (steps > 0 && exact_s * now / steps > limit_s) break;
     steps = now;

@@ -56,6 +56,14 @@ void State::believe(std::size_t j) {
   bins[0].jobs += share * kTrust;
   bins[0].parts += share * kTrust;
 
+  double all = 0, sum = 0, squares = 0;
+  for (const auto& [at, bin] : bins) {
+    all += bin.jobs;
+    sum += bin.parts;
+    squares += bin.parts * bin.parts / bin.jobs;
+  }
+  const double variation = squares / all / (sum / all * sum / all) - 1;
+
   const auto declared = static_cast<double>(job(j).estimate.us);
   const double outlived = (static_cast<double>(train.outlived.us) - 0.5) / declared;
   std::erase_if(
@@ -65,7 +73,14 @@ void State::believe(std::size_t j) {
     double jobs = 0, parts = 0;
     for (const auto& [at, bin] : bins) jobs += bin.jobs, parts += bin.parts;
     length = parts / jobs;
+    const double soon = until;
     until = bins.begin()->second.parts / bins.begin()->second.jobs * kSlack;
+    if (variation > 1) {  // longer than a minute, the more so the longer it has run
+      const double run = std::max(outlived, 6e7 / declared),
+                   left = std::max(length - outlived, 0.0);
+      length = outlived + run * std::pow(left / run, 1 / variation);
+      until = std::min(until, std::max(length, soon));
+    }
   }
   train.believed = Duration{std::max<std::int64_t>(std::llround(length * declared), 1)};
   train.believed_until = Duration{std::llround(until * declared) + 1};

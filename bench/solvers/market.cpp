@@ -85,12 +85,12 @@ double max_min_by_clp(const Market& market) {
   }
   std::vector<double> lower(static_cast<std::size_t>(2 * jobs + kinds), -COIN_DBL_MAX);
   std::vector<double> upper(lower.size(), COIN_DBL_MAX);
+  const auto row = [](int number) { return static_cast<std::size_t>(number); };
   for (int i = 0; i < jobs; ++i) {
-    lower[static_cast<std::size_t>(i)] = 0;
-    upper[static_cast<std::size_t>(jobs + i)] = 1;
+    lower[row(i)] = 0;
+    upper[row(jobs + i)] = 1;
   }
-  for (int k = 0; k < kinds; ++k)
-    upper[static_cast<std::size_t>(2 * jobs + k)] = market.gpus(static_cast<std::size_t>(k));
+  for (int k = 0; k < kinds; ++k) upper[row(2 * jobs + k)] = market.gpus(row(k));
   const std::vector<double> none(static_cast<std::size_t>(share) + 1, 0);
   std::vector<double> goal = none;
   goal.back() = 1;

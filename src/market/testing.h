@@ -39,9 +39,9 @@ inline std::vector<std::int32_t> draw_workers(Random& random, const Buyer& buyer
                                               std::vector<std::int32_t>& left) {
   std::vector<std::int32_t> workers(power.size());
   const std::size_t first = random.below(power.size());
+  const std::int32_t sizes = buyer.max_workers - buyer.min_workers + 1;
   const auto wanted = buyer.min_workers +
-                      static_cast<std::int32_t>(random.below(
-                          static_cast<std::uint64_t>(buyer.max_workers - buyer.min_workers + 1)));
+                      static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(sizes)));
   std::int32_t number = 0;
   for (std::size_t k = 0; k < (buyer.mixes_kinds ? power.size() : 1); ++k) {
     const std::size_t kind = (first + k) % power.size();

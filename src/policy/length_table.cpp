@@ -69,19 +69,30 @@ std::optional<LengthTable> LengthTable::from(std::span<const double> numbers) {
   return table;
 }
 
-LengthOutlook length_outlook(std::span<const LengthTable* const> classes, double outlived) {
-  Mass later;
+LengthOutlook length_outlook(std::span<const LengthTable* const> classes, double outlived,
+                             double moment) {
+  Mass all, later;
+  double squares = 0;  // of all x
   double until = 0;
   for (const Mass& mass : mixture(classes)) {
     if (mass.weight == 0) continue;
-    const double end = mass.sum / mass.weight * LengthTable::kSlack;
+    const double x = mass.sum / mass.weight, end = x * LengthTable::kSlack;
+    all.weight += mass.weight;
+    all.sum += mass.sum;
+    squares += mass.sum * x;
     if (end < outlived) continue;
     if (until == 0) until = end;
     later.weight += mass.weight;
     later.sum += mass.sum;
   }
-  if (until > 0) return {later.sum / later.weight, until};
-  return {2 * outlived, outlived * std::exp2(1.0 / LengthTable::kPerOctave)};
+  const double soon = outlived * std::exp2(1.0 / LengthTable::kPerOctave);
+  if (until == 0) return {2 * outlived, soon};
+  const double mean = later.sum / later.weight;
+  const double variation = squares * all.weight / (all.sum * all.sum) - 1;
+  if (variation <= 1) return {mean, until};
+  const double left = std::pow(std::max(mean - outlived, 0.0), 1 / variation) *
+                      std::pow(std::max(outlived, moment), 1 - 1 / variation);
+  return {outlived + left, std::min(until, std::max(outlived + left, soon))};
 }
 
 }  // namespace trainyard

@@ -14,6 +14,12 @@
 // the two of x = 1, a new job is expected to take (0.2 + 0.2 + 0.5 + 2) / 5 = 0.58 of what it
 // declares; one that has outlived 0.2 of it, (0.5 + 2) / 3 = 0.83; beyond 0.5, all of it; and one
 // that has outlived all that is known, as long again as it has run.
+//
+// Where lengths vary more than exponential ones do (v, their variance over their mean squared, is
+// above 1), most are short, and their mean is that of the few longest, of which too few are known:
+// who has run for longer then has more left, and how long it has run says more than the mean does.
+// What is left is then believed to be mean^(1/v) x run^(1 - 1/v), between the two. Nothing of that
+// happens where jobs declare well.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +67,9 @@ struct LengthOutlook {
   double until = 1;   // when it has run for longer than this, it has outlived what came next
 };
 
-/// Of a job that has outlived this part of what it declared; its class first, then wider ones.
-LengthOutlook length_outlook(std::span<const LengthTable* const> classes, double outlived);
+/// Of a job that has outlived this part of what it declared; its class first, then wider ones. One
+/// that has run for less than the moment counts as if it had run for that.
+LengthOutlook length_outlook(std::span<const LengthTable* const> classes, double outlived,
+                             double moment);
 
 }  // namespace trainyard

@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 
 namespace trainyard {
 namespace {
 
 LengthOutlook outlook(const LengthTable& table, double outlived) {
   const std::array<const LengthTable*, 1> classes{&table};
-  return length_outlook(classes, outlived);
+  return length_outlook(classes, outlived, 0.001);
 }
 
 /// The example of the header; what is a job or two ago counts a little less than 1.
@@ -38,8 +39,8 @@ TEST(LengthTable, AClassThatKnowsLittleIsMixedWithAWiderOne) {
   narrow.add(0.4);
   const std::array<const LengthTable*, 2> classes{&narrow, &wide};
   const double all = (20 * 0.1 + 2) / 22;
-  EXPECT_NEAR(length_outlook(classes, 0).length, (0.4 + 2 * all) / 3, 1e-3);
-  EXPECT_NEAR(length_outlook(classes, 0.5).length, 1, 1e-9) << "only the declaration is left";
+  EXPECT_NEAR(length_outlook(classes, 0, 0).length, (0.4 + 2 * all) / 3, 1e-3);
+  EXPECT_NEAR(length_outlook(classes, 0.5, 0).length, 1, 1e-9) << "only the declaration is left";
 }
 
 TEST(LengthTable, WhatIsLongAgoCountsLess) {
@@ -47,6 +48,25 @@ TEST(LengthTable, WhatIsLongAgoCountsLess) {
   for (int i = 0; i < 1024; ++i) table.add(0.1);
   for (int i = 0; i < 1024; ++i) table.add(0.3);
   EXPECT_NEAR(outlook(table, 0).length, (0.1 + 2 * 0.3) / 3, 2e-3);
+}
+
+/// 99 of 0.01 and one of 100, and the two of x = 1.
+TEST(LengthTable, WhereLengthsVaryMuchHowLongAJobHasRunSaysMoreThanTheirMean) {
+  LengthTable table;
+  for (int i = 0; i < 99; ++i) table.add(0.01);
+  table.add(100);
+  const double weight = 102, mean = (0.99 + 100 + 2) / weight;
+  const double variation = (0.0099 + 10'000 + 2) / weight / (mean * mean) - 1;
+  const auto between = [&](double left, double run) {
+    return std::pow(left, 1 / variation) * std::pow(run, 1 - 1 / variation);
+  };
+  ASSERT_GT(variation, 50);
+  EXPECT_NEAR(outlook(table, 0).length, between(mean, 0.001), 1e-3) << "a moment";
+  EXPECT_NEAR(outlook(table, 0).until, outlook(table, 0).length, 1e-12)
+      << "and something else is believed when it has outlived that";
+  EXPECT_NEAR(outlook(table, 2).length, 2 + between(98, 2), 2e-2) << "nearly as long again";
+  EXPECT_GT(outlook(table, 2).until, 2);
+  EXPECT_NEAR(outlook(table, 100.5).length, 100.5, 1e-9) << "about to end";
 }
 
 TEST(LengthTable, TakesAnyLength) {

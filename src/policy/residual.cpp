@@ -11,6 +11,8 @@ constexpr int kAnyTime = -1000;
 constexpr std::string_view kName = "lengths/";
 /// Of a job that tells how far it is.
 constexpr Duration kAlways = Duration::max();
+/// Beliefs change at full ones.
+constexpr Duration kMoment = minutes(1);
 
 double part_of(Duration work, Duration declared) {
   return static_cast<double>(work.us) / static_cast<double>(declared.us);
@@ -22,9 +24,8 @@ double part_before(Duration work, Duration declared) {
   return (static_cast<double>(work.us) - 0.5) / static_cast<double>(declared.us);
 }
 
-Time full_minute_from(Time at) {
-  constexpr std::int64_t kMinute = minutes(1).us;
-  return at + Duration{(kMinute - at.us % kMinute) % kMinute};
+Time full_moment_from(Time at) {
+  return at + Duration{(kMoment.us - at.us % kMoment.us) % kMoment.us};
 }
 
 Duration times(Duration declared, double part) {
@@ -51,8 +52,8 @@ Residual::Belief Residual::believed(JobId job) const {
   });
   Belief belief = beliefs_[index(job)];
   belief.outlived = std::max(belief.outlived, yard_.work_done(job));
-  const LengthOutlook outlook =
-      length_outlook(tables, part_before(belief.outlived, belief.declared));
+  const LengthOutlook outlook = length_outlook(
+      tables, part_before(belief.outlived, belief.declared), part_of(kMoment, belief.declared));
   belief.length = std::max(times(belief.declared, outlook.length), microseconds(1));
   belief.until = times(belief.declared, outlook.until) + microseconds(1);
   return belief;
@@ -104,7 +105,7 @@ void Residual::refresh(std::vector<JobId>& changed) {
 void Residual::set_due(JobId job) {
   clear_due(job);
   Belief& belief = beliefs_[index(job)];
-  belief.due = full_minute_from(yard_.end_of(job, belief.until));
+  belief.due = full_moment_from(yard_.end_of(job, belief.until));
   if (belief.due != Time::never()) due_.insert({belief.due, job});
 }
 

@@ -247,8 +247,8 @@ void ScriptedSlurm::catch_up() {
   });
   if (is_away_) return;
   if (now - last_save_ >= kSaveEvery) save();
-  for (auto& [serial, process] : processes_) {
-    const bool is_known = std::ranges::any_of(jobs_, [&](const auto& entry) {
+  for (auto& [number, process] : processes_) {
+    const bool is_known = std::ranges::any_of(jobs_, [&, serial = number](const auto& entry) {
       return entry.second.serial == serial &&
              (entry.second.job.state == SlurmState::running || entry.second.job.is_completing);
     });

@@ -113,7 +113,8 @@ void SlurmRuns::place(Followed& job) {
     update.hold = SlurmUpdate::Hold::release;
     update.nodes = run.order.nodes;
     std::ranges::sort(*update.nodes);
-    update.nodes->erase(std::ranges::unique(*update.nodes).begin(), update.nodes->end());
+    update.nodes->erase(std::unique(update.nodes->begin(), update.nodes->end()),
+                        update.nodes->end());
     const SlurmMark mark{.daemon = options_.daemon,
                          .job = run.id().job,
                          .run = run.id().run,
