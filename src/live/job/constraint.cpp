@@ -68,12 +68,13 @@ Expected<KindId> kind_named(std::string_view name, const Cluster& cluster) {
   const std::string wanted = normal(name);
   std::vector<std::string> found;
   KindId kind = kAnyKind;
-  for (std::uint16_t k = 0; k < cluster.kinds.size(); ++k) {
+  for (std::size_t k = 0; k < cluster.kinds.size(); ++k) {
+    const KindId here{static_cast<std::uint16_t>(k)};
     const auto names = names_of(cluster.kinds[k]);
-    if (names.front() == wanted) return KindId{k};
+    if (names.front() == wanted) return here;
     if (std::ranges::find(names, wanted) == names.end()) continue;
     found.push_back(cluster.kinds[k]);
-    kind = KindId{k};
+    kind = here;
   }
   if (found.empty())
     return fail("asks for GPUs of kind {}, and there are only: {}", quoted(name),

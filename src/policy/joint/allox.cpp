@@ -121,8 +121,10 @@ std::vector<Lanes> Allox::lanes() const {
     double at_s = 0, gpus = 0;
   };
   std::vector<std::vector<Release>> releases(kinds_);
-  for (std::uint16_t kind = 0; kind < kinds_; ++kind)
-    releases[kind].push_back({0, static_cast<double>(yard_.free().of(KindId{kind}).free_gpus)});
+  for (std::size_t k = 0; k < kinds_; ++k) {
+    const KindId kind{static_cast<std::uint16_t>(k)};
+    releases[k].push_back({0, static_cast<double>(yard_.free().of(kind).free_gpus)});
+  }
   roster_.holding().each([&](JobId job) {
     const double left_s = estimates_.remaining(job).seconds() * yard_.rate(job).time_per_work();
     for (const Share& share : yard_.placement(job))
@@ -141,7 +143,7 @@ std::vector<Lanes> Allox::lanes() const {
       gpus += of[i].gpus, lane_gpus += of[i].gpus, lane_s += of[i].at_s * of[i].gpus;
       const bool is_last = i + 1 == of.size();
       if (i > 0 && !is_last && i % together != 0) continue;
-      auto number = static_cast<std::int32_t>(gpus / mean + 0.5) - so_far;
+      auto number = static_cast<std::int32_t>(std::lround(gpus / mean)) - so_far;
       if (is_last && gpus > 0) number = std::max(number, so_far == 0 ? 1 : 0);
       if (number > 0) lanes.push_back({kind, number, lane_s / lane_gpus});
       so_far += number;

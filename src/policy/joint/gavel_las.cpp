@@ -242,8 +242,8 @@ std::vector<GavelLas::Claim> GavelLas::claims() const {
 /// By the number of GPUs alone, as Gavel does.
 void GavelLas::give_turns() {
   std::vector<std::int64_t> left(kinds_);
-  for (std::uint16_t kind = 0; kind < kinds_; ++kind)
-    left[kind] = yard_.free().of(KindId{kind}).free_gpus;
+  for (std::size_t kind = 0; kind < kinds_; ++kind)
+    left[kind] = yard_.free().of(KindId{static_cast<std::uint16_t>(kind)}).free_gpus;
   for (const Candidate& candidate : candidates_)
     for (const Share& share : candidate.runs ? yard_.placement(candidate.job) : Placement())
       left[index(yard_.cluster().machine(share.machine).kind)] +=

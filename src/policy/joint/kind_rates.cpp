@@ -17,8 +17,8 @@ const KindRates::Fits& KindRates::fits(JobId job) {
   for (const Machine& machine : cluster.machines)
     room[index(machine.kind)] +=
         workers_that_fit(shape.per_worker, machine.capacity, shape.workers);
-  for (std::uint16_t kind = 0; kind < room.size(); ++kind) {
-    const bool suits = shape.kind == kAnyKind || shape.kind == KindId{kind};
+  for (std::size_t kind = 0; kind < room.size(); ++kind) {
+    const bool suits = shape.kind == kAnyKind || index(shape.kind) == kind;
     fits.on.push_back(suits && room[kind] >= shape.workers);
     fits.any |= fits.on.back();
   }
@@ -31,16 +31,17 @@ std::vector<double> KindRates::of(JobId id) {
   std::vector<double> rates(fits_on.begin(), fits_on.end());
   if (yard_.speed() == nullptr) return rates;
   const GangSpeed gang = yard_.speed()->gang(job);
-  for (std::uint16_t kind = 0; kind < rates.size(); ++kind) {
-    if (rates[kind] > 0) rates[kind] = yard_.speed()->power(job, KindId{kind});
-    if (rates[kind] <= 0) continue;
-    const double compute_s = gang.unit_s / (job.workers * rates[kind]);
+  for (std::size_t k = 0; k < rates.size(); ++k) {
+    const KindId kind{static_cast<std::uint16_t>(k)};
+    if (rates[k] > 0) rates[k] = yard_.speed()->power(job, kind);
+    if (rates[k] <= 0) continue;
+    const double compute_s = gang.unit_s / (job.workers * rates[k]);
     const double exposed_s =
         gang.communication_s.empty()
             ? 0
             : exposed_time(gang.communication_s[static_cast<std::size_t>(job.workers)], compute_s,
                            gang.overlap);
-    rates[kind] = gang.work_s / (compute_s + exposed_s);
+    rates[k] = gang.work_s / (compute_s + exposed_s);
   }
   return rates;
 }

@@ -239,8 +239,8 @@ void MarketPolicy::find_sellers() {
 std::vector<double> MarketPolicy::powers(JobId job, bool kinds_are_seen) const {
   const Cluster& cluster = yard_.cluster();
   std::vector<double> powers;
-  for (std::uint16_t k = 0; k < cluster.kinds.size(); ++k) {
-    const KindId kind{k};
+  for (std::size_t k = 0; k < cluster.kinds.size(); ++k) {
+    const KindId kind{static_cast<std::uint16_t>(k)};
     const bool suits = yard_.shape(job).kind == kAnyKind || yard_.shape(job).kind == kind;
     const bool is_seen = yard_.speed() != nullptr && kinds_are_seen;
     powers.push_back(!suits ? 0 : is_seen ? yard_.speed()->power(yard_.job(job), kind) : 1);
@@ -334,8 +334,10 @@ void MarketPolicy::weigh(std::span<const std::int32_t> gpus, bool is_round) {
 
 Market MarketPolicy::make_market() const {
   std::vector<std::int32_t> gpus;
-  for (std::uint16_t kind = 0; kind < yard_.cluster().kinds.size(); ++kind)
-    gpus.push_back(static_cast<std::int32_t>(yard_.free().of(KindId{kind}).free_gpus));
+  for (std::size_t k = 0; k < yard_.cluster().kinds.size(); ++k) {
+    const KindId kind{static_cast<std::uint16_t>(k)};
+    gpus.push_back(static_cast<std::int32_t>(yard_.free().of(kind).free_gpus));
+  }
   std::vector<std::vector<std::int32_t>> has;
   for (const Customer& customer : customers_) {
     has.push_back(customer.runs ? by_kind(yard_.cluster(), yard_.placement(customer.job))

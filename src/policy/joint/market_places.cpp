@@ -11,12 +11,12 @@ namespace {
 /// where it has most.
 Placement kept(const Yard& yard, const Customer& customer) {
   Placement kept;
-  for (std::uint16_t k = 0; k < customer.workers.size(); ++k) {
+  for (std::size_t kind = 0; kind < customer.workers.size(); ++kind) {
     Placement here;
     for (const Share& share : yard.placement(customer.job))
-      if (yard.cluster().machine(share.machine).kind == KindId{k}) here.push_back(share);
+      if (index(yard.cluster().machine(share.machine).kind) == kind) here.push_back(share);
     std::ranges::stable_sort(here, std::greater<>{}, &Share::workers);
-    here = first_of(here, customer.workers[k]);
+    here = first_of(here, customer.workers[kind]);
     kept.insert(kept.end(), here.begin(), here.end());
   }
   return kept;
@@ -48,9 +48,11 @@ void keep_the_fastest(const Yard& yard, JobId id, Vacancies& room, Placement& pl
 /// its least.
 Placement place(const Yard& yard, const Customer& customer, Placement found, Vacancies& room) {
   const std::vector<std::int32_t> has = by_kind(yard.cluster(), found);
-  for (std::uint16_t k = 0; k < customer.workers.size(); ++k)
+  for (std::size_t k = 0; k < customer.workers.size(); ++k) {
+    const KindId kind{static_cast<std::uint16_t>(k)};
     if (customer.workers[k] > has[k])
-      room.add_close(customer.job, KindId{k}, customer.workers[k] - has[k], found);
+      room.add_close(customer.job, kind, customer.workers[k] - has[k], found);
+  }
   keep_the_fastest(yard, customer.job, room, found);
   if (workers(found) >= yard.job(customer.job).min_workers) return found;
   room.give_back(customer.job, found);

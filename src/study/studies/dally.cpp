@@ -159,7 +159,7 @@ void add_sweep(std::vector<Sweep>& all, const Sweep& sweep) {
   all.back().measures = timer_measures();
 }
 
-std::vector<Sweep> sweeps() {
+std::vector<Sweep> of_the_network_and_load() {
   std::vector<Sweep> all;
   add_sweep(all,
             {"Racks",
@@ -185,6 +185,11 @@ std::vector<Sweep> sweeps() {
   add_sweep(
       all,
       {"Arrivals", "jobs a day, congested network", use_arrivals, {"59", "120", "180", "240"}});
+  return all;
+}
+
+std::vector<Sweep> of_leases() {
+  std::vector<Sweep> all;
   all.push_back({"Length of the history",
                  "H in leases",
                  policy_setting({"dally"}, "place.history"),
@@ -202,6 +207,11 @@ std::vector<Sweep> sweeps() {
                  {"free", "gpu", "tiresias"},
                  {"jct-against-tiresias", "jct-against-tiresias-consolidated", "stays-vs-pays",
                   "tuned-vs-best-manual"}});
+  return all;
+}
+
+std::vector<Sweep> of_other_workloads() {
+  std::vector<Sweep> all;
   all.push_back(
       {kHeldOut,
        "workload and network",
@@ -224,6 +234,13 @@ std::vector<Sweep> sweeps() {
                  {"wanted", "moved", "always"},
                  timer_measures()});
   all.back().is_aside = true;
+  return all;
+}
+
+std::vector<Sweep> sweeps() {
+  std::vector<Sweep> all = of_the_network_and_load();
+  for (const std::vector<Sweep>& some : {of_leases(), of_other_workloads()})
+    all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 
@@ -330,43 +347,38 @@ std::vector<StudyTable> tables() {
 
 /// In writing before a run.
 std::vector<std::string> conditions() {
-  return {
-      "From the abstract: the three numbers, and that they are against consolidation-based "
-      "schedulers, which it does not name. From the author's public simulator: the offer loop, the "
-      "order, leases at whose end every job gives its GPUs back and bids again, 1 s for each GPU "
-      "before they are free again, the tuner and its constants, tiers and bytes, and that the "
-      "total "
-      "of iterations is over all GPUs of a job. Iterations are computing and then an all-reduce "
-      "tier by tier, nothing of it hidden. Ours: leases of 20 minutes and a history of 72 leases; "
-      "a "
-      "job leaves when its lease is over, not at the end of an iteration.",
-      "Baselines as the author's simulator runs them, each reported apart, and none chosen "
-      "afterwards: tiresias by attained GPU time without levels, under the same leases and paying "
-      "the same, where AlexNet, VGG-11 and MobileNetV3 wait for one machine (or the closest that "
-      "could hold them) and the others take the closest there is; tiresias-consolidated, where all "
-      "wait; gandiva, from which no lease takes GPUs and whose jobs move to a closer placement "
-      "when "
-      "one is free; fifo-consolidate, where no job passes another.",
-      "Racks of 8 machines of 8 GPUs. Normal is 600 GB/s in a machine, 200 between machines of a "
-      "rack and 400 between racks; congested is a tenth of the last two and an oversubscription "
-      "of 8 between racks, fixed before any result was seen. The base condition is a batch of jobs "
-      "with the mix of the author's on 4 racks. There is no contention between jobs but in "
-      "the sweep of it, where they share links max-min fair, their traffic averaged. Communication "
-      "is the mean over jobs of the time on GPUs beyond the ideal. An \"up to\" is taken where it "
-      "is largest over all conditions.",
-      "Dally here pays at the end of every lease, as its author's does; \"dally, stays\" is the "
-      "preset, whose jobs do not pay if they win back what they held. Two compositions of stages "
-      "stand beside it: las, delay, by-level was found on the author's batch; las, close, by-level "
-      "(all wait for the closest placement; five levels, each four times the last) on that batch "
-      "and "
-      "on seeds 11 to 13 of the base condition. The learnt timers were chosen among three "
-      "ways to treat what is not known yet, by an earlier form of this study with other lengths "
-      "and "
-      "leases. What was chosen is judged on the base condition's seeds and on workloads that no "
-      "choice saw (held out).",
-      "An independent port of the author's loop, on his traces with lengths that are not divided "
-      "by "
-      "the job's GPUs, is what the loop itself is checked against."};
+  return {("From the abstract: the three numbers, and that they are against consolidation-based "
+           "schedulers, which it does not name. From the author's public simulator: the offer "
+           "loop, the order, leases at whose end every job gives its GPUs back and bids again, 1 s "
+           "for each GPU before they are free again, the tuner and its constants, tiers and bytes, "
+           "and that the total of iterations is over all GPUs of a job. Iterations are computing "
+           "and then an all-reduce tier by tier, nothing of it hidden. Ours: leases of 20 minutes "
+           "and a history of 72 leases; a job leaves when its lease is over, not at the end of an "
+           "iteration."),
+          ("Baselines as the author's simulator runs them, each reported apart, and none chosen "
+           "afterwards: tiresias by attained GPU time without levels, under the same leases and "
+           "paying the same, where AlexNet, VGG-11 and MobileNetV3 wait for one machine (or the "
+           "closest that could hold them) and the others take the closest there is; "
+           "tiresias-consolidated, where all wait; gandiva, from which no lease takes GPUs and "
+           "whose jobs move to a closer placement when one is free; fifo-consolidate, where no job "
+           "passes another."),
+          ("Racks of 8 machines of 8 GPUs. Normal is 600 GB/s in a machine, 200 between machines "
+           "of a rack and 400 between racks; congested is a tenth of the last two and an "
+           "oversubscription of 8 between racks, fixed before any result was seen. The base "
+           "condition is a batch of jobs with the mix of the author's on 4 racks. There is no "
+           "contention between jobs but in the sweep of it, where they share links max-min fair, "
+           "their traffic averaged. Communication is the mean over jobs of the time on GPUs beyond "
+           "the ideal. An \"up to\" is taken where it is largest over all conditions."),
+          ("Dally here pays at the end of every lease, as its author's does; \"dally, stays\" is "
+           "the preset, whose jobs do not pay if they win back what they held. Two compositions of "
+           "stages stand beside it: las, delay, by-level was found on the author's batch; las, "
+           "close, by-level (all wait for the closest placement; five levels, each four times the "
+           "last) on that batch and on seeds 11 to 13 of the base condition. The learnt timers "
+           "were chosen among three ways to treat what is not known yet, by an earlier form of "
+           "this study with other lengths and leases. What was chosen is judged on the base "
+           "condition's seeds and on workloads that no choice saw (held out)."),
+          ("An independent port of the author's loop, on his traces with lengths that are not "
+           "divided by the job's GPUs, is what the loop itself is checked against.")};
 }
 
 }  // namespace

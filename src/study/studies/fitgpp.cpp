@@ -241,6 +241,54 @@ std::vector<Claim> claims() {
            TakenAt::largest, kMatters}};
 }
 
+std::vector<StudyTable> tables() {
+  using enum Quantity;
+  return {{"Slowdown by class",
+           {{"trial p50", "by_class.trial.slowdown.p50", ratio},
+            {"trial p95", kTrialP95, ratio},
+            {"trial p99", kTrialP99, ratio},
+            {"batch p50", kBatchP50, ratio},
+            {"batch p95", kBatchP95, ratio},
+            {"batch p99", "by_class.batch.slowdown.p99", ratio}}},
+          {"Pauses",
+           {{"pauses", "preemptions", count},
+            {"paused jobs", "paused_jobs", count},
+            {"GPUs held", "gpu_utilization", share},
+            {"away p50", "away_s.p50", seconds},
+            {"away p95", "away_s.p95", seconds},
+            {"away p99", "away_s.p99", seconds}}}};
+}
+
+std::vector<std::string> assumptions() {
+  return {
+      "From the abstract: the three numbers. From descriptions of the paper: the score, s = 4 and "
+      "P = 1, 84 machines of 8 GPUs, 32 CPUs and 256 GiB, of the jobs 30% trial jobs, "
+      "the mean and the longest run times and grace periods, truncated normal distributions, and a "
+      "load of 2.0, which they hold under FIFO for all policies.",
+      "Not known, and chosen by us, the same for every seed: all deviations (equal to the mean), "
+      "the shortest run time (10 s), and the demands. Both classes ask for 2 GPUs, 8 CPUs and 64 "
+      "GiB in the mean, a quarter of a machine in each resource; draws outside of a machine are "
+      "drawn again. Also ours: the load is held under the policy that is run, \"{policy}\" in "
+      "the workload's line, so that it is the same under each, and the first and the last tenth of "
+      "the jobs are in no figure on times. The sweeps show how the claims move with each of these, "
+      "and "
+      "what the load held under FIFO gives.",
+      fmt::format(
+          "Real jobs are {}: jobs of one GPU and at most 30 min are "
+          "trial jobs, a rule that was fixed before the first run. They are on 64 GPUs, with "
+          "the constants of the Helios artifact for pauses, and their arrivals stretched to "
+          "the load.",
+          has_trace() ? "those of the Microsoft Philly log, every seed another window of it"
+                      : "drawn like those of the Microsoft Philly log (philly-like), as the "
+                        "log is not at hand, with as many trial jobs as this has"),
+      "Slowdown is completion time over run time: waiting includes the time after a pause, and the "
+      "grace period in which a job makes no progress. What is ours and not the paper's is switched "
+      "off: a least run time before a pause, and the limit on what a user's trial jobs take. "
+      "No job is paused in vain, also under rand and lrtp: the jobs that are paused are known to "
+      "suffice, and one that need not leave stays. The sweep of the fallback has its literal "
+      "rule."};
+}
+
 // --- What came out -------------------------------------------------------------------------------
 
 const TableFinding& sweep_of(const Findings& findings, const std::string& title) {
@@ -362,7 +410,6 @@ std::vector<std::string> discussion(const Findings& findings) {
 }  // namespace
 
 Study fitgpp_study() {
-  using enum Quantity;
   Study study;
   study.name = "fitgpp";
   study.title = "FitGpp: low latency for trial-and-error jobs";
@@ -374,52 +421,13 @@ Study fitgpp_study() {
       "Trial jobs are small and someone watches them. The paper lets a trial job that finds no "
       "room take that of a batch job which is small and quick to leave, and reports that this "
       "makes trial jobs wait hardly at all while batch jobs suffer little."};
-  study.assumptions = {
-      "From the abstract: the three numbers. From descriptions of the paper: the score, s = 4 and "
-      "P = 1, 84 machines of 8 GPUs, 32 CPUs and 256 GiB, of the jobs 30% trial jobs, "
-      "the mean and the longest run times and grace periods, truncated normal distributions, and a "
-      "load of 2.0, which they hold under FIFO for all policies.",
-      "Not known, and chosen by us, the same for every seed: all deviations (equal to the mean), "
-      "the shortest run time (10 s), and the demands. Both classes ask for 2 GPUs, 8 CPUs and 64 "
-      "GiB in the mean, a quarter of a machine in each resource; draws outside of a machine are "
-      "drawn again. Also ours: the load is held under the policy that is run, \"{policy}\" in "
-      "the workload's line, so that it is the same under each, and the first and the last tenth of "
-      "the jobs are in no figure on times. The sweeps show how the claims move with each of these, "
-      "and "
-      "what the load held under FIFO gives.",
-      fmt::format(
-          "Real jobs are {}: jobs of one GPU and at most 30 min are "
-          "trial jobs, a rule that was fixed before the first run. They are on 64 GPUs, with "
-          "the constants of the Helios artifact for pauses, and their arrivals stretched to "
-          "the load.",
-          has_trace() ? "those of the Microsoft Philly log, every seed another window of it"
-                      : "drawn like those of the Microsoft Philly log (philly-like), as the "
-                        "log is not at hand, with as many trial jobs as this has"),
-      "Slowdown is completion time over run time: waiting includes the time after a pause, and the "
-      "grace period in which a job makes no progress. What is ours and not the paper's is switched "
-      "off: a least run time before a pause, and the limit on what a user's trial jobs take. "
-      "No job is paused in vain, also under rand and lrtp: the jobs that are paused are known to "
-      "suffice, and one that need not leave stays. The sweep of the fallback has its literal "
-      "rule."};
+  study.assumptions = assumptions();
   study.full = {16'384, 8};
   study.quick = {4'096, 3};
   study.base = base_condition();
   study.measures = measures();
   study.claims = claims();
-  study.tables = {{"Slowdown by class",
-                   {{"trial p50", "by_class.trial.slowdown.p50", ratio},
-                    {"trial p95", kTrialP95, ratio},
-                    {"trial p99", kTrialP99, ratio},
-                    {"batch p50", kBatchP50, ratio},
-                    {"batch p95", kBatchP95, ratio},
-                    {"batch p99", "by_class.batch.slowdown.p99", ratio}}},
-                  {"Pauses",
-                   {{"pauses", "preemptions", count},
-                    {"paused jobs", "paused_jobs", count},
-                    {"GPUs held", "gpu_utilization", share},
-                    {"away p50", "away_s.p50", seconds},
-                    {"away p95", "away_s.p95", seconds},
-                    {"away p99", "away_s.p99", seconds}}}};
+  study.tables = tables();
   study.sweeps = sweeps();
   study.discussion = discussion;
   return study;

@@ -280,41 +280,37 @@ std::vector<Sweep> sweeps() {
 
 std::vector<std::string> chosen() {
   return {
-      "Kept apart: the parameters of the preset were chosen on the seeds 1 to 16 and 101 to 108, "
-      "and on windows of the first 60% of the Philly log. This study has seeds from 1001 on, and "
-      "windows of the last 40% of the log. Not kept apart are the two workloads of Dally's author, "
-      "which are the same with every seed, and which choices saw; a part of the log, as some of "
-      "the "
-      "choices looked at windows of all of it, with seeds 101 to 105; and the conditions "
-      "themselves, "
-      "which the studies of the papers had before.",
-      "Conditions: of each study its base condition and all values of its sweeps, every workload, "
-      "cluster and network once. Sweeps of a policy's own parameters are left out, as they change "
-      "none of these; so are those of what is known of times, which is told to all policies alike "
-      "here; and FitGpp's traces of 16,384 jobs and more, for the time they take. Studies differ "
-      "in "
-      "their natural sizes: of the number of jobs above, FitGpp's has 4 times as many, Xion's 2, "
-      "Dally's 0.5, the market's 0.6, and those of LWF and JPAS have what their papers have. The "
-      "quick form has the base conditions alone.",
-      "The paper's system is the one that its study runs, with that study's settings: fitgpp, "
-      "xion, "
-      "dally that pays at the end of every lease, ada-srsf, jpas, and market. In the study of JPAS "
-      "policies put each worker on a machine of its own, which is a condition there: ours avoids "
-      "the network where it can, so that it is run twice, as it is (\"jpas\") and with "
-      "place=spread, where only the flows differ (\"jpas spread\").",
-      "What is known of times: exact; off by up to 50%, drawn for each job (queue.error=0.5); time "
-      "limits only (declared=limits); or nothing (declared=none). All policies are told the same. "
-      "Where nothing is declared, the paper's systems that go by times (xion, ada-srsf, market) "
-      "take attained service for them (queue.estimates=attained). fitgpp, dally and jpas do not "
-      "ask.",
-      "To mean waits, pauses and communication, which may be 0, 1 s or one pause is added before "
-      "the ratio is taken. With no difference between two policies one ratio in 40 is above 1 by "
-      "more than its interval by chance; no allowance is made for that.",
-      "Without a rule: one word of the preset's line is left out, so that the stage or parameter "
-      "is what it is by default; a stage's member goes with its parameters.",
-      "Nobody starves: jobs drawn like those of the Philly log, and of the log itself where it is "
-      "at hand, at a load of 0.9 on 8 and on 64 GPUs. A wait is all the time that a job is in the "
-      "queue, over all its pauses. fifo-easy goes by what is declared."};
+      ("Kept apart: the parameters of the preset were chosen on the seeds 1 to 16 and 101 to "
+       "108, and on windows of the first 60% of the Philly log. This study has seeds from 1001 "
+       "on, and windows of the last 40% of the log. Not kept apart are the two workloads of "
+       "Dally's author, which are the same with every seed, and which choices saw; a part of "
+       "the log, as some of the choices looked at windows of all of it, with seeds 101 to 105; "
+       "and the conditions themselves, which the studies of the papers had before."),
+      ("Conditions: of each study its base condition and all values of its sweeps, every "
+       "workload, cluster and network once. Sweeps of a policy's own parameters are left out, "
+       "as they change none of these; so are those of what is known of times, which is told to "
+       "all policies alike here; and FitGpp's traces of 16,384 jobs and more, for the time "
+       "they take. Studies differ in their natural sizes: of the number of jobs above, "
+       "FitGpp's has 4 times as many, Xion's 2, Dally's 0.5, the market's 0.6, and those of "
+       "LWF and JPAS have what their papers have. The quick form has the base conditions alone."),
+      ("The paper's system is the one that its study runs, with that study's settings: fitgpp, "
+       "xion, dally that pays at the end of every lease, ada-srsf, jpas, and market. In the "
+       "study of JPAS policies put each worker on a machine of its own, which is a condition "
+       "there: ours avoids the network where it can, so that it is run twice, as it is "
+       "(\"jpas\") and with place=spread, where only the flows differ (\"jpas spread\")."),
+      ("What is known of times: exact; off by up to 50%, drawn for each job (queue.error=0.5); "
+       "time limits only (declared=limits); or nothing (declared=none). All policies are told "
+       "the same. Where nothing is declared, the paper's systems that go by times (xion, "
+       "ada-srsf, market) take attained service for them (queue.estimates=attained). fitgpp, "
+       "dally and jpas do not ask."),
+      ("To mean waits, pauses and communication, which may be 0, 1 s or one pause is added "
+       "before the ratio is taken. With no difference between two policies one ratio in 40 is "
+       "above 1 by more than its interval by chance; no allowance is made for that."),
+      ("Without a rule: one word of the preset's line is left out, so that the stage or "
+       "parameter is what it is by default; a stage's member goes with its parameters."),
+      ("Nobody starves: jobs drawn like those of the Philly log, and of the log itself where "
+       "it is at hand, at a load of 0.9 on 8 and on 64 GPUs. A wait is all the time that a job "
+       "is in the queue, over all its pauses. fifo-easy goes by what is declared.")};
 }
 
 // --- Measures and claims -------------------------------------------------------------------------

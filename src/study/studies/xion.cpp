@@ -306,9 +306,9 @@ std::vector<std::string> discussion(const Findings& findings) {
           "tail decides, which both cut off, and not what pauses cost.",
           extremes(sweep_of(findings, kPhilly), 0)),
       compositions(findings),
-      "Xion's rule is not published. Ours follows the arithmetic of the sum of completion times, "
-      "and is documented with preempt=benefit. It gains most by seeing that a waiting job would "
-      "soon have had room anyhow, which the abstract does not speak of."};
+      ("Xion's rule is not published. Ours follows the arithmetic of the sum of completion times, "
+       "and is documented with preempt=benefit. It gains most by seeing that a waiting job would "
+       "soon have had room anyhow, which the abstract does not speak of.")};
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 namespace trainyard {
 
-std::vector<Parameter> with_common_parameters(std::vector<Parameter> own) {
+std::vector<Parameter> with_common_parameters(const std::vector<Parameter>& own) {
   std::vector<Parameter> all{
       {"jobs", "10000", "how many"},
       {"load", "0.9",

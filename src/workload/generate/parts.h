@@ -59,7 +59,7 @@ Flexibility read_flexibility(Settings& settings);
 void set_flexibility(const Flexibility& flexibility, std::uint64_t seed, Workload& workload);
 
 /// The parameters of poisson and philly-like, to stand before their own.
-std::vector<Parameter> with_common_parameters(std::vector<Parameter> own);
+std::vector<Parameter> with_common_parameters(const std::vector<Parameter>& own);
 
 struct Basics {
   std::size_t jobs = 0;
