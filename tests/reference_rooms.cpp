@@ -93,16 +93,22 @@ std::int32_t TrialRooms::number(const Jobs& trials, std::size_t from) const {
   const double silence_s = (state_.now - state_.job(trials.back()).submit).seconds();
   const double between_s =
       std::max({span_s / static_cast<double>(trials.size() - 1), silence_s / 4, 1e-6});
-  const double idle = static_cast<double>(state_.in(Stage::queued).size()) /
-                      (1 - std::min(state_.recent_load(), 0.875)) /
-                      std::max(static_cast<double>(state_.cluster.total_gpus), 1.0);
+  const double others = static_cast<double>(state_.in(Stage::queued).size()) - 1;
+  const double idle = 1 + std::max(others, 0.0) * std::max(state_.job(from).gpus(), 1) /
+                              std::max(static_cast<double>(state_.cluster.total_gpus), 1.0);
   const double come = back_after_s(trials) / between_s;
-  const std::int32_t most =
-      std::min(state_.cluster.total_gpus / 8 / (gang.workers * gang.each.gpus), 64);
+  std::int32_t its = 0;  // GPUs that it could have
+  for (std::size_t m = 0; m < state_.up.size(); ++m)
+    if (state_.job(from).kind == kAnyKind ||
+        state_.cluster.machines[m].kind == state_.job(from).kind)
+      its += state_.cluster.machines[m].capacity.gpus;
+  const std::int32_t gpus = gang.workers * gang.each.gpus;
+  const std::int32_t most = std::min({state_.cluster.total_gpus / 8 / gpus, 64,
+                                      std::max(its - state_.job(from).gpus(), 0) / gpus});
   double fewer = 0, exactly = std::exp(-come);
   for (std::int32_t n = 0;; ++n) {
     const double worth = price_ * mean(waits) / between_s * (1 - fewer);
-    if (n == most || worth < idle * std::max(state_.job(from).gpus(), 1)) return n;
+    if (n == most || worth < idle) return n;
     fewer += exactly;
     exactly *= come / (n + 1);
   }
@@ -135,7 +141,7 @@ std::vector<TrialRooms::Kept> TrialRooms::kept_from(std::size_t j) {
       if (workers <= 0) break;
       const std::int32_t here =
           std::min(std::max(static_cast<std::int32_t>(site.rooms), 1), workers);
-      all.push_back({site.machine, room(trials).each, std::min(site.rooms, 1.0 * here)});
+      all.push_back({kind, site.machine, room(trials).each, std::min(site.rooms, 1.0 * here)});
       workers -= here;
     }
   }
@@ -143,15 +149,23 @@ std::vector<TrialRooms::Kept> TrialRooms::kept_from(std::size_t j) {
 }
 
 bool TrialRooms::are_left_by(std::size_t j, const Spots& spots, const Jobs& leaving) {
-  for (const Kept& kept : kept_from(j)) {
-    const std::size_t m = kept.machine;
-    Resources free = state_.free_on(m) - state_.job(j).per_worker * spots[m];
-    bool changes = spots[m] > 0;
+  std::vector<Resources> then;
+  std::vector<bool> changes;
+  for (std::size_t m = 0; m < state_.up.size(); ++m) {
+    then.push_back(state_.free_on(m) - state_.job(j).per_worker * spots[m]);
+    changes.push_back(spots[m] > 0);
     for (const std::size_t victim : leaving) {
-      free += state_.trains[victim].held[m];
-      changes = changes || state_.trains[victim].spots[m] > 0;
+      then[m] += state_.trains[victim].held[m];
+      changes[m] = changes[m] || state_.trains[victim].spots[m] > 0;
     }
-    if (changes && times(free, kept.each) < kept.rooms) return false;
+  }
+  for (const Kept& kept : kept_from(j)) {
+    if (!changes[kept.machine] || times(then[kept.machine], kept.each) >= kept.rooms) continue;
+    const Jobs trials = trial_jobs(kept.kind);
+    int whole = 0;
+    for (const Site& site : sites_[kept.kind])
+      whole += std::max(static_cast<int>(times(then[site.machine], kept.each)), 0);
+    if (whole < number(trials, j) * room(trials).workers) return false;
   }
   return true;
 }

@@ -27,6 +27,7 @@ class TrialRooms {
     double rooms;
   };
   struct Kept {
+    KindId kind;
     std::size_t machine;
     Resources each;
     double rooms;

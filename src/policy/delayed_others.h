@@ -39,18 +39,14 @@ class DelayedOthers {
 
   /// In the queue.
   [[nodiscard]] std::int64_t waiting() const { return waiting_; }
-  /// What a GPU-second costs all that wait, and all of them but one.
-  [[nodiscard]] double per_gpu_of_all(const Yard& yard) const { return per_gpu(yard, waiting_); }
+  /// What a GPU-second costs all that wait but one.
   [[nodiscard]] double per_gpu(const Yard& yard) const {
-    return per_gpu(yard, std::max<std::int64_t>(waiting_ - 1, 0));
+    const double gpus = std::max(yard.cluster().total_gpus, 1);
+    const std::int64_t others = std::max<std::int64_t>(waiting_ - 1, 0);
+    return delayed_by_a_loss(others, load_.share(yard.now(), gpus)) / gpus;
   }
 
  private:
-  [[nodiscard]] double per_gpu(const Yard& yard, std::int64_t waiting) const {
-    const double gpus = std::max(yard.cluster().total_gpus, 1);
-    return delayed_by_a_loss(waiting, load_.share(yard.now(), gpus)) / gpus;
-  }
-
   RecentLoad load_;
   std::int64_t waiting_ = 0;
 };

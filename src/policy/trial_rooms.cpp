@@ -23,7 +23,8 @@ double times_free(const Resources& each, const Resources& free) {
 // --- Learning ------------------------------------------------------------------------------------
 
 void TrialRooms::on_phase(JobId job, Phase from, Phase to) {
-  others_.on_phase(yard_, from, to);
+  if (from == Phase::queued) --waiting_;
+  if (to == Phase::queued) ++waiting_;
   const Shape& shape = yard_.shape(job);
   if (shape.gpus() == 0) return;
   if (to == Phase::done) take_end(job);
@@ -74,9 +75,8 @@ std::int32_t TrialRooms::kept(const OfKind& of, JobId from) const {
       std::max({span_s / static_cast<double>(of.last.size() - 1), silence_s, 1e-6});
   const double worth = price_ * of.waits.seconds() / between_s;
   const double come = back_after_s(of) / between_s;
-  const double cost = others_.per_gpu_of_all(yard_) * std::max(yard_.shape(from).gpus(), 1);
-  const std::int64_t most =
-      std::min<std::int64_t>(yard_.cluster().total_gpus / kMostPart / of.room.gpus(), kMost);
+  const double cost = cost_of_holding(from);
+  const std::int64_t most = most_beside(from, of.room);
   std::int32_t rooms = 0;
   double exactly = std::exp(-come), or_more = 1;  // so many as there are rooms come
   while (rooms < most && worth * or_more >= cost) {
@@ -84,6 +84,20 @@ std::int32_t TrialRooms::kept(const OfKind& of, JobId from) const {
     exactly *= come / ++rooms;
   }
   return rooms;
+}
+
+double TrialRooms::cost_of_holding(JobId job) const {
+  const double part = static_cast<double>(std::max(yard_.shape(job).gpus(), 1)) /
+                      std::max(yard_.cluster().total_gpus, 1);
+  return 1 + static_cast<double>(std::max<std::int64_t>(waiting_ - 1, 0)) * part;
+}
+
+std::int64_t TrialRooms::most_beside(JobId job, const Room& room) const {
+  const Shape& shape = yard_.shape(job);
+  const std::int64_t all = yard_.cluster().total_gpus;
+  const std::int64_t its = shape.kind == kAnyKind ? all : gpus_of_kind_[index(shape.kind)];
+  return std::min<std::int64_t>({all / kMostPart / room.gpus(), kMost,
+                                 std::max<std::int64_t>(its - shape.gpus(), 0) / room.gpus()});
 }
 
 /// Until a room that is taken is there again. No less than it takes to make it.
@@ -100,6 +114,12 @@ double TrialRooms::back_after_s(const OfKind& of) const {
 
 void TrialRooms::begin_round() {
   for (OfKind& of : kinds_) of.has_sites = false;
+  const Cluster& cluster = yard_.cluster();
+  if (counted_gpus_ == cluster.total_gpus) return;
+  counted_gpus_ = cluster.total_gpus;
+  gpus_of_kind_.assign(cluster.kinds.size(), 0);
+  for (const Machine& machine : cluster.machines)
+    if (machine.kind != kAnyKind) gpus_of_kind_[index(machine.kind)] += machine.capacity.gpus;
 }
 
 /// The machines with the most free GPUs are looked at, as many as kLooks.
@@ -123,8 +143,8 @@ void TrialRooms::find_sites(OfKind& of) const {
   std::ranges::stable_sort(of.sites, std::greater<>(), &Site::rooms);
 }
 
-/// Visits the machines on which room is kept from this job: visit(machine, the kind's room for one
-/// worker, how many of these have to stay free). Where less than one is free, one is on its way.
+/// Visits the machines on which room is kept from this job: visit(what is kept there, machine, how
+/// many rooms for a worker have to stay free). Where less than one is free, one is on its way.
 template <class Visit>
 void TrialRooms::each_site(JobId from, Visit visit) {
   for (OfKind& of : kinds_) {
@@ -132,7 +152,7 @@ void TrialRooms::each_site(JobId from, Visit visit) {
     if (workers > 0 && !of.has_sites) find_sites(of);
     for (auto site = of.sites.begin(); workers > 0 && site != of.sites.end(); ++site) {
       const std::int32_t there = std::clamp(static_cast<std::int32_t>(site->rooms), 1, workers);
-      visit(site->machine, of.room.each, std::min(site->rooms, static_cast<double>(there)));
+      visit(of, site->machine, std::min(site->rooms, static_cast<double>(there)));
       workers -= there;
     }
   }
@@ -151,11 +171,25 @@ bool TrialRooms::would_be_taken(JobId job, const Placement& there, std::span<con
     for (const auto& [machine, workers] : yard_.placement(victim))
       add(machine, yard_.shape(victim).per_worker * workers);
   bool is_taken = false;
-  each_site(job, [&](MachineId machine, const Resources& each, double rooms) {
+  each_site(job, [&](const OfKind& of, MachineId machine, double rooms) {
     for (const auto& [changed, free] : free_then_)
-      is_taken = is_taken || (changed == machine && times_free(each, free) < rooms);
+      is_taken = is_taken || (changed == machine && times_free(of.room.each, free) < rooms &&
+                              !are_enough(of, kept(of, job) * of.room.workers));
   });
   return is_taken;
+}
+
+/// Whether so many whole rooms of a worker are free then.
+bool TrialRooms::are_enough(const OfKind& of, std::int32_t workers) const {
+  for (auto site = of.sites.begin(); workers > 0 && site != of.sites.end(); ++site)
+    workers -= static_cast<std::int32_t>(
+        std::clamp(times_free(of.room.each, free_then(site->machine)), 0.0, 1e6));
+  return workers <= 0;
+}
+
+Resources TrialRooms::free_then(MachineId machine) const {
+  const auto then = std::ranges::find(free_then_, machine, [](const auto& of) { return of.first; });
+  return then == free_then_.end() ? yard_.free().on(machine) : then->second;
 }
 
 const Avoid& TrialRooms::kept_from(JobId job, const Avoid* avoided) {
@@ -164,8 +198,7 @@ const Avoid& TrialRooms::kept_from(JobId job, const Avoid* avoided) {
   } else {
     avoid_.assign(yard_.cluster().machines.size(), false);
   }
-  each_site(job,
-            [&](MachineId machine, const Resources&, double) { avoid_[index(machine)] = true; });
+  each_site(job, [&](const OfKind&, MachineId machine, double) { avoid_[index(machine)] = true; });
   return avoid_;
 }
 

@@ -7,27 +7,30 @@
 // others have freed as much. So the n-th room is needed by a trial job that comes within b of n - 1
 // others, and is kept from a job of g GPUs as long as
 //
-//   price x w x (trial jobs a second) x P(n - 1 or more come within b)  >=  W / (1 - rho) x g / G
+//   price x w x (trial jobs a second) x P(n - 1 or more come within b)  >=  1 + (W - 1) x g / G
 //
-// On the right is what g of all G GPUs that stand idle cost a second (delayed_others.h). What is on
-// the left is learnt: w from the trial jobs that had to wait, b from how long they run and from
-// what others free, how often they come from the last kLast of them, or from a silence of more than
-// four times as long; how many come within b is taken to be Poisson's. Nothing is kept before a
-// trial job has had to wait.
+// On the right is what it costs to hold it back for a second: one second of its own, and to each of
+// the others that wait what g of all G GPUs would have done meanwhile. Who comes later is not
+// counted, as where the shortest go first most of those pass the queue. What is on the left is
+// learnt: w from the trial jobs that had to wait, b from how long they run and from what others
+// free, how often they come from the last kLast of them, or from a silence of more than four times
+// as long; how many come within b is taken to be Poisson's. Nothing is kept before a trial job has
+// had to wait, and never so much that a job could not have its GPUs beside it if all were free.
 //
 // A job without GPUs counts as one of one.
 //
 // A room is one that each of the last kLast fits in; those are left out that ask for more than all
-// that may be kept, an eighth of the GPUs. It is kept on the machines that have most of it free:
-// others may not start there, unless they leave as much of it as there is. The rest of the cluster
-// is theirs. Each kind of GPU that trial jobs ask for has rooms of its own.
+// that may be kept, an eighth of the GPUs. Where there are whole rooms enough anyway, a job starts
+// wherever it fits. Otherwise rooms are kept on the machines that have most of one free: others may
+// not start there, unless they leave as much of it as there is. The rest of the cluster is theirs.
+// Each kind of GPU that trial jobs ask for has rooms of its own.
 //
 // Example: a trial job comes every 20 s, runs for a minute, and had to wait for 30 s, which counts
-// 100 times; others free a room every minute; 300 wait for 672 GPUs at a load of 0.75. A job of 4
-// GPUs that is held back costs 300 / 0.25 x 4 / 672 = 7.1 a second; a room that is needed saves 100
-// x 30 / 20 = 150. It is there again after 30 s, within which come 1.5 on the average: 4 or more
-// with a probability of 0.066, which makes 9.8; 5 or more with one of 0.019, 2.8. So 5 rooms are
-// kept from it.
+// 100 times; others free a room every minute; 301 wait for 672 GPUs. A job of 4 GPUs that is held
+// back costs 1 + 300 x 4 / 672 = 2.8 a second; a room that is needed saves 100 x 30 / 20 = 150. It
+// is there again after 30 s, within which come 1.5 on the average: 4 or more with a probability of
+// 0.066, which makes 9.8; 5 or more with one of 0.0186, 2.79; 6 or more with one of 0.0045, 0.67.
+// So 6 rooms are kept from it.
 #pragma once
 
 #include <deque>
@@ -35,7 +38,6 @@
 #include <utility>
 #include <vector>
 
-#include "policy/delayed_others.h"
 #include "policy/extend.h"
 
 namespace trainyard {
@@ -115,14 +117,20 @@ class TrialRooms {
   void take_end(JobId job);
   [[nodiscard]] double back_after_s(const OfKind& of) const;
   [[nodiscard]] std::int32_t kept(const OfKind& of, JobId from) const;
+  [[nodiscard]] double cost_of_holding(JobId job) const;
+  [[nodiscard]] std::int64_t most_beside(JobId job, const Room& room) const;
   template <class Visit>
   void each_site(JobId from, Visit visit);
   void find_sites(OfKind& of) const;
+  [[nodiscard]] bool are_enough(const OfKind& of, std::int32_t workers) const;
+  [[nodiscard]] Resources free_then(MachineId machine) const;
 
   const Yard& yard_;
   const TrialRights& rights_;
   double price_;
-  DelayedOthers others_;
+  std::int64_t waiting_ = 0;
+  std::vector<std::int64_t> gpus_of_kind_;
+  std::int32_t counted_gpus_ = 0;  // all of these, when they were counted
   std::vector<OfKind> kinds_;
   std::deque<Freed> freed_;  // by the last kLast others that ended, the oldest first
   Avoid avoid_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "policy/testing.h"
 
 namespace trainyard {
@@ -79,6 +81,34 @@ TEST(TrialRooms, TheRestOfTheClusterIsForAll) {
   EXPECT_EQ(h.queued(), 1U);
 }
 
+TEST(TrialRooms, NothingIsKeptFromAJobThatCouldNotRunBesideIt) {
+  FullOfBatch h;
+  for (int i = 0; i < 2; ++i) h.have_a_trial_wait();
+  ASSERT_EQ(h.queued(), 1U);
+  const JobId all = h.submit(gang(8, 2, hours(1)));
+  for (std::uint32_t i = 0; i < 16; ++i)
+    if (h.phase(JobId{i}) == Phase::running) h.tell(EventKind::finished, JobId{i});
+  h.tell(EventKind::cancelled, h.first_queued());
+  h.decide();
+  EXPECT_EQ(h.phase(all), Phase::running) << "it needs all 16 GPUs";
+}
+
+TEST(TrialRooms, AJobStartsAnywhereWhereWholeRoomsAreLeftElsewhere) {
+  FullOfBatch h;
+  for (int i = 0; i < 2; ++i) h.have_a_trial_wait();
+  h.tell(EventKind::cancelled, h.first_queued());
+  std::array<std::vector<JobId>, 2> on;
+  for (std::uint32_t i = 0; i < 16; ++i)
+    if (h.phase(JobId{i}) == Phase::running)
+      on[index(h.yard.placement(JobId{i}).begin()->machine)].push_back(JobId{i});
+  const std::size_t fuller = on[0].size() > on[1].size() ? 0 : 1;
+  for (const JobId ends : on[fuller]) h.tell(EventKind::finished, ends);
+  h.tell(EventKind::finished, on[1 - fuller].front());
+  const JobId machine = h.submit(gang(1, 8, hours(1)));
+  h.decide();
+  EXPECT_EQ(h.phase(machine), Phase::running) << "the other machine has two rooms";
+}
+
 TEST(TrialRooms, ASilenceEndsIt) {
   FullOfBatch h;
   for (int i = 0; i < 2; ++i) h.have_a_trial_wait();
@@ -88,9 +118,9 @@ TEST(TrialRooms, ASilenceEndsIt) {
     h.decide();
   }
   EXPECT_EQ(h.queued(), 0U);
-  // 100 x 30 s / silence against one job that waits, 8 times for the load, of one of 16 GPUs.
+  // 100 x 30 s / (silence / 4) against a second of the one job that waits.
   EXPECT_GT(h.yard.now(), Time{} + minutes(60));
-  EXPECT_LT(h.yard.now(), Time{} + hours(4));
+  EXPECT_LT(h.yard.now(), Time{} + hours(8));
 }
 
 TEST(TrialRooms, WhoWaitedForTooLongTakesIt) {
