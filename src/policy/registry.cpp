@@ -162,8 +162,10 @@ std::vector<Preset> standard_presets() {
   };
 }
 
-/// Of the systems that the yard brings together, the baselines of their studies, and what is ours.
-std::vector<Preset> published_presets() {
+// Of the systems that the yard brings together, the baselines of their studies, and what is ours;
+// by the stage that each is about.
+
+std::vector<Preset> preempting_presets() {
   return {
       {"fitgpp", "order=trial-first preempt=fitgpp",
        "trial jobs first; the batch job that is cheapest to pause gives way",
@@ -194,6 +196,11 @@ std::vector<Preset> published_presets() {
        "trial jobs first, close placements as long as waiting for them pays, pauses that pay; a "
        "market for jobs whose size or kind of GPU is open",
        "ours: what the published systems do, together"},
+  };
+}
+
+std::vector<Preset> placing_presets() {
+  return {
       {"dally", "order=network-sensitivity backfill=greedy place=delay preempt=lease",
        "waits for a close placement, with timers that tune themselves", "Sharma et al., Dally"},
       {"dally-manual",
@@ -215,6 +222,11 @@ std::vector<Preset> published_presets() {
       {"gandiva", "order=fifo backfill=greedy place=consolidate place.wait_for=none",
        "first come, first served, on the fewest machines there are",
        "affinity of Xiao et al., Gandiva, OSDI 2018; without its migration and time slicing"},
+  };
+}
+
+std::vector<Preset> network_presets() {
+  return {
       {"jpas", "order=fifo flow=progress",
        "first come, first served, and the bytes of the jobs that learn fastest go first",
        "JPAS: Zhou et al., JNCA 2020; what is not published is ours, in docs/policies.md"},
@@ -232,6 +244,11 @@ std::vector<Preset> published_presets() {
       {"ada-srsf", "order=srsf backfill=greedy place=lwf flow=adadual",
        "lwf, and an all-reduce joins another on a link only where both gain",
        "Wang et al., Ada-SRSF; as our summary of it says"},
+  };
+}
+
+std::vector<Preset> joint_presets() {
+  return {
       {"equal-split", "joint=equal-split",
        "every job has an equal part of the cluster, dealt out anew every ten minutes",
        "standard: max-min fairness of workers"},
@@ -253,9 +270,11 @@ std::vector<Preset> published_presets() {
 
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all = [] {
-    std::vector<Preset> both = standard_presets();
-    for (const Preset& preset : published_presets()) both.push_back(preset);
-    return both;
+    std::vector<Preset> together = standard_presets();
+    for (const std::vector<Preset>& some :
+         {preempting_presets(), placing_presets(), network_presets(), joint_presets()})
+      together.insert(together.end(), some.begin(), some.end());
+    return together;
   }();
   return all;
 }
