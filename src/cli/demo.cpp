@@ -65,6 +65,7 @@ class Demo {
     const json spec{{"name", "demo-" + job_class},
                     {"class", job_class},
                     {"gpus", gpus},
+                    {"time", job_class == "trial" ? "1m" : "1h"},
                     {"command", {"/bin/sh", "-c", script}},
                     {"environment", {{"PATH", "/usr/local/bin:/usr/bin:/bin"}}},
                     {"directory", "/"},

@@ -30,7 +30,7 @@ constexpr const char* kSystemConfig = "/etc/trainyard/config.toml";
 struct ServeOptions {
   std::string config;
   std::string state;
-  std::string policy = "live";
+  std::string policy = "trainyard";
   std::vector<std::string> settings;
   std::string engine = "local", partition;
   bool dry_run = false;

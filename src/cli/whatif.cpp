@@ -28,7 +28,7 @@ struct WhatifOptions : AskOptions {
 };
 
 /// What Slurm's own scheduler comes nearest to, and what `serve` does by itself.
-const std::vector<std::string> kForAccounting{"fifo-easy", "live"};
+const std::vector<std::string> kForAccounting{"fifo-easy", "trainyard"};
 
 /// What is no simulation.
 constexpr std::string_view kRecorded = "recorded";
@@ -310,7 +310,7 @@ void add_whatif_command(Command& program) {
                  "a file or a short description [the daemon's machines]");
   command.option("--sacct", &options->sacct,
                  "replay what `sacct --parsable2` printed instead of the daemon's jobs; - is "
-                 "standard input. Without --policy: under fifo-easy and live",
+                 "standard input. Without --policy: under fifo-easy and trainyard",
                  {.type = "FILE"});
   add_trial_rule_options(command, options->trials);
   command.flag("--drop-larger", &options->drop_larger,

@@ -186,15 +186,15 @@ std::vector<Preset> preempting_presets() {
       {"live",
        "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
        "preempt=benefit preempt.trial_price=30 queue.estimates=attained yard.min_run=10s",
-       "what serve runs by default: fitgpp+xion that needs no estimates",
-       "ours; docs/policies.md has the figures by which it was chosen"},
+       "fitgpp+xion that needs no estimates and learns nothing",
+       "ours; what serve ran before trainyard"},
       {"trainyard",
        "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
        "place=delay place.timers=learnt place.gain_of=all preempt=benefit preempt.trial_price=100 "
        "preempt.network=counted flow=milestones queue.estimates=residual queue.fair_wait=16 "
-       "queue.trial_rooms=300 joint=market joint.takes=open",
-       "trial jobs first, close placements as long as waiting for them pays, pauses that pay; a "
-       "market for jobs whose size or kind of GPU is open",
+       "queue.trial_rooms=300 yard.min_run=10s joint=market joint.takes=open",
+       "what serve runs by default: trial jobs first, close placements as long as waiting for them "
+       "pays, pauses that pay; a market for jobs whose size or kind of GPU is open",
        "ours: what the published systems do, together"},
   };
 }

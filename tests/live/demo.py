@@ -7,7 +7,7 @@ from scene import PATIENCE, Scene, program, run_tests, wait_until
 
 
 def test_demo_and_whatif():
-    with Scene(slots=2, settings=["yard.min_run=5s"], policy="live") as scene:
+    with Scene(slots=2, settings=["yard.min_run=5s"], policy="trainyard") as scene:
         text = scene.command("demo").stdout
         assert f"{program()} watch" in text, f"what is to be typed is not in the PATH:\n{text}"
         when = {what: float(at) for at, what in re.findall(r"([0-9.]+) s  (.*)", text)}

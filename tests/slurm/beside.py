@@ -67,7 +67,7 @@ def main():
     print(f"{JOBS} jobs over {SPAN} s, seed {SEED}: {sum(job.is_trial for job in jobs)} trial jobs, "
           f"load {sum(job.work * job.gpus * job.nodes for job in jobs) / (32 * SPAN):.2f}", flush=True)
     found = {"Slurm's own": slurms_own(jobs)}
-    for policy in sys.argv[1:] or ["fitgpp", "live"]:
+    for policy in sys.argv[1:] or ["fitgpp", "trainyard"]:
         found[policy] = trainyards(jobs, policy)
     own = found["Slurm's own"]
     print(f"{'':22}" + "".join(f"{name:>24}" for name in found))
