@@ -42,11 +42,37 @@ std::vector<KindId> TrialRooms::kinds() const {
   return {all.begin(), all.end()};
 }
 
-/// One that each of them fits in, unless it asks for more than an eighth of all GPUs.
+/// How many such gangs this part of the cluster would have room for by its numbers, if all were
+/// free but what another job has.
+std::int32_t TrialRooms::times_in_all(const Resources& each, std::int32_t workers, double part,
+                                      std::optional<std::size_t> beside) const {
+  double gpus = 0, cpus = 0, memory = 0;
+  for (const Machine& machine : state_.cluster.machines) {
+    const bool suits =
+        !beside || state_.job(*beside).kind == kAnyKind || state_.job(*beside).kind == machine.kind;
+    gpus += suits ? machine.capacity.gpus : 0;
+    cpus += machine.capacity.milli_cpus;
+    memory += machine.capacity.memory_mib;
+  }
+  if (beside) {
+    const Job& job = state_.job(*beside);
+    gpus -= job.gpus();
+    cpus -= 1.0 * job.workers * job.per_worker.milli_cpus;
+    memory -= 1.0 * job.workers * job.per_worker.memory_mib;
+  }
+  double most = 64;
+  const auto bound = [&](double have, std::int32_t need) {
+    if (need > 0) most = std::min(most, std::floor(std::max(have, 0.0) * part / need / workers));
+  };
+  bound(gpus, each.gpus), bound(cpus, each.milli_cpus), bound(memory, each.memory_mib);
+  return static_cast<std::int32_t>(most);
+}
+
+/// One that each of them fits in, unless it asks for more than an eighth of the cluster.
 Gang TrialRooms::room(const Jobs& trials) const {
   Gang room{{}, 0};
   for (const std::size_t j : trials) {
-    if (state_.job(j).gpus() > state_.cluster.total_gpus / 8) continue;
+    if (times_in_all(state_.job(j).per_worker, state_.job(j).workers, 1.0 / 8, {}) < 1) continue;
     const Resources& each = state_.job(j).per_worker;
     room.each.gpus = std::max(room.each.gpus, each.gpus);
     room.each.milli_cpus = std::max(room.each.milli_cpus, each.milli_cpus);
@@ -97,14 +123,8 @@ std::int32_t TrialRooms::number(const Jobs& trials, std::size_t from) const {
   const double idle = 1 + std::max(others, 0.0) * std::max(state_.job(from).gpus(), 1) /
                               std::max(static_cast<double>(state_.cluster.total_gpus), 1.0);
   const double come = back_after_s(trials) / between_s;
-  std::int32_t its = 0;  // GPUs that it could have
-  for (std::size_t m = 0; m < state_.up.size(); ++m)
-    if (state_.job(from).kind == kAnyKind ||
-        state_.cluster.machines[m].kind == state_.job(from).kind)
-      its += state_.cluster.machines[m].capacity.gpus;
-  const std::int32_t gpus = gang.workers * gang.each.gpus;
-  const std::int32_t most = std::min({state_.cluster.total_gpus / 8 / gpus, 64,
-                                      std::max(its - state_.job(from).gpus(), 0) / gpus});
+  const std::int32_t most = std::min({times_in_all(gang.each, gang.workers, 1.0 / 8, {}), 64,
+                                      times_in_all(gang.each, gang.workers, 1, from)});
   double fewer = 0, exactly = std::exp(-come);
   for (std::int32_t n = 0;; ++n) {
     const double worth = price_ * mean(waits) / between_s * (1 - fewer);

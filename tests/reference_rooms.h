@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "reference_state.h"
@@ -35,6 +36,8 @@ class TrialRooms {
 
   [[nodiscard]] Jobs trial_jobs(KindId kind) const;
   [[nodiscard]] std::vector<KindId> kinds() const;
+  [[nodiscard]] std::int32_t times_in_all(const Resources& each, std::int32_t workers, double part,
+                                          std::optional<std::size_t> beside) const;
   [[nodiscard]] Gang room(const Jobs& trials) const;
   [[nodiscard]] double back_after_s(const Jobs& trials) const;
   [[nodiscard]] std::int32_t number(const Jobs& trials, std::size_t from) const;

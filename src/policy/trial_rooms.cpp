@@ -20,6 +20,14 @@ double times_free(const Resources& each, const Resources& free) {
 
 }  // namespace
 
+std::int64_t TrialRooms::Room::times_in(const Amounts& all) const {
+  const auto times = [&](std::int64_t have, std::int32_t need) {
+    return need == 0 ? kMost : have / need / std::max(workers, 1);
+  };
+  return std::min({times(all.gpus, each.gpus), times(all.milli_cpus, each.milli_cpus),
+                   times(all.memory_mib, each.memory_mib)});
+}
+
 // --- Learning ------------------------------------------------------------------------------------
 
 void TrialRooms::on_phase(JobId job, Phase from, Phase to) {
@@ -56,7 +64,7 @@ void TrialRooms::take_arrival(OfKind& of, const Arrival& arrival) const {
   if (of.last.size() > kLast) of.last.pop_front();
   of.room = {};
   for (const auto& [at, room] : of.last) {
-    if (room.gpus() == 0 || room.gpus() * kMostPart > yard_.cluster().total_gpus) continue;
+    if (room.gpus() == 0 || room.times_in(at_most_) == 0) continue;
     Resources& each = of.room.each;
     each.gpus = std::max(each.gpus, room.each.gpus);
     each.milli_cpus = std::max(each.milli_cpus, room.each.milli_cpus);
@@ -94,10 +102,14 @@ double TrialRooms::cost_of_holding(JobId job) const {
 
 std::int64_t TrialRooms::most_beside(JobId job, const Room& room) const {
   const Shape& shape = yard_.shape(job);
-  const std::int64_t all = yard_.cluster().total_gpus;
-  const std::int64_t its = shape.kind == kAnyKind ? all : gpus_of_kind_[index(shape.kind)];
-  return std::min<std::int64_t>({all / kMostPart / room.gpus(), kMost,
-                                 std::max<std::int64_t>(its - shape.gpus(), 0) / room.gpus()});
+  const auto all_but = [&](std::int64_t all, std::int32_t each) {
+    return std::max<std::int64_t>(all - std::int64_t{shape.workers} * each, 0);
+  };
+  const std::int64_t gpus = shape.kind == kAnyKind ? all_.gpus : gpus_of_kind_[index(shape.kind)];
+  const Amounts beside{all_but(gpus, shape.per_worker.gpus),
+                       all_but(all_.milli_cpus, shape.per_worker.milli_cpus),
+                       all_but(all_.memory_mib, shape.per_worker.memory_mib)};
+  return std::min<std::int64_t>({room.times_in(at_most_), room.times_in(beside), kMost});
 }
 
 /// Until a room that is taken is there again. No less than it takes to make it.
@@ -114,12 +126,20 @@ double TrialRooms::back_after_s(const OfKind& of) const {
 
 void TrialRooms::begin_round() {
   for (OfKind& of : kinds_) of.has_sites = false;
+  if (all_.gpus != yard_.cluster().total_gpus) count_all();
+}
+
+void TrialRooms::count_all() {
   const Cluster& cluster = yard_.cluster();
-  if (counted_gpus_ == cluster.total_gpus) return;
-  counted_gpus_ = cluster.total_gpus;
+  all_ = {};
   gpus_of_kind_.assign(cluster.kinds.size(), 0);
-  for (const Machine& machine : cluster.machines)
+  for (const Machine& machine : cluster.machines) {
+    all_.gpus += machine.capacity.gpus;
+    all_.milli_cpus += machine.capacity.milli_cpus;
+    all_.memory_mib += machine.capacity.memory_mib;
     if (machine.kind != kAnyKind) gpus_of_kind_[index(machine.kind)] += machine.capacity.gpus;
+  }
+  at_most_ = {all_.gpus / kMostPart, all_.milli_cpus / kMostPart, all_.memory_mib / kMostPart};
 }
 
 /// The machines with the most free GPUs are looked at, as many as kLooks.

@@ -15,15 +15,16 @@
 // learnt: w from the trial jobs that had to wait, b from how long they run and from what others
 // free, how often they come from the last kLast of them, or from a silence of more than four times
 // as long; how many come within b is taken to be Poisson's. Nothing is kept before a trial job has
-// had to wait, and never so much that a job could not have its GPUs beside it if all were free.
+// had to wait, and never so much that a job could not have what it needs beside it if all were
+// free.
 //
 // A job without GPUs counts as one of one.
 //
 // A room is one that each of the last kLast fits in; those are left out that ask for more than all
-// that may be kept, an eighth of the GPUs. Where there are whole rooms enough anyway, a job starts
-// wherever it fits. Otherwise rooms are kept on the machines that have most of one free: others may
-// not start there, unless they leave as much of it as there is. The rest of the cluster is theirs.
-// Each kind of GPU that trial jobs ask for has rooms of its own.
+// that may be kept, an eighth of the GPUs, CPUs and memory. Where there are whole rooms enough
+// anyway, a job starts wherever it fits. Otherwise rooms are kept on the machines that have most of
+// one free: others may not start there, unless they leave as much of it as there is. The rest of
+// the cluster is theirs. Each kind of GPU that trial jobs ask for has rooms of its own.
 //
 // Example: a trial job comes every 20 s, runs for a minute, and had to wait for 30 s, which counts
 // 100 times; others free a room every minute; 301 wait for 672 GPUs. A job of 4 GPUs that is held
@@ -52,7 +53,9 @@ class TrialRooms {
   static constexpr Duration kLongestWait = minutes(10);
 
   TrialRooms(PolicyContext& context, double price)
-      : yard_(context.yard()), rights_(context.rights()), price_(price) {}
+      : yard_(context.yard()), rights_(context.rights()), price_(price) {
+    count_all();
+  }
 
   /// After the rights have taken note of it.
   void on_phase(JobId job, Phase from, Phase to);
@@ -74,11 +77,17 @@ class TrialRooms {
   void recall(const Learnt& learnt);
 
  private:
+  /// Of a whole cluster: more than Resources can say.
+  struct Amounts {
+    std::int64_t gpus = 0, milli_cpus = 0, memory_mib = 0;
+  };
   struct Room {
     Resources each;
     std::int32_t workers = 0;
 
     [[nodiscard]] std::int64_t gpus() const { return std::int64_t{workers} * each.gpus; }
+    /// How many of these there are in so much.
+    [[nodiscard]] std::int64_t times_in(const Amounts& all) const;
   };
   struct Arrival {
     Time at;
@@ -119,6 +128,7 @@ class TrialRooms {
   [[nodiscard]] std::int32_t kept(const OfKind& of, JobId from) const;
   [[nodiscard]] double cost_of_holding(JobId job) const;
   [[nodiscard]] std::int64_t most_beside(JobId job, const Room& room) const;
+  void count_all();
   template <class Visit>
   void each_site(JobId from, Visit visit);
   void find_sites(OfKind& of) const;
@@ -129,8 +139,9 @@ class TrialRooms {
   const TrialRights& rights_;
   double price_;
   std::int64_t waiting_ = 0;
-  std::vector<std::int64_t> gpus_of_kind_;
-  std::int32_t counted_gpus_ = 0;  // all of these, when they were counted
+  Amounts all_;                             // of the cluster
+  Amounts at_most_;                         // may be kept
+  std::vector<std::int64_t> gpus_of_kind_;  // of the cluster
   std::vector<OfKind> kinds_;
   std::deque<Freed> freed_;  // by the last kLast others that ended, the oldest first
   Avoid avoid_;

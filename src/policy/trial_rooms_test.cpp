@@ -93,6 +93,29 @@ TEST(TrialRooms, NothingIsKeptFromAJobThatCouldNotRunBesideIt) {
   EXPECT_EQ(h.phase(all), Phase::running) << "it needs all 16 GPUs";
 }
 
+/// A trial job that asked for all CPUs of a machine is no measure of the rooms to keep.
+TEST(TrialRooms, RoomsHaveNoMoreThanAnEighthOfAnything) {
+  Cluster cluster = *parse_cluster_toml(
+      "[[rack]]\n[[rack.machine]]\ncount = 2\ngpus = 8\ncpus = 16\nmemory = \"64GiB\"\n", "test");
+  HandPolicy h(std::move(cluster), "order=trial-first backfill=greedy", {"queue.trial_rooms=100"});
+  const auto with_cpus = [](Job job, std::int32_t cpus) {
+    job.per_worker.milli_cpus = 1000 * cpus;
+    return job;
+  };
+  for (int i = 0; i < 16; ++i) h.submit(with_cpus(gang(1, 1, hours(99)), 2));
+  h.decide();
+  for (int i = 0; i < 2; ++i) h.submit(trial(with_cpus(gang(1, 1, hours(1)), 16)));
+  h.decide();
+  h.at(minutes(1));
+  for (std::uint32_t j = 0; j < 16; ++j) h.tell(EventKind::finished, JobId{j});
+  h.decide();
+  h.at(minutes(2));
+  for (const std::uint32_t j : {16U, 17U}) h.tell(EventKind::finished, JobId{j});
+  const JobId next = h.submit(with_cpus(gang(1, 1, hours(1)), 2));
+  h.decide();
+  EXPECT_EQ(h.phase(next), Phase::running) << h.policy->explain(next).sentence;
+}
+
 TEST(TrialRooms, AJobStartsAnywhereWhereWholeRoomsAreLeftElsewhere) {
   FullOfBatch h;
   for (int i = 0; i < 2; ++i) h.have_a_trial_wait();
