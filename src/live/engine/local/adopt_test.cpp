@@ -150,6 +150,37 @@ TEST_P(LocalEngineAdopt, AnotherRunOfTheSameJobIsNotTouchedByTheCleaning) {
   EXPECT_GE(left_of({11, 1}), 1U);
 }
 
+TEST_P(LocalEngineAdopt, InACopyOfTheStateARunIsLostAndTheOriginalsGoesOn) {
+  start({1, 1}, shell("trap 'exit 3' TERM; echo ready; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(printed({1, 1}, "ready"));
+  const std::string original = state_;
+  engine_.reset();
+  state_ = root_ + "/copy";
+  std::filesystem::copy(original, state_, std::filesystem::copy_options::recursive);
+  reopen();
+  adopt({1, 1});
+  const RunReport end = wait_for_end({1, 1});
+  EXPECT_EQ(end.kind, Kind::lost);
+  EXPECT_THAT(end.why,
+              HasSubstr("it was started in " + original + ", and this state directory is"));
+  state_ = original;
+  reopen();
+  EXPECT_GE(left_of({1, 1}), 1U);
+  adopt({1, 1});
+  stop({1, 1}, 0, seconds(20));
+  EXPECT_EQ(wait_for_end({1, 1}).exit_status, 3);
+}
+
+TEST_P(LocalEngineAdopt, InACopyOfTheStateHowARunEndedIsKnown) {
+  EXPECT_EQ(run({1, 1}, shell("exit 6")).exit_status, 6);
+  engine_.reset();
+  std::filesystem::copy(state_, root_ + "/copy", std::filesystem::copy_options::recursive);
+  state_ = root_ + "/copy";
+  reopen();
+  adopt({1, 1});
+  EXPECT_EQ(wait_for_end({1, 1}).exit_status, 6);
+}
+
 TEST_P(LocalEngineAdopt, WhenTheMachineGoesDownTheJobMaySaveAndRunsAgain) {
   start({1, 1}, shell("trap 'echo saved; exit 0' TERM; echo ready; while :; do sleep 0.05; done"));
   ASSERT_TRUE(printed({1, 1}, "ready"));

@@ -234,6 +234,12 @@ void LocalEngine::call(const std::string& born_as, JobNumber job) {
 
 Expected<void> LocalEngine::adopt_begun(RunId id) {
   const auto plan = read_plan(directory_of(id));
+  if (plan && was_copied(*plan, directory_of(id))) {
+    report_lost(id, fmt::format("it was started in {}, and this state directory is a copy: what "
+                                "may still run of it is left alone",
+                                plan->state));
+    return {};
+  }
   Run run = make_run(id, plan ? plan->uid : ::geteuid());
   if (plan) run.cgroups = plan->cgroups, run.cgroup = plan->cgroup;
   watch(run);
@@ -247,6 +253,15 @@ Expected<void> LocalEngine::adopt_begun(RunId id) {
   else
     on_supervisor_end(adopted);
   return {};
+}
+
+/// The original's supervisor holds the lock of the original: nobody that belongs to this state
+/// directory runs it, and the control group of the plan is not ours to kill. One that was moved
+/// while its supervisor lived is ours as before.
+bool LocalEngine::was_copied(const RunPlan& plan, const std::string& directory) const {
+  if (plan.state == site_.state || read_end(directory)) return false;
+  const auto process = supervisor_of(directory);
+  return process && !*process;
 }
 
 void LocalEngine::forget(RunId id) {

@@ -7,6 +7,8 @@
 //   at for what their jobs tell of themselves, and for what was missed.
 // - A supervisor that ended without exit.json was killed. Its workers die with it; what they had
 //   started is found by control group or by environment, killed, and only then is the run `lost`.
+//   Only what was started under this state directory is killed: in a copy of another one, runs that
+//   were going on are `lost` at once, and what may run under the original is left alone.
 // - The daemon's user runs everybody's jobs if it is root, else only its own.
 //
 // `output` may be called from any thread; all else from one.
@@ -90,6 +92,9 @@ class LocalEngine : public Engine {
   void watch(Run& run);
   void supervise(Run run, Descriptor process);
   Expected<void> adopt_begun(RunId id);
+  /// Begun under another state directory, of which `directory` was copied, and not known to have
+  /// ended.
+  [[nodiscard]] bool was_copied(const RunPlan& plan, const std::string& directory) const;
   void tick();
   void set_timer();
   void read_notices();
