@@ -27,13 +27,22 @@ Expected<void> make_private(const std::string& path) {
   return {};
 }
 
-/// What SQLite throws, as a value.
+/// What SQLite throws, as a value, and what an operator can do about a file that is damaged.
 template <class Work>
-auto attempt(const char* what, Work work) -> decltype(work()) {
+auto attempt(const std::string& path, const char* what, Work work) -> decltype(work()) {
+  constexpr const char* kWhatToDo =
+      "; jobs that run go on. With the daemon ended, move the file away together with those that "
+      "end in -wal and -shm; then put a backup in its place, or start without one: a new journal "
+      "begins, and what still runs is taken up";
   try {
     return work();
+  } catch (const SQLite::Exception& error) {
+    const bool is_damaged =
+        error.getErrorCode() == SQLITE_CORRUPT || error.getErrorCode() == SQLITE_NOTADB;
+    return fail("{}: the journal cannot be {}: {}{}", path, what, error.what(),
+                is_damaged ? kWhatToDo : "");
   } catch (const std::exception& error) {
-    return fail("the journal cannot be {}: {}", what, error.what());
+    return fail("{}: the journal cannot be {}: {}", path, what, error.what());
   }
 }
 
@@ -76,7 +85,7 @@ Expected<void> sync_log(SQLite::Database& db) {
 template <class Work>
 auto Journal::read(Work work) const {
   const std::lock_guard lock(reading_mutex_);
-  auto found = attempt("read", [&] { return work(*reading_); });
+  auto found = attempt(path_, "read", [&] { return work(*reading_); });
   reading_->settle();
   return found;
 }
@@ -99,7 +108,7 @@ Journal::~Journal() = default;
 /// wait. Who reads or writes meanwhile is not disturbed, but then the log only grows: see
 /// bound_log().
 void Journal::checkpoint() const {
-  (void)attempt("checkpointed", [&]() -> Expected<void> {
+  (void)attempt(path_, "checkpointed", [&]() -> Expected<void> {
     SQLite::Database(path_, SQLite::OPEN_READWRITE).exec("PRAGMA wal_checkpoint(PASSIVE)");
     return {};
   });
@@ -121,7 +130,7 @@ void Journal::checkpoint_until(const std::stop_token& stop) const {
 void Journal::bound_log() {
   const std::uintmax_t size = log_size(writing_->db);
   if (size < next_bound_) return;
-  (void)attempt("checkpointed", [&]() -> Expected<void> {
+  (void)attempt(path_, "checkpointed", [&]() -> Expected<void> {
     writing_->db.setBusyTimeout(kCheckpointPatienceMs);
     const bool is_busy = writing_->db.execAndGet("PRAGMA wal_checkpoint(TRUNCATE)").getInt() != 0;
     next_bound_ = is_busy ? size + size / 8 : kLargeLog;
@@ -137,7 +146,7 @@ void Journal::bound_log() {
 
 Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::string& path) {
   if (auto ok = make_private(path); !ok) return tl::make_unexpected(ok.error());
-  return attempt("opened", [&]() -> Expected<std::unique_ptr<Journal>> {
+  return attempt(path, "opened", [&]() -> Expected<std::unique_ptr<Journal>> {
     auto writing = std::make_unique<Tables>(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     writing->db.setBusyTimeout(kWriterPatienceMs);
     const int version = writing->db.execAndGet("PRAGMA user_version").getInt();
@@ -220,7 +229,7 @@ Expected<void> Journal::commit(const JournalChange& change) {
   if (change.empty()) return {};
   if (auto ok = system_.before("journal.commit"); !ok) return ok;
   const JournalHead next = next_head(head_, change);
-  auto done = attempt("written", [&]() -> Expected<void> {
+  auto done = attempt(path_, "written", [&]() -> Expected<void> {
     // At once for writing: what others hold is waited for here, and nowhere within.
     SQLite::Transaction transaction(writing_->db, SQLite::TransactionBehavior::IMMEDIATE);
     for (const JobRecord* job : change.submitted) writing_->insert(*job);
@@ -375,7 +384,7 @@ Expected<JobPage> Journal::find_ended(const JobFilter& filter) const {
 
 /// On a connection of its own: between two such pages it holds up nobody, nor the log.
 Expected<std::vector<JobRecord>> Journal::ended_after(const JobFilter& of, JobNumber after) const {
-  return attempt("read", [&]() -> Expected<std::vector<JobRecord>> {
+  return attempt(path_, "read", [&]() -> Expected<std::vector<JobRecord>> {
     Tables own(path_, SQLite::OPEN_READONLY);
     own.db.setBusyTimeout(kReaderPatienceMs);
     std::string where = "WHERE ended IS NOT NULL AND job.number > ?1 AND (?2 IS NULL OR user = ?2)";
@@ -418,7 +427,7 @@ std::optional<std::string> Journal::setting(const std::string& key) const {
 Expected<std::size_t> Journal::compact(Time ended_before, std::size_t limit,
                                        const std::function<void(const JobRecord&)>& erased) {
   if (auto ok = system_.before("journal.compact"); !ok) return tl::make_unexpected(ok.error());
-  auto done = attempt("compacted", [&]() -> Expected<std::size_t> {
+  auto done = attempt(path_, "compacted", [&]() -> Expected<std::size_t> {
     std::vector<JobRecord> old;
     SQLite::Statement rows(
         writing_->db,

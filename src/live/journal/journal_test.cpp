@@ -129,7 +129,12 @@ TEST_F(JournalTest, RefusesWhatIsNoJournal) {
   journal.reset();
   std::filesystem::remove(path + "-wal");
   std::ofstream(path) << "this is not a database, whatever its name says, and long enough to tell";
-  EXPECT_FALSE(Journal::open(system, path));
+  EXPECT_EQ(Journal::open(system, path).error().message,
+            path +
+                ": the journal cannot be opened: file is not a database; jobs that run go on. "
+                "With the daemon ended, move the file away together with those that end in -wal "
+                "and -shm; then put a backup in its place, or start without one: a new journal "
+                "begins, and what still runs is taken up");
 }
 
 TEST_F(JournalTest, ACommitIsWholeOrNotAtAll) {
