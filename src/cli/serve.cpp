@@ -42,12 +42,17 @@ struct ServeOptions {
   ServerOptions server;
 };
 
+/// The state of the daemon that commands find in a terminal where TRAINYARD_STATE is not set;
+/// empty: they find none.
+std::string found_in_a_fresh_terminal() {
+  for (const std::string& state : usual_directories())
+    if (Client::open({.state = state, .server = {}})) return state;
+  return {};
+}
+
 /// What a person at another terminal needs to know.
 std::string greeting(Daemon& daemon, const HttpServer& server, const ServeOptions& options) {
   const std::string& state = daemon.state().path();
-  // Another daemon may be found before this one.
-  const auto found = Client::open({});
-  const bool is_found = found && found->found().state == state;
   std::string text = fmt::format(
       "trainyard: {}; policy {}\n"
       "trainyard: listening on {}\n",
@@ -57,7 +62,8 @@ std::string greeting(Daemon& daemon, const HttpServer& server, const ServeOption
                         server.tcp_port());
   const std::string program = program_to_type();
   text += "\nIn another terminal:\n";
-  if (!is_found) text += fmt::format("  export TRAINYARD_STATE={}\n", shell_quoted(state));
+  if (found_in_a_fresh_terminal() != state)
+    text += fmt::format("  export TRAINYARD_STATE={}\n", shell_quoted(state));
   if (options.engine == "slurm") {
     if (options.dry_run) text += "  (nothing is changed in Slurm; the log has what would be)\n";
     return text +

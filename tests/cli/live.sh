@@ -55,6 +55,13 @@ until [ -S "$TRAINYARD_STATE/socket" ]; do
   sleep 0.1
 done
 
+# --- what the daemon tells to type ---
+until grep -q " queue$" "$work/serve"; do
+  [ "$SECONDS" -lt "$end" ] || fail "the daemon does not tell what to type"
+  sleep 0.1
+done
+expect "another terminal does not have our TRAINYARD_STATE" "^  export TRAINYARD_STATE='$TRAINYARD_STATE'$" "$work/serve"
+
 # --- submit, wait, logs ---
 status=0
 # shellcheck disable=SC2016  # the job expands it

@@ -167,8 +167,9 @@ tl::unexpected<Error> Client::Wire::unanswered(httplib::Error problem) const {
   }
 }
 
-Expected<std::string> default_state_directory() {
-  if (std::string state = environment("TRAINYARD_STATE"); !state.empty()) return state;
+namespace {
+
+Expected<std::string> own_state_directory() {
   if (::geteuid() == 0) return std::string(kSystemState);
   // The specification of these folders wants relative ones ignored.
   if (const std::string state = environment("XDG_STATE_HOME"); state.starts_with('/'))
@@ -178,12 +179,23 @@ Expected<std::string> default_state_directory() {
   return home + "/.local/state/trainyard";
 }
 
-std::vector<std::string> daemon_directories() {
-  const auto own = default_state_directory();
-  if (!environment("TRAINYARD_STATE").empty() || ::geteuid() == 0) return {*own};
+}  // namespace
+
+Expected<std::string> default_state_directory() {
+  if (std::string state = environment("TRAINYARD_STATE"); !state.empty()) return state;
+  return own_state_directory();
+}
+
+std::vector<std::string> usual_directories() {
   std::vector<std::string> all{std::string(kSystemState)};
-  if (own) all.push_back(*own);
+  const auto own = own_state_directory();
+  if (own && *own != kSystemState) all.push_back(*own);
   return all;
+}
+
+std::vector<std::string> daemon_directories() {
+  if (std::string state = environment("TRAINYARD_STATE"); !state.empty()) return {state};
+  return usual_directories();
 }
 
 Client::Client(std::unique_ptr<Wire> wire) : wire_(std::move(wire)) {}

@@ -30,8 +30,11 @@ constexpr std::string_view kSystemState = "/var/lib/trainyard";
 /// XDG_STATE_HOME or ~/.local/state.
 Expected<std::string> default_state_directory();
 
-/// Where a command looks for a daemon, in this order: TRAINYARD_STATE alone if it is set; else the
+/// Where a command looks for a daemon if nobody has set TRAINYARD_STATE, in this order: the
 /// system's, then the user's own.
+std::vector<std::string> usual_directories();
+
+/// Where it looks now: TRAINYARD_STATE alone if it is set, else the usual ones.
 std::vector<std::string> daemon_directories();
 
 /// One thread at a time, but for stop().
