@@ -93,7 +93,7 @@ struct Command {
   std::string notes = {};  // more that --help tells, below the examples
   std::vector<Option> options;
   std::optional<Rest> rest = {};
-  std::list<Command> commands;  // one of which must be given, where there are any
+  std::list<Command> commands;  // one of which must be given, unless there is an action too
   std::function<Expected<void>()> action;
   bool is_bare = false;  // it was given without any option or argument; the parser sets it
 };

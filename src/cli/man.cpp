@@ -49,7 +49,7 @@ std::string synopsis(const Command& command) {
       const std::string name = fmt::format("\\fI{}\\fR", roff(upper(option.names.front())));
       text += option.takes.required ? " " + name : " [" + name + "]";
     }
-  if (!command.commands.empty()) text += " \\fICOMMAND\\fR";
+  if (!command.commands.empty()) text += command.action ? " [\\fICOMMAND\\fR]" : " \\fICOMMAND\\fR";
   if (command.rest) text += " [\\fISCRIPT\\fR [\\fIARGUMENT\\fR...] | \\-\\- \\fICOMMAND\\fR...]";
   return text;
 }

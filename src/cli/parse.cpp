@@ -80,7 +80,7 @@ void describe(const Command& command, CLI::App& app) {
   if (!command.group.empty()) app.group(command.group);
   for (const Option& option : command.options) add_option(option, app);
   if (command.rest) app.prefix_command();
-  if (!command.commands.empty()) app.require_subcommand(1);
+  if (!command.commands.empty()) app.require_subcommand(command.action ? 0 : 1, 1);
   for (const Command& below : command.commands) describe(below, *app.add_subcommand(below.name()));
 }
 

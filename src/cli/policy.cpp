@@ -50,10 +50,13 @@ Expected<void> set_policy(const PolicyOptions& options) {
 }  // namespace
 
 void add_policy_command(Command& program) {
-  Command& command = program.add("policy", "Shows or sets the policy that decides.",
-                                 "trainyard policy show\ntrainyard policy set fitgpp");
-  command.group = kLiveGroup;
   const auto options = std::make_shared<PolicyOptions>();
+  Command& command =
+      add_daemon_command(program, "policy", "Shows the policy that decides, or sets another.",
+                         "trainyard policy                 # the same as trainyard policy show\n"
+                         "trainyard policy set fitgpp",
+                         *options);
+  command.action = [options] { return show_policy(*options); };
   Command& show =
       add_daemon_command(command, "show", "Shows it.", "trainyard policy show", *options);
   show.action = [options] { return show_policy(*options); };

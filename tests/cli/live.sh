@@ -196,6 +196,12 @@ yard policy set las
 yard policy show
 expect "the policy" "^las$" "$work/out"
 expect "what was given to serve" "^  yard.min_run=9s$" "$work/out"
+cp "$work/out" "$work/shown"
+yard policy
+cmp "$work/out" "$work/shown" || fail "policy alone does not show it"
+yard policy --json
+expect "the same in JSON" '"policy":"las"' "$work/out"
+refuses "unknown command 'shw', did you mean 'show'" policy shw
 refuses "did you mean 'las'" policy set laz
 refuses "no such machine|there is no" close nowhere
 
