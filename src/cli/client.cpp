@@ -41,9 +41,8 @@ Expected<void> print_json(const json& value) {
 void hint(const AskOptions& options, std::string_view text) {
   constexpr std::string_view kProgram = "trainyard ";
   std::string line(text);
-  const std::string typed = program_to_type() + " ";
-  for (std::size_t at = 0; (at = line.find(kProgram, at)) != std::string::npos; at += typed.size())
-    line.replace(at, kProgram.size(), typed);
+  // Only in front: a policy has the same name.
+  if (line.starts_with(kProgram)) line.replace(0, kProgram.size(), program_to_type() + " ");
   const bool is_read = !options.json && ::isatty(STDOUT_FILENO) != 0;
   if (is_read)
     std::cout << coloured("Next:", Colour::faint) << ' ' << line << '\n' << std::flush;

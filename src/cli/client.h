@@ -33,7 +33,7 @@ std::string job_path(const std::string& job);
 Expected<void> print_json(const nlohmann::json& value);
 
 /// "Next: ...", beside what the command has to say: on standard output only where a person reads
-/// it. The program is `trainyard` in `text`, and printed as it can be typed.
+/// it. `text` begins with `trainyard`, which is printed as it can be typed.
 void hint(const AskOptions& options, std::string_view text);
 
 /// Makes events of the parts in which /v1/events comes.

@@ -1,5 +1,7 @@
 // trainyard whatif: the jobs that the daemon has run, or those of a Slurm site's accounting,
 // replayed in the simulator under other policies, or on another cluster.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -166,14 +168,38 @@ json to_json(const std::vector<Outcome>& outcomes) {
 }
 
 /// What the daemon has set for every policy holds for the others too, unless it is set otherwise.
-std::vector<std::string> shared_settings(const std::vector<std::string>& present,
-                                         const WhatifOptions& options) {
+std::vector<std::string> shared_settings(const std::vector<std::string>& present) {
   std::vector<std::string> settings;
   for (const std::string& setting : present)
     if (setting.starts_with("yard.") || setting.starts_with("queue.")) settings.push_back(setting);
-  settings.insert(settings.end(), options.settings.begin(), options.settings.end());
   return settings;
 }
+
+std::vector<std::string> joined(std::vector<std::string> first,
+                                const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+/// One that was simulated, as it can be set.
+struct Candidate {
+  std::string policy;
+  std::vector<std::string> settings;
+  double mean_jct_s = 0;
+
+  /// With `before` in front of the policy.
+  [[nodiscard]] std::string as_options(std::string_view before) const {
+    std::string text = std::string(before) + typed(policy);
+    for (const std::string& setting : settings) text += " --set " + typed(setting);
+    return text;
+  }
+
+ private:
+  /// Lines of stages have blanks.
+  static std::string typed(const std::string& word) {
+    return word.find(' ') == std::string::npos ? word : shell_quoted(word);
+  }
+};
 
 /// What is replayed, where, and the outcomes so far.
 struct Replay {
@@ -181,6 +207,7 @@ struct Replay {
   Workload workload;
   NetworkOptions network;
   std::vector<Outcome> outcomes;
+  std::vector<Candidate> candidates;  // but for the present policy as it is
 
   [[nodiscard]] Expected<void> check() const {
     if (auto ok = check_fits(workload, cluster); !ok) return ok;
@@ -197,11 +224,26 @@ struct Replay {
     return {};
   }
 
-  Expected<void> simulate_all(const std::vector<std::string>& policies,
-                              const std::vector<std::string>& settings) {
-    for (const std::string& policy : policies)
-      if (auto ok = simulate(policy, policy + ", simulated", settings); !ok) return ok;
+  /// `own`: those of the settings that nobody has set yet.
+  Expected<void> try_out(const std::string& policy, const std::string& name,
+                         const std::vector<std::string>& settings,
+                         const std::vector<std::string>& own) {
+    if (auto ok = simulate(policy, name + ", simulated", settings); !ok) return ok;
+    candidates.push_back({policy, own, outcomes.back().jct_s.mean});
     return {};
+  }
+
+  Expected<void> try_all(const std::vector<std::string>& policies,
+                         const std::vector<std::string>& settings,
+                         const std::vector<std::string>& own) {
+    for (const std::string& policy : policies)
+      if (auto ok = try_out(policy, policy, settings, own); !ok) return ok;
+    return {};
+  }
+
+  /// By mean completion time; of several, the first that was given.
+  [[nodiscard]] const Candidate& best() const {
+    return *std::ranges::min_element(candidates, {}, &Candidate::mean_jct_s);
   }
 
   /// Prints them; throws kJobsUnfinished.
@@ -238,7 +280,7 @@ Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOpti
   if (auto ok = mark_by_rule(options.trials, *workload); !ok) return ok;
   model_pauses(Catalogue::builtin(), *workload);
 
-  Replay replay{std::move(*cluster), std::move(*workload), network, {}};
+  Replay replay{std::move(*cluster), std::move(*workload), network, {}, {}};
   if (auto ok = replay.check(); !ok) return ok;
   if (waits.empty())
     note(fmt::format("{}: has no column Start, so what was recorded cannot be shown",
@@ -246,11 +288,41 @@ Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOpti
   else
     replay.outcomes.push_back(recorded(replay.workload, waits));
   const auto& policies = options.policies.empty() ? kForAccounting : options.policies;
-  if (auto ok = replay.simulate_all(policies, options.settings); !ok) return ok;
+  if (auto ok = replay.try_all(policies, options.settings, options.settings); !ok) return ok;
   if (auto ok = replay.show(options.json); !ok || options.json) return ok;
-  hint(options,
-       "trainyard serve --engine slurm --partition NAME --dry-run --policy " + policies.back());
+  hint(options, "trainyard serve --engine slurm --partition NAME --dry-run" +
+                    replay.best().as_options(" --policy "));
   return {};
+}
+
+/// What was recorded is of jobs that are done; what is replayed is of all that ran.
+void note_other_jobs(std::size_t recorded, std::size_t replayed) {
+  if (recorded == replayed) return;
+  note(fmt::format(
+      "the row `{}` is of the jobs that were done ({}), and the others are of all that "
+      "ran ({}): those that failed or were cancelled are replayed for as long as they ran",
+      kRecorded, recorded, replayed));
+}
+
+/// Without --policy: two that are worth a comparison.
+std::string others_to_compare(const std::string& now) {
+  std::string line;
+  for (const char* policy : {"trainyard", "fifo-easy", "fitgpp"})
+    if (policy != now && line.find(',') == std::string::npos)
+      line += (line.empty() ? "" : ",") + std::string(policy);
+  return "trainyard whatif --policy " + line;
+}
+
+/// What to type next, by what was found out.
+void recommend(const WhatifOptions& options, const Replay& replay, const Candidate& present) {
+  if (replay.candidates.empty()) return hint(options, others_to_compare(present.policy));
+  const Candidate& best = replay.best();
+  if (best.mean_jct_s < present.mean_jct_s && options.cluster.empty())
+    return hint(options, "trainyard policy set" + best.as_options(" "));
+  if (best.mean_jct_s >= present.mean_jct_s)
+    note(fmt::format("none of them has a shorter mean JCT than {}, which decides now",
+                     present.policy));
+  hint(options, "trainyard policies");
 }
 
 /// The daemon's jobs, on its machines unless others are named.
@@ -261,7 +333,7 @@ Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions
   if (!workload) return tl::make_unexpected(workload.error());
   auto cluster = options.cluster.empty() ? present_cluster(*client) : read_cluster(options.cluster);
   if (!cluster) return tl::make_unexpected(cluster.error());
-  Replay replay{std::move(*cluster), std::move(*workload), network, {}};
+  Replay replay{std::move(*cluster), std::move(*workload), network, {}, {}};
   if (auto ok = replay.check(); !ok) return ok;
   const auto present = client->get("/v1/policy");
   if (!present) return tl::make_unexpected(present.error());
@@ -272,11 +344,19 @@ Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions
   const std::string now = present->at("policy");
   const std::vector<std::string> set = present->at("settings");
   if (auto ok = replay.simulate(now, now + " (now), simulated", set); !ok) return ok;
-  if (auto ok = replay.simulate_all(options.policies, shared_settings(set, options)); !ok)
+  const Candidate decides{now, set, replay.outcomes.back().jct_s.mean};
+  if (options.policies.empty() && !options.settings.empty()) {
+    const auto all = joined(set, options.settings);
+    const std::string name = fmt::format("{} with {}", now, fmt::join(options.settings, " "));
+    if (auto ok = replay.try_out(now, name, all, all); !ok) return ok;
+  }
+  if (auto ok = replay.try_all(options.policies, joined(shared_settings(set), options.settings),
+                               options.settings);
+      !ok)
     return ok;
   if (auto ok = replay.show(options.json); !ok || options.json) return ok;
-  hint(options,
-       "trainyard policy set " + (options.policies.empty() ? "fitgpp" : options.policies[0]));
+  note_other_jobs(replay.outcomes[0].jobs, replay.workload.jobs.size());
+  recommend(options, replay, decides);
   return {};
 }
 
@@ -300,10 +380,14 @@ void add_whatif_command(Command& program) {
                          "Replays the jobs that were done, here or at a Slurm site, in the "
                          "simulator, under other policies or on another cluster.",
                          "trainyard whatif --policy srtf,fifo\n"
+                         "trainyard whatif --set yard.min_run=5m       # the present policy, with "
+                         "and without it\n"
                          "trainyard whatif --sacct jobs.txt --cluster 16x8xA100 --trial-below 1h\n"
                          "trainyard whatif --policy fitgpp --cluster 4x8xV100 --json",
                          *options);
-  command.option("--policy", &options->policies, "presets or lines, with commas between",
+  command.option("--policy", &options->policies,
+                 "presets or lines, with commas between; without it, --set is tried on the present "
+                 "policy",
                  {.type = "POLICY,...", .separator = ','});
   add_set_option(command, options->settings);
   command.option("--cluster", &options->cluster,

@@ -315,6 +315,17 @@ api http://x/v1/history >"$work/out"
 expect "the history is a workload" "^id,|,submit," "$work/out"
 timeout 60 "$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||
   { cat "$work/err" >&2; fail "the history cannot be read back"; }
+# --- whatif: what was run, under the present policy and others ---
+yard whatif
+expect "the others replay more" "the row .recorded. is of the jobs that were done .[0-9]+., and the others are of all that ran .[0-9]+.:" "$work/err"
+expect "nothing was compared yet" "^Next: .* whatif --policy trainyard,fifo-easy$" "$work/err"
+yard whatif --set yard.min_run=1h
+expect "the present policy with another setting" "^las with yard.min_run=1h, simulated " "$work/out"
+refuses "nonsense" whatif --set nonsense.x=1
+yard whatif --policy las
+expect "it is no better than itself" "none of them has a shorter mean JCT than las, which decides now" "$work/err"
+expect "what there is" "^Next: .* policies$" "$work/err"
+
 # --- any environment, and words that are not UTF-8 ---
 large=$(head -c 120000 /dev/zero | tr '\0' x)
 variables=('a-b=1' 'x.y=2' 'BASH_FUNC_f%%=() { :; }' $'bad=\xff' 'GOOD=yes')

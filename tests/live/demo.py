@@ -32,6 +32,14 @@ def test_demo_and_whatif():
         assert now["pauses"] == recorded["pauses"], outcomes
         assert abs(now["mean_jct_s"] - recorded["mean_jct_s"]) < 0.2 * recorded["mean_jct_s"], outcomes
         assert fifo["pauses"] == 0 and fifo["trial_mean_jct_s"] > 2 * now["trial_mean_jct_s"], outcomes
+        # What is recommended is what was found to be better, wherever it stands in the list.
+        scene.command("policy", "set", "fifo")
+        said = scene.command("whatif", "--policy", "fifo-easy,trainyard", "--set", "yard.min_run=4s").stderr
+        assert said == f"Next: {program()} policy set trainyard --set yard.min_run=4s\n", said
+        scene.command("policy", "set", "trainyard")
+        said = scene.command("whatif", "--policy", "fifo,fifo-easy").stderr
+        assert "none of them has a shorter mean JCT than trainyard" in said, said
+        assert "policy set" not in said, said
 
 
 def test_what_serve_prints_is_typed_as_it_stands():
