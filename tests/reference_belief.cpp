@@ -2,6 +2,7 @@
 // is gone through whenever something is to be believed.
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "reference_state.h"
 
@@ -19,7 +20,25 @@ struct Bin {
   double jobs = 0, parts = 0;
 };
 
+double faded(double jobs_later) {
+  return std::exp2(-kFade * jobs_later);
+}
+
 }  // namespace
+
+/// Those of the same user that declare about as much, everybody's that do, and all.
+State::AlikeKey State::alike(std::size_t j, int width) const {
+  const double octave = std::floor(std::log2(job(j).estimate.seconds()));
+  return {width, width == 0 ? static_cast<double>(index(job(j).user)) : 0, width < 2 ? octave : 0};
+}
+
+/// In the order in which they were learnt from.
+Jobs State::finished_alike(const AlikeKey& key) const {
+  Jobs jobs;
+  for (const std::size_t j : finished)
+    if (alike(j, std::get<0>(key)) == key) jobs.push_back(j);
+  return jobs;
+}
 
 /// What is expected of those that have finished and are alike, as many jobs of one length a bin,
 /// and of what the job itself says: a class counts as two jobs of the next narrower one.
@@ -27,22 +46,17 @@ void State::believe(std::size_t j) {
   Train& train = trains[j];
   if (!is_residual || train.is_told) return;
   train.outlived = std::max(train.outlived, work_done(j));
-  const auto octave = [&](std::size_t i) {
-    return std::floor(std::log2(job(i).estimate.seconds()));
-  };
-  const auto is_alike = [&](std::size_t i, int width) {
-    return width == 2 || (octave(i) == octave(j) && (width == 1 || job(i).user == job(j).user));
-  };
   std::map<double, Bin> bins;
   double share = 1;
   for (int width = 0; width < 3; ++width) {
     std::map<double, Bin> own;
-    double later = 0, weight = 0;  // jobs of the class that finished since
-    for (std::size_t n = finished.size(); n-- > 0;) {
-      if (!is_alike(finished[n], width)) continue;
-      const double part = static_cast<double>(trains[finished[n]].done.us) /
-                          static_cast<double>(job(finished[n]).estimate.us);
-      const double counts = std::exp2(-kFade * later++);
+    Jobs known = finished_alike(alike(j, width));
+    known.resize(told_of[alike(j, width)]);
+    double weight = 0;
+    for (std::size_t n = 0; n < known.size(); ++n) {
+      const double part = static_cast<double>(trains[known[n]].done.us) /
+                          static_cast<double>(job(known[n]).estimate.us);
+      const double counts = faded(static_cast<double>(known.size() - 1 - n));
       own[rounded_octave(part)].jobs += counts;
       own[rounded_octave(part)].parts += counts * part;
       weight += counts;
@@ -86,13 +100,31 @@ void State::believe(std::size_t j) {
   train.believed_until = Duration{std::llround(until * declared) + 1};
 }
 
-/// What finished is known from now on, and what has outlived its belief gets another.
+/// What finished is known from now on. A class tells of it when half as many jobs as it told of
+/// have come to it, and what it has told to those that wait is believed anew then; so is what a job
+/// that runs has outlived.
 void State::refresh_beliefs() {
   std::sort(just_finished.begin(), just_finished.end());
-  finished.insert(finished.end(), just_finished.begin(), just_finished.end());
+  std::set<AlikeKey> news;
+  for (const std::size_t j : just_finished) {
+    finished.push_back(j);
+    for (int width = 0; width < 3; ++width) {
+      const AlikeKey key = alike(j, width);
+      double told = 0;
+      for (std::size_t n = 0; n < told_of[key]; ++n) told += faded(static_cast<double>(n));
+      const std::size_t all = finished_alike(key).size();
+      if (static_cast<double>(all - told_of[key]) < told / 2) continue;
+      told_of[key] = all;
+      news.insert(key);
+    }
+  }
   just_finished.clear();
-  for (std::size_t j = 0; j < trains.size(); ++j)
-    if (belief_ends(j) <= now) believe(j);
+  for (std::size_t j = 0; j < trains.size(); ++j) {
+    bool hears_news = false;
+    for (int width = 0; width < 3; ++width)
+      hears_news = hears_news || news.contains(alike(j, width));
+    if (belief_ends(j) <= now || (hears_news && trains[j].stage == Stage::queued)) believe(j);
+  }
 }
 
 /// Of a job that runs: at a full minute.

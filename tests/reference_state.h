@@ -2,8 +2,10 @@
 // step are summed up here whenever they are asked for.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "model/cluster.h"
@@ -131,8 +133,14 @@ class State {
   Jobs queued_now;             // entered the queue since the policy last looked
   bool is_residual = false;    // what to believe of jobs, from those that finished
   Jobs finished;               // in the order in which they were learnt from
-  Jobs just_finished;          // since the policy last decided
-  double flow_floor = 0;       // the share of a link that the last class on it keeps
+  /// Which jobs are alike, the narrowest first: how narrow, whose, and the octave of what they
+  /// declare; and of how many that finished each such class tells.
+  using AlikeKey = std::tuple<int, double, double>;
+  std::map<AlikeKey, std::size_t> told_of;
+  [[nodiscard]] AlikeKey alike(std::size_t j, int width) const;
+  [[nodiscard]] Jobs finished_alike(const AlikeKey& key) const;
+  Jobs just_finished;     // since the policy last decided
+  double flow_floor = 0;  // the share of a link that the last class on it keeps
 
  private:
   void believe(std::size_t j);

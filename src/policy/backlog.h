@@ -27,16 +27,28 @@ class Backlog {
     add(part);
   }
 
+  /// How long all GPUs together need for what this job is believed to have left, as long as it is
+  /// one of those.
+  [[nodiscard]] Duration time_for(JobId job) const {
+    if (index(job) >= parts_.size()) return {};
+    const Part& part = parts_[index(job)];
+    const double us = part.us - (part.shrinks ? static_cast<double>(yard_.now().us) : 0);
+    return of_all(us * part.gpus);
+  }
+
   /// How long all GPUs together need for it.
   [[nodiscard]] Duration time_for_all() const {
-    const double gpus = std::max(yard_.cluster().total_gpus, 1);
-    const double us =
-        waiting_us_ + running_end_us_ - static_cast<double>(yard_.now().us) * running_gpus_;
-    return Duration{static_cast<std::int64_t>(std::clamp(us / gpus, 0.0, kMost))};
+    return of_all(waiting_us_ + running_end_us_ -
+                  static_cast<double>(yard_.now().us) * running_gpus_);
   }
 
  private:
   static constexpr double kMost = 9e18;
+
+  [[nodiscard]] Duration of_all(double gpu_us) const {
+    const double gpus = std::max(yard_.cluster().total_gpus, 1);
+    return Duration{static_cast<std::int64_t>(std::clamp(gpu_us / gpus, 0.0, kMost))};
+  }
 
   /// Of one job: its time left or, while it runs, when that is over.
   struct Part {

@@ -62,8 +62,9 @@ Time PolicyContext::next_change() const {
 void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
   if (uses_estimator_) estimator_->on_phase(job, from, to);
   if (regards_.classes) rights_.on_phase(job, from, to, changed_);
+  if (has_ended(to)) patience_.on_end(job);
   if (uses_backlog_) backlog_.on_phase(job, from, to);
-  patience_.on_phase(to);
+  if (to == Phase::queued) patience_.on_queued();
   if (has_critical_) critical_.on_phase(job, from, to);
 }
 

@@ -5,7 +5,9 @@
 //   fair    so many times as long as first come, first served would have let a job wait of late, on
 //           a cluster that is never idle while there is work: the longest time that all GPUs
 //           together would have needed for the work that was there, in this span of four weeks or
-//           in the one before. It grows with the load of a cluster, and nobody has to set it.
+//           in the one before. It grows with the load of a cluster, and nobody has to set it. Work
+//           that was believed in and turns out not to be there (a job ends long before the time
+//           that it declared, or is cancelled) is taken off again.
 //
 // Example: fair is 3. Within the last weeks, 64 GPUs had at most 640 GPU-hours of work before them:
 // who has waited for 30 h is out of patience.
@@ -29,17 +31,26 @@ class Patience {
 
   [[nodiscard]] bool is_bounded() const { return bounds_.any(); }
 
-  /// After the backlog has taken note of it.
-  void on_phase(Phase to) {
-    if (bounds_.fair == 0 || to != Phase::queued) return;
+  /// Before the backlog takes note of it.
+  void on_end(JobId job) {
+    if (bounds_.fair == 0) return;
+    const Duration vain = backlog_.time_for(job);
+    for (Peak* peak : {&peak_, &last_peak_})
+      if (yard_.job(job).submit <= peak->at) peak->work = std::max(peak->work - vain, Duration{});
+  }
+  /// After it has.
+  void on_queued() {
+    if (bounds_.fair == 0) return;
     go_on();
-    peak_ = std::max(peak_, backlog_.time_for_all());
+    if (const Duration work = backlog_.time_for_all(); work >= peak_.work)
+      peak_ = {work, yard_.now()};
   }
 
   /// A wait that is longer is too long.
   [[nodiscard]] Duration limit() const {
     if (bounds_.fair == 0) return bounds_.limit;
-    const double us = bounds_.fair * static_cast<double>(std::max({peak_, last_peak_, kLeast}).us);
+    const double us =
+        bounds_.fair * static_cast<double>(std::max({peak_.work, last_peak_.work, kLeast}).us);
     return us > 4e18 ? bounds_.limit
                      : std::min(bounds_.limit, Duration{static_cast<std::int64_t>(us)});
   }
@@ -60,6 +71,11 @@ class Patience {
   static constexpr Duration kSpan = days(28);
   static constexpr Duration kLeast = hours(1);
 
+  struct Peak {
+    Duration work;  // in time of all GPUs
+    Time at;
+  };
+
   void go_on() {
     for (; span_end_ <= yard_.now(); span_end_ = span_end_ + kSpan) last_peak_ = peak_, peak_ = {};
   }
@@ -68,7 +84,7 @@ class Patience {
   Bounds bounds_;
   const Backlog& backlog_;
   Time span_end_ = Time{} + kSpan;
-  Duration peak_, last_peak_;
+  Peak peak_, last_peak_;
 };
 
 }  // namespace trainyard

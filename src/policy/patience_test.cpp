@@ -65,6 +65,23 @@ TEST(Patience, AFairWaitIsSoManyTimesTheLongestBacklog) {
   EXPECT_EQ(h.phase(late), Phase::queued) << "it would delay the one that has waited too long";
 }
 
+TEST(Patience, WorkThatWasNotThereDoesNotMakeAFairWaitLonger) {
+  HandPolicy h("1x8xV100", "backfill=greedy", {"queue.fair_wait=2"});
+  Job wrong = gang(2, 1, hours(1));
+  wrong.estimate = hours(3200);
+  const JobId first = h.submit(wrong);
+  const JobId large = h.submit(gang(8, 1, hours(2)));
+  h.decide();
+  h.at(hours(1));
+  h.tell(EventKind::finished, first);
+  h.submit(gang(2, 1, hours(32)));
+  h.tell(EventKind::cancelled, large);
+  const JobId late = h.submit(gang(8, 1, hours(2)));
+  h.decide();
+  EXPECT_EQ(h.phase(late), Phase::queued);
+  EXPECT_EQ(h.wake, Time{} + hours(21) + microseconds(1)) << "twice 8 h and 2 h, not 802 h";
+}
+
 TEST(Patience, TrialJobsPassAReservation) {
   HandPolicy h("1x8xV100", "order=trial-first backfill=greedy", {"queue.patience=1h"});
   h.submit(gang(2, 1, hours(9))), h.submit(gang(8));

@@ -59,8 +59,9 @@ const MemberInfo kQueue{
       "a job that waited longer, all its waits together, goes first, behind a reservation; never: "
       "no bound"},
      {"fair_wait", ParamType::real, "0",
-      "a job that waited longer than an hour and so many times as long as all GPUs need for the "
-      "work that was there before it goes first in the same way; 0: no such bound"},
+      "a job that waited so many times as long as all GPUs would have needed for the most work "
+      "that "
+      "there was of late, and an hour at least, goes first in the same way; 0: no such bound"},
      {"trial_share", ParamType::real, "0.25",
       "of a user's equal part of the GPUs, for trial jobs to act as such; 0: no limit"},
      {"trial_window", ParamType::duration, "1h", "how much of it can be saved up"},

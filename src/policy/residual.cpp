@@ -48,7 +48,7 @@ Residual::Belief Residual::believed(JobId job) const {
   std::array<const LengthTable*, std::tuple_size_v<Classes>> tables{};
   std::ranges::transform(classes_of(job), tables.begin(), [&](const Class& of) {
     const auto table = tables_.find(of);
-    return table == tables_.end() ? &kNothing : &table->second;
+    return table == tables_.end() ? &kNothing : &table->second.told;
   });
   Belief belief = beliefs_[index(job)];
   belief.outlived = std::max(belief.outlived, yard_.work_done(job));
@@ -59,6 +59,15 @@ Residual::Belief Residual::believed(JobId job) const {
   return belief;
 }
 
+bool Residual::Lengths::add(double part) {
+  constexpr double kNews = 0.5;
+  learnt.add(part);
+  if (++since < kNews * told.weight()) return false;
+  told = learnt;
+  since = 0;
+  return true;
+}
+
 void Residual::on_phase(JobId job, Phase from, Phase to) {
   if (yard_.now() != finished_at_) learn_all();
   if (from == Phase::absent) {
@@ -67,6 +76,8 @@ void Residual::on_phase(JobId job, Phase from, Phase to) {
     beliefs_[index(job)] = {.declared = declarations_.of(job)};
   }
   if (from == Phase::running) clear_due(job);
+  if (from == Phase::queued) waiting_[classes_of(job).front()].erase(job);
+  if (to == Phase::queued) waiting_[classes_of(job).front()].insert(job);
   if (to == Phase::done) {
     finished_.push_back(job);
     finished_at_ = yard_.now();
@@ -93,6 +104,7 @@ void Residual::on_estimate(JobId job) {
 
 void Residual::refresh(std::vector<JobId>& changed) {
   learn_all();
+  renew_waiting(changed);
   while (next_change() <= yard_.now()) {
     const JobId job = due_.front().job;
     clear_due(job);
@@ -100,6 +112,22 @@ void Residual::refresh(std::vector<JobId>& changed) {
     set_due(job);
     changed.push_back(job);
   }
+}
+
+void Residual::renew_waiting(std::vector<JobId>& changed) {
+  if (news_.empty()) return;
+  for (const auto& [of, jobs] : waiting_) {
+    const Classes classes{of, {kAnybody, of.second}, {kAnybody, kAnyTime}};
+    if (std::ranges::none_of(classes, [&](const Class& each) { return news_.contains(each); }))
+      continue;
+    for (const JobId job : jobs) {
+      Belief& belief = beliefs_[index(job)];
+      if (belief.until == kAlways) continue;
+      belief = believed(job);
+      changed.push_back(job);
+    }
+  }
+  news_.clear();
 }
 
 void Residual::set_due(JobId job) {
@@ -122,9 +150,10 @@ std::string Residual::grounds(JobId job) const {
   for (const Class& of : classes_of(job)) {
     const auto table = tables_.find(of);
     if (table == tables_.end()) continue;
+    const LengthTable& told = table->second.told;
     double sum = 0;
-    for (const LengthTable::Bin& bin : table->second.bins()) sum += bin.sum;
-    const double part = sum / table->second.weight();
+    for (const LengthTable::Bin& bin : told.bins()) sum += bin.sum;
+    const double part = sum / told.weight();
     const char* whose = of.second == kAnyTime  ? "jobs"
                         : of.first == kAnybody ? "jobs that declare about as much"
                                                : "its user's jobs that declare about as much";
@@ -136,7 +165,7 @@ std::string Residual::grounds(JobId job) const {
 
 void Residual::save_learnt(Learnt& learnt) const {
   for (const auto& [of, table] : tables_)
-    learnt[fmt::format("{}{}/{}", kName, of.second, of.first)] = table.numbers();
+    learnt[fmt::format("{}{}/{}", kName, of.second, of.first)] = table.learnt.numbers();
 }
 
 void Residual::recall(const Learnt& learnt) {
@@ -144,7 +173,8 @@ void Residual::recall(const Learnt& learnt) {
     int octave = 0;
     std::string_view user;
     if (!split_number(name, octave, user)) return;
-    if (auto table = LengthTable::from(numbers)) tables_[{std::string(user), octave}] = *table;
+    if (auto table = LengthTable::from(numbers))
+      tables_[{std::string(user), octave}] = {*table, *table};
   });
 }
 
@@ -154,7 +184,7 @@ void Residual::learn_all() {
   for (const JobId job : finished_) {
     const Duration took = std::max(yard_.state(job).done, microseconds(1));
     for (const Class& of : classes_of(job))
-      tables_[of].add(part_of(took, beliefs_[index(job)].declared));
+      if (tables_[of].add(part_of(took, beliefs_[index(job)].declared))) news_.insert(of);
   }
   finished_.clear();
 }

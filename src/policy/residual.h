@@ -3,11 +3,13 @@
 // length_table.h; the classes of jobs are, from the narrowest on: those of the same user that
 // declared about as much (the same octave of seconds), everybody's that did, and all.
 //
-// What is believed of a job's whole length is fixed when it comes to the queue, and changes at the
-// first full minute at which it has outlived what was to be expected next: so its time left falls
-// with the clock in between, running jobs can be sorted by their expected end, and a policy is
-// woken once a minute at most, however many run. A job that tells how far it is (the yard's
-// estimate is then another than what was declared) is believed.
+// What is believed of a job's whole length is fixed when it comes to the queue. It changes while
+// the job waits, when one of its classes has learnt from half as many jobs again as it goes by:
+// until then the class tells all jobs the same, so that of two alike the one that came first is
+// first. It changes while the job runs, at the first full minute at which it has outlived what was
+// to be expected next: so its time left falls with the clock in between, running jobs can be sorted
+// by their expected end, and a policy is woken once a minute at most, however many run. A job that
+// tells how far it is (the yard's estimate is then another than what was declared) is believed.
 //
 // Lengths are learnt when time goes on or the policy decides, in the order of the jobs' numbers, so
 // that the order of what happens at one instant does not matter. Jobs that failed or were cancelled
@@ -16,6 +18,7 @@
 
 #include <array>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +57,14 @@ class Residual final : public Estimator {
   void recall(const Learnt& learnt) override;
 
  private:
+  /// What a class has learnt, and what of it jobs are told.
+  struct Lengths {
+    LengthTable learnt, told;
+    double since = 0;  // jobs
+
+    /// True: jobs are told something else from now on.
+    bool add(double part);
+  };
   struct Belief {
     Duration declared;
     Duration outlived = {};    // the most work that it was seen to have done
@@ -69,12 +80,15 @@ class Residual final : public Estimator {
   void set_due(JobId job);
   void clear_due(JobId job);
   void learn_all();
+  void renew_waiting(std::vector<JobId>& changed);
 
   Declarations declarations_;
   std::vector<Belief> beliefs_;  // by job
   SortedList<JobAt> due_;        // of jobs that run
-  std::map<Class, LengthTable> tables_;
-  std::vector<JobId> finished_;  // at finished_at_, and not learnt from yet
+  std::map<Class, Lengths> tables_;
+  std::map<Class, std::set<JobId>> waiting_;  // by their narrowest class
+  std::set<Class> news_;                      // classes that tell something else
+  std::vector<JobId> finished_;               // at finished_at_, and not learnt from yet
   Time finished_at_;
 };
 
