@@ -30,7 +30,7 @@ constexpr std::string_view kTrial = "sleep 2; echo 'tried'";
 
 constexpr std::int64_t kMostBatchJobs = 4;
 constexpr int kTrialJobs = 3;
-constexpr std::chrono::seconds kLeftAlone{10};  // yard.min_run of the default policy
+constexpr std::chrono::seconds kLeftAlone{10};  // serve's yard.min_run
 
 struct Watched {
   std::string what;  // "batch job 3"

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -24,6 +25,8 @@ namespace trainyard::cli {
 namespace {
 
 constexpr std::int32_t kLeastMemoryMib = 64;
+/// People wait for live jobs, and what a pause costs is known soon.
+constexpr std::string_view kLeftAlone = "yard.min_run=", kSoLong = "10s";
 /// The system's daemon, root's, begins with it where it is.
 constexpr const char* kSystemConfig = "/etc/trainyard/config.toml";
 
@@ -155,13 +158,16 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   if (*memory < kLeastMemoryMib)
     return fail("--memory {}: {} MiB are the least", options.memory, kLeastMemoryMib);
   const std::size_t bytes = static_cast<std::size_t>(*memory) << 20U;
-  if (auto ok = PolicySpec::parse(options.policy, options.settings); !ok)
+  std::vector<std::string> settings = options.settings;
+  if (std::ranges::none_of(settings, [](const auto& set) { return set.starts_with(kLeftAlone); }))
+    settings.insert(settings.begin(), fmt::format("{}{}", kLeftAlone, kSoLong));
+  if (auto ok = PolicySpec::parse(options.policy, settings); !ok)
     return tl::make_unexpected(ok.error());
 
   RealSystem system(log);
   DaemonOptions daemon_options;
   daemon_options.state = *state;
-  daemon_options.scheduling.policy = {options.policy, options.settings};
+  daemon_options.scheduling.policy = {options.policy, settings};
   daemon_options.scheduling.keep_ended = *keep;
   daemon_options.scheduling.private_jobs = options.is_private;
   daemon_options.scheduling.explains_starts = options.dry_run;
@@ -233,7 +239,7 @@ void add_serve_command(Command& program) {
   command.option(
       "--set", &options->settings,
       "a parameter, stage.param=value; repeatable. It holds for every policy that has it, "
-      "also for one that is set later");
+      "also for one that is set later. yard.min_run is 10s here unless it is set");
   command.option("--engine", &options->engine,
                  "what runs the jobs: this machine, or a Slurm cluster (see trainyard slurm)",
                  {.initial = options->engine, .words = {"local", "slurm"}});

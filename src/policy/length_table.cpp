@@ -13,27 +13,6 @@ std::size_t bin_of(double part) {
   return static_cast<std::size_t>(std::clamp(at, 0.0, 2 * kMiddle));
 }
 
-struct Mass {
-  double weight = 0;
-  double sum = 0;
-};
-
-std::array<Mass, LengthTable::kBins> mixture(std::span<const LengthTable* const> classes) {
-  std::array<Mass, LengthTable::kBins> all{};
-  double share = 1;
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (i > 0) share *= LengthTable::kTrust / (classes[i]->weight() + LengthTable::kTrust);
-    for (const LengthTable::Bin& bin : classes[i]->bins()) {
-      all[bin.at].weight += share * bin.weight;
-      all[bin.at].sum += share * bin.sum;
-    }
-  }
-  Mass& declared = all[bin_of(1)];
-  declared.weight += share * LengthTable::kTrust;
-  declared.sum += share * LengthTable::kTrust;
-  return all;
-}
-
 }  // namespace
 
 void LengthTable::add(double part) {
@@ -69,17 +48,37 @@ std::optional<LengthTable> LengthTable::from(std::span<const double> numbers) {
   return table;
 }
 
-LengthOutlook length_outlook(std::span<const LengthTable* const> classes, double outlived,
-                             double moment) {
-  Mass all, later;
+LengthMixture::LengthMixture(std::span<const LengthTable* const> classes) {
+  std::array<Mass, LengthTable::kBins> bins{};
+  double share = 1;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (i > 0) share *= LengthTable::kTrust / (classes[i]->weight() + LengthTable::kTrust);
+    for (const LengthTable::Bin& bin : classes[i]->bins()) {
+      bins[bin.at].weight += share * bin.weight;
+      bins[bin.at].sum += share * bin.sum;
+    }
+  }
+  Mass& declared = bins[bin_of(1)];
+  declared.weight += share * LengthTable::kTrust;
+  declared.sum += share * LengthTable::kTrust;
+
+  Mass all;
   double squares = 0;  // of all x
-  double until = 0;
-  for (const Mass& mass : mixture(classes)) {
+  for (const Mass& mass : bins) {
     if (mass.weight == 0) continue;
-    const double x = mass.sum / mass.weight, end = x * LengthTable::kSlack;
+    masses_.push_back(mass);
     all.weight += mass.weight;
     all.sum += mass.sum;
-    squares += mass.sum * x;
+    squares += mass.sum * mass.sum / mass.weight;
+  }
+  variation_ = squares * all.weight / (all.sum * all.sum) - 1;
+}
+
+LengthOutlook LengthMixture::outlook(double outlived, double moment) const {
+  Mass later;
+  double until = 0;
+  for (const Mass& mass : masses_) {
+    const double end = mass.sum / mass.weight * LengthTable::kSlack;
     if (end < outlived) continue;
     if (until == 0) until = end;
     later.weight += mass.weight;
@@ -88,10 +87,9 @@ LengthOutlook length_outlook(std::span<const LengthTable* const> classes, double
   const double soon = outlived * std::exp2(1.0 / LengthTable::kPerOctave);
   if (until == 0) return {2 * outlived, soon};
   const double mean = later.sum / later.weight;
-  const double variation = squares * all.weight / (all.sum * all.sum) - 1;
-  if (variation <= 1) return {mean, until};
-  const double left = std::pow(std::max(mean - outlived, 0.0), 1 / variation) *
-                      std::pow(std::max(outlived, moment), 1 - 1 / variation);
+  if (variation_ <= 1) return {mean, until};
+  const double left = std::pow(std::max(mean - outlived, 0.0), 1 / variation_) *
+                      std::pow(std::max(outlived, moment), 1 - 1 / variation_);
   return {outlived + left, std::min(until, std::max(outlived + left, soon))};
 }
 

@@ -67,9 +67,22 @@ struct LengthOutlook {
   double until = 1;   // when it has run for longer than this, it has outlived what came next
 };
 
-/// Of a job that has outlived this part of what it declared; its class first, then wider ones. One
-/// that has run for less than the moment counts as if it had run for that.
-LengthOutlook length_outlook(std::span<const LengthTable* const> classes, double outlived,
-                             double moment);
+/// What tables say together: those of a class of jobs first, then those of wider ones.
+class LengthMixture {
+ public:
+  explicit LengthMixture(std::span<const LengthTable* const> classes);
+
+  /// Of a job that has outlived this part of what it declared. One that has run for less than the
+  /// moment counts as if it had run for that.
+  [[nodiscard]] LengthOutlook outlook(double outlived, double moment) const;
+
+ private:
+  struct Mass {
+    double weight = 0;
+    double sum = 0;  // of x
+  };
+  std::vector<Mass> masses_;  // by x; none is empty
+  double variation_ = 0;
+};
 
 }  // namespace trainyard

@@ -10,7 +10,7 @@ namespace {
 
 LengthOutlook outlook(const LengthTable& table, double outlived) {
   const std::array<const LengthTable*, 1> classes{&table};
-  return length_outlook(classes, outlived, 0.001);
+  return LengthMixture(classes).outlook(outlived, 0.001);
 }
 
 /// The example of the header; what is a job or two ago counts a little less than 1.
@@ -39,8 +39,9 @@ TEST(LengthTable, AClassThatKnowsLittleIsMixedWithAWiderOne) {
   narrow.add(0.4);
   const std::array<const LengthTable*, 2> classes{&narrow, &wide};
   const double all = (20 * 0.1 + 2) / 22;
-  EXPECT_NEAR(length_outlook(classes, 0, 0).length, (0.4 + 2 * all) / 3, 1e-3);
-  EXPECT_NEAR(length_outlook(classes, 0.5, 0).length, 1, 1e-9) << "only the declaration is left";
+  EXPECT_NEAR(LengthMixture(classes).outlook(0, 0).length, (0.4 + 2 * all) / 3, 1e-3);
+  EXPECT_NEAR(LengthMixture(classes).outlook(0.5, 0).length, 1, 1e-9)
+      << "only the declaration is left";
 }
 
 TEST(LengthTable, WhatIsLongAgoCountsLess) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -43,17 +44,21 @@ Residual::Classes Residual::classes_of(JobId job) const {
   return {Class{user, octave}, Class{kAnybody, octave}, Class{kAnybody, kAnyTime}};
 }
 
-Residual::Belief Residual::believed(JobId job) const {
+LengthMixture Residual::told_of(const Classes& classes) const {
   static const LengthTable kNothing;
   std::array<const LengthTable*, std::tuple_size_v<Classes>> tables{};
-  std::ranges::transform(classes_of(job), tables.begin(), [&](const Class& of) {
+  std::ranges::transform(classes, tables.begin(), [&](const Class& of) {
     const auto table = tables_.find(of);
     return table == tables_.end() ? &kNothing : &table->second.told;
   });
+  return LengthMixture(tables);
+}
+
+Residual::Belief Residual::believed(JobId job, const LengthMixture& told) const {
   Belief belief = beliefs_[index(job)];
   belief.outlived = std::max(belief.outlived, yard_.work_done(job));
-  const LengthOutlook outlook = length_outlook(
-      tables, part_before(belief.outlived, belief.declared), part_of(kMoment, belief.declared));
+  const LengthOutlook outlook = told.outlook(part_before(belief.outlived, belief.declared),
+                                             part_of(kMoment, belief.declared));
   belief.length = std::max(times(belief.declared, outlook.length), microseconds(1));
   belief.until = times(belief.declared, outlook.until) + microseconds(1);
   return belief;
@@ -84,7 +89,8 @@ void Residual::on_phase(JobId job, Phase from, Phase to) {
   }
   Belief& belief = beliefs_[index(job)];
   if (belief.until == kAlways || has_ended(to)) return;
-  if (from == Phase::absent || to == Phase::queued) belief = believed(job);
+  if (from == Phase::absent || to == Phase::queued)
+    belief = believed(job, told_of(classes_of(job)));
   if (to == Phase::running) set_due(job);
 }
 
@@ -108,7 +114,7 @@ void Residual::refresh(std::vector<JobId>& changed) {
   while (next_change() <= yard_.now()) {
     const JobId job = due_.front().job;
     clear_due(job);
-    beliefs_[index(job)] = believed(job);
+    beliefs_[index(job)] = believed(job, told_of(classes_of(job)));
     set_due(job);
     changed.push_back(job);
   }
@@ -120,11 +126,12 @@ void Residual::renew_waiting(std::vector<JobId>& changed) {
     const Classes classes{of, {kAnybody, of.second}, {kAnybody, kAnyTime}};
     if (std::ranges::none_of(classes, [&](const Class& each) { return news_.contains(each); }))
       continue;
+    const LengthMixture told = told_of(classes);
     for (const JobId job : jobs) {
       Belief& belief = beliefs_[index(job)];
       if (belief.until == kAlways) continue;
-      belief = believed(job);
-      changed.push_back(job);
+      const Duration before = std::exchange(belief, believed(job, told)).length;
+      if (belief.length != before) changed.push_back(job);
     }
   }
   news_.clear();

@@ -76,7 +76,8 @@ class Residual final : public Estimator {
   using Classes = std::array<Class, 3>;
 
   [[nodiscard]] Classes classes_of(JobId job) const;
-  [[nodiscard]] Belief believed(JobId job) const;
+  [[nodiscard]] LengthMixture told_of(const Classes& classes) const;
+  [[nodiscard]] Belief believed(JobId job, const LengthMixture& told) const;
   void set_due(JobId job);
   void clear_due(JobId job);
   void learn_all();
