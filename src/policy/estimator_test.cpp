@@ -247,7 +247,7 @@ TEST(Estimator, ResidualSaysWhyItBelieves) {
   const JobId second = h.submit(declares(hours(12), hours(3)));
   h.decide();
   EXPECT_NE(h.policy->explain(second).sentence.find(
-                "it declares 12h; its user's jobs that declare about as much took 0.25 of that"),
+                "it declares 12h; its user's jobs that declare about as much took 25% of that"),
             std::string::npos)
       << h.policy->explain(second).sentence;
 }

@@ -12,6 +12,8 @@ constexpr int kAnyTime = -1000;
 constexpr std::string_view kName = "lengths/";
 /// Of a job that tells how far it is.
 constexpr Duration kAlways = Duration::max();
+/// What is assumed of a job that declares nothing.
+constexpr Duration kAssumed = hours(1);
 /// Beliefs change at full ones.
 constexpr Duration kMoment = minutes(1);
 
@@ -154,20 +156,23 @@ void Residual::clear_due(JobId job) {
 std::string Residual::grounds(JobId job) const {
   const Belief& belief = beliefs_[index(job)];
   if (belief.until == kAlways) return "it tells so itself";
+  const std::string declares = belief.declared == kAssumed
+                                   ? "an hour is declared, or assumed"
+                                   : fmt::format("it declares {}", format(belief.declared));
   for (const Class& of : classes_of(job)) {
     const auto table = tables_.find(of);
     if (table == tables_.end()) continue;
     const LengthTable& told = table->second.told;
     double sum = 0;
     for (const LengthTable::Bin& bin : told.bins()) sum += bin.sum;
-    const double part = sum / told.weight();
+    const double percent = 100 * sum / told.weight();
     const char* whose = of.second == kAnyTime  ? "jobs"
                         : of.first == kAnybody ? "jobs that declare about as much"
                                                : "its user's jobs that declare about as much";
-    return fmt::format("it declares {}; {} took {} of that on the average", format(belief.declared),
-                       whose, part < 0.01 ? "less than 0.01" : fmt::format("{:.2g}", part));
+    return fmt::format("{}; {} took {} of that on the average", declares, whose,
+                       percent < 1 ? "less than 1%" : fmt::format("{:.0f}%", percent));
   }
-  return fmt::format("it declares {}", format(belief.declared));
+  return declares;
 }
 
 void Residual::save_learnt(Learnt& learnt) const {

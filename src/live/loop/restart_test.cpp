@@ -53,7 +53,7 @@ class LearningMasterTest : public YardmasterTest {
 TEST_F(LearningMasterTest, WhatWasLearntOutlivesTheDaemon) {
   run_for(hours(3));
   begin();
-  EXPECT_THAT(belief(), testing::HasSubstr("took 0.25 of that"));
+  EXPECT_THAT(belief(), testing::HasSubstr("took 25% of that"));
 }
 
 TEST_F(LearningMasterTest, WhatWasLearntIsKeptWithoutACleanEnd) {
