@@ -83,7 +83,7 @@ class History final : public AtSubmission {
     for (const Key& key : {Key{index(job.user), job.gpus()}, Key{index(job.user), kAny}, kAll})
       if (const auto seen = seen_.find(key); seen != seen_.end())
         return Duration{std::llround(seen->second.sum_us / seen->second.count)};
-    return hours(1);
+    return kAssumedTime;
   }
 
   void finished(JobId id) override {

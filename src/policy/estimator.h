@@ -26,6 +26,9 @@
 
 namespace trainyard {
 
+/// What is assumed of a job of which nothing is known.
+constexpr Duration kAssumedTime = hours(1);
+
 class Estimator {
  public:
   explicit Estimator(const Yard& yard) : yard_(yard) {}

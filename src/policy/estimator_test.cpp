@@ -213,6 +213,7 @@ TEST(Estimator, ResidualGoesOnFromWhatAnotherHasLearnt) {
   learnt["lengths/1/=eve"] = {1, 5};                                   // damaged
   learnt["lengths/1/=mallory"] = {3, -1, 2, 2};
   learnt["lengths/x"] = {0};
+  learnt["lengths/2/=nobody"] = {0};  // of no jobs
   h.estimator->recall(learnt);
   EXPECT_NEAR(h.left(runs_declared(h, kBob, hours(12))).seconds(), hours(3).seconds(), 600)
       << "ada";

@@ -36,7 +36,7 @@ std::vector<double> LengthTable::numbers() const {
 }
 
 std::optional<LengthTable> LengthTable::from(std::span<const double> numbers) {
-  if (numbers.size() % 3 != 1) return {};
+  if (numbers.size() < 4 || numbers.size() % 3 != 1 || numbers[0] <= 0) return {};
   LengthTable table;
   table.weight_ = numbers[0];
   for (std::size_t i = 1; i < numbers.size(); i += 3) {

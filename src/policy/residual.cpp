@@ -12,8 +12,6 @@ constexpr int kAnyTime = -1000;
 constexpr std::string_view kName = "lengths/";
 /// Of a job that tells how far it is.
 constexpr Duration kAlways = Duration::max();
-/// What is assumed of a job that declares nothing.
-constexpr Duration kAssumed = hours(1);
 /// Beliefs change at full ones.
 constexpr Duration kMoment = minutes(1);
 
@@ -83,7 +81,11 @@ void Residual::on_phase(JobId job, Phase from, Phase to) {
     beliefs_[index(job)] = {.declared = declarations_.of(job)};
   }
   if (from == Phase::running) clear_due(job);
-  if (from == Phase::queued) waiting_[classes_of(job).front()].erase(job);
+  if (from == Phase::queued) {
+    const auto alike = waiting_.find(classes_of(job).front());
+    alike->second.erase(job);
+    if (alike->second.empty()) waiting_.erase(alike);
+  }
   if (to == Phase::queued) waiting_[classes_of(job).front()].insert(job);
   if (to == Phase::done) {
     finished_.push_back(job);
@@ -156,7 +158,7 @@ void Residual::clear_due(JobId job) {
 std::string Residual::grounds(JobId job) const {
   const Belief& belief = beliefs_[index(job)];
   if (belief.until == kAlways) return "it tells so itself";
-  const std::string declares = belief.declared == kAssumed
+  const std::string declares = belief.declared == kAssumedTime
                                    ? "an hour is declared, or assumed"
                                    : fmt::format("it declares {}", format(belief.declared));
   for (const Class& of : classes_of(job)) {

@@ -20,6 +20,19 @@ double times_free(const Resources& each, const Resources& free) {
 
 }  // namespace
 
+TrialRooms::TrialRooms(PolicyContext& context, double price)
+    : yard_(context.yard()), rights_(context.rights()), price_(price) {
+  const Cluster& cluster = yard_.cluster();
+  gpus_of_kind_.assign(cluster.kinds.size(), 0);
+  for (const Machine& machine : cluster.machines) {
+    all_.gpus += machine.capacity.gpus;
+    all_.milli_cpus += machine.capacity.milli_cpus;
+    all_.memory_mib += machine.capacity.memory_mib;
+    if (machine.kind != kAnyKind) gpus_of_kind_[index(machine.kind)] += machine.capacity.gpus;
+  }
+  at_most_ = {all_.gpus / kMostPart, all_.milli_cpus / kMostPart, all_.memory_mib / kMostPart};
+}
+
 std::int64_t TrialRooms::Room::times_in(const Amounts& all) const {
   const auto times = [&](std::int64_t have, std::int32_t need) {
     return need == 0 ? kMost : have / need / std::max(workers, 1);
@@ -126,20 +139,6 @@ double TrialRooms::back_after_s(const OfKind& of) const {
 
 void TrialRooms::begin_round() {
   for (OfKind& of : kinds_) of.has_sites = false;
-  if (all_.gpus != yard_.cluster().total_gpus) count_all();
-}
-
-void TrialRooms::count_all() {
-  const Cluster& cluster = yard_.cluster();
-  all_ = {};
-  gpus_of_kind_.assign(cluster.kinds.size(), 0);
-  for (const Machine& machine : cluster.machines) {
-    all_.gpus += machine.capacity.gpus;
-    all_.milli_cpus += machine.capacity.milli_cpus;
-    all_.memory_mib += machine.capacity.memory_mib;
-    if (machine.kind != kAnyKind) gpus_of_kind_[index(machine.kind)] += machine.capacity.gpus;
-  }
-  at_most_ = {all_.gpus / kMostPart, all_.milli_cpus / kMostPart, all_.memory_mib / kMostPart};
 }
 
 /// The machines with the most free GPUs are looked at, as many as kLooks.

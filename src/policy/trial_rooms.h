@@ -52,10 +52,7 @@ class TrialRooms {
   /// Who waited for longer waited for something else than a pause.
   static constexpr Duration kLongestWait = minutes(10);
 
-  TrialRooms(PolicyContext& context, double price)
-      : yard_(context.yard()), rights_(context.rights()), price_(price) {
-    count_all();
-  }
+  TrialRooms(PolicyContext& context, double price);
 
   /// After the rights have taken note of it.
   void on_phase(JobId job, Phase from, Phase to);
@@ -128,7 +125,6 @@ class TrialRooms {
   [[nodiscard]] std::int32_t kept(const OfKind& of, JobId from) const;
   [[nodiscard]] double cost_of_holding(JobId job) const;
   [[nodiscard]] std::int64_t most_beside(JobId job, const Room& room) const;
-  void count_all();
   template <class Visit>
   void each_site(JobId from, Visit visit);
   void find_sites(OfKind& of) const;

@@ -4,13 +4,12 @@
 #include <limits>
 
 #include "live/job/constraint.h"
+#include "policy/estimator.h"
 #include "yard/plan.h"
 
 namespace trainyard {
 namespace {
 
-/// Of a job whose user says nothing.
-constexpr Duration kUsualTime = hours(1);
 constexpr std::uint64_t kSeed = 1;
 /// As if it had been paused as often as rules allow: the yard never pauses it (rule 4).
 constexpr std::uint32_t kNeverPaused = std::numeric_limits<std::uint32_t>::max();
@@ -22,7 +21,7 @@ constexpr double kNoticed = 1.1;
 /// `--time` is the limit of one run, and what a job is expected to take in all. One that asks to be
 /// run again, as scripts do that save before the limit, is expected to need as much once more.
 Duration expected_work(const JobRecord& record) {
-  const Duration time = record.spec.time.us > 0 ? record.spec.time : kUsualTime;
+  const Duration time = record.spec.time.us > 0 ? record.spec.time : kAssumedTime;
   return record.done_when_returned + time;
 }
 
