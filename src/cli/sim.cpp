@@ -113,6 +113,10 @@ Expected<void> print_queue(Simulation& simulation, const std::string& at) {
                         reason.expected_start ? format(*reason.expected_start - now) : "?",
                         reason.token, reason.sentence);
   }
+  if (!waiting.empty())
+    text +=
+        "\nA job starts then if those before it take as long as they declare, and no other goes "
+        "first.\n";
   return print(text);
 }
 

@@ -6,13 +6,25 @@
 
 namespace trainyard {
 
-/// With what is believed of its length, where that is more than what it declares.
+/// With what is believed of its length, where that is more than what it declares, and how long it
+/// can wait at most.
 WaitReason StagedPolicy::explain(JobId job) const {
   WaitReason reason = reason_of(job);
   if (yard_.state(job).phase != Phase::queued) return reason;
-  if (const std::string believed = context_.belief_of(job); !believed.empty())
-    reason.sentence += "; " + believed;
+  for (const std::string& more : {context_.belief_of(job), bound_of(job)})
+    if (!more.empty()) reason.sentence += "; " + more;
   return reason;
+}
+
+std::string StagedPolicy::bound_of(JobId job) const {
+  const Patience& waits = context_.waits();
+  const Duration limit = waits.limit();
+  if (limit == Duration::max() || stages_.order->goes_before_overdue(job)) return {};
+  const char* whom = context_.regards().classes ? "all but trial jobs" : "all others";
+  return waits.is_over(job)
+             ? fmt::format("goes before {}, as it has waited for longer than {}", whom,
+                           format(limit))
+             : fmt::format("goes before {} once it has waited for {} in all", whom, format(limit));
 }
 
 WaitReason StagedPolicy::reason_of(JobId job) const {
@@ -37,8 +49,9 @@ WaitReason StagedPolicy::reason_of(JobId job) const {
   if (const std::string close = stages_.place->holds_out_for(job);
       !close.empty() && yard_.free().of(shape.kind).free_gpus >= shape.gpus())
     return {"placement", close, place, {}};
-  if (lacks.empty() && has_rooms_kept_from(job)) lacks = stages_.rooms->describe(job);
-  WaitReason reason{"resources", lacks, place, {}};
+  const bool is_kept_free = lacks.empty() && has_rooms_kept_from(job);
+  if (is_kept_free) lacks = stages_.rooms->describe(job);
+  WaitReason reason{is_kept_free ? "priority" : "resources", lacks, place, {}};
   if (const auto expected = forecast_of(job, head))
     reason.expected_start = expected->start, reason.relies_on = expected->relies_on;
   if (job == head) {

@@ -103,6 +103,33 @@ TEST(Explain, AReservationMustNotBeDelayed) {
   EXPECT_EQ(sentence(h, later), "would delay job 1, which is to start in 2h at the latest");
 }
 
+TEST(Explain, HowLongItCanWait) {
+  HandPolicy h("1x8xV100", "backfill=greedy", {"queue.patience=3h"});
+  h.submit(gang(6, 1, hours(9)));
+  const JobId job = h.submit(gang(4));
+  h.decide();
+  EXPECT_EQ(sentence(h, job),
+            "needs 4 GPUs; 2 free; goes before all others once it has waited for 3h in all");
+  h.at(hours(3) + seconds(1));
+  h.decide();
+  EXPECT_EQ(sentence(h, job),
+            "needs 4 GPUs; 2 free; goes before all others, as it has waited for longer than 3h");
+}
+
+TEST(Explain, ATrialJobIsNotToldHowLongOthersWait) {
+  HandPolicy h("1x8xV100", "order=trial-first", {"queue.fair_wait=2"});
+  h.submit(gang(8, 1, hours(9)));
+  h.decide();
+  Job trial = gang(1);
+  trial.job_class = JobClass::trial;
+  const JobId first = h.submit(trial), batch = h.submit(gang(1));
+  h.decide();
+  EXPECT_EQ(sentence(h, first), "needs 1 GPU; 0 free");
+  EXPECT_EQ(sentence(h, batch),
+            "needs 1 GPU; 0 free; behind job 1 (needs 1 GPU; 0 free); goes before all but trial "
+            "jobs once it has waited for 18h 30m in all");
+}
+
 TEST(Explain, ItsRoomIsBeingMade) {
   HandPolicy h("1x8xV100", "srtf", {"yard.min_run=0"});
   for (int i = 0; i < 2; ++i) h.submit(costly(gang(4, 1, hours(9)), minutes(1), minutes(4), {}));

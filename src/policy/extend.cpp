@@ -81,10 +81,12 @@ std::string PolicyContext::belief_of(JobId job) const {
 
 void PolicyContext::save_learnt(Learnt& learnt) const {
   if (uses_estimator_) estimator_->save_learnt(learnt);
+  patience_.save_learnt(learnt);
 }
 
 void PolicyContext::recall(const Learnt& learnt) {
   if (uses_estimator_) estimator_->recall(learnt);
+  patience_.recall(learnt);
 }
 
 void PolicyContext::on_rate(JobId job) {

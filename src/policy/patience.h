@@ -13,7 +13,10 @@
 // who has waited for 30 h is out of patience.
 #pragma once
 
+#include <algorithm>
+
 #include "policy/backlog.h"
+#include "policy/learnt.h"
 
 namespace trainyard {
 
@@ -67,7 +70,31 @@ class Patience {
     return is_bounded() && yard_.state(job).waited > limit();
   }
 
+  void save_learnt(Learnt& learnt) const {
+    if (bounds_.fair == 0) return;
+    const auto number = [](std::int64_t us) { return static_cast<double>(us); };
+    learnt[kName] = {number(span_end_.us), number(peak_.work.us), number(peak_.at.us),
+                     number(last_peak_.work.us), number(last_peak_.at.us)};
+  }
+  /// What waits now may be more than ever did before.
+  void recall(const Learnt& learnt) {
+    each_learnt(learnt, kName, [&](std::string_view rest, std::span<const double> kept) {
+      if (!rest.empty() || kept.size() != 5) return;
+      const auto at = [&](std::size_t i, Time latest) {
+        return Time{static_cast<std::int64_t>(std::min(kept[i], static_cast<double>(latest.us)))};
+      };
+      const auto peak = [&](std::size_t i) {
+        return Peak{{static_cast<std::int64_t>(std::min(kept[i], 1e18))}, at(i + 1, yard_.now())};
+      };
+      const Peak present = peak_;
+      span_end_ = at(0, yard_.now() + kSpan), peak_ = peak(1), last_peak_ = peak(3);
+      go_on();
+      if (present.work >= peak_.work) peak_ = present;
+    });
+  }
+
  private:
+  static constexpr const char* kName = "longest backlog";
   static constexpr Duration kSpan = days(28);
   static constexpr Duration kLeast = hours(1);
 

@@ -82,6 +82,36 @@ TEST(Patience, WorkThatWasNotThereDoesNotMakeAFairWaitLonger) {
   EXPECT_EQ(h.wake, Time{} + hours(21) + microseconds(1)) << "twice 8 h and 2 h, not 802 h";
 }
 
+TEST(Patience, WhatAFairWaitWasIsKeptOverARestart) {
+  const std::vector<std::string> fair{"queue.fair_wait=2"};
+  Learnt kept;
+  {
+    HandPolicy before("1x8xV100", "backfill=greedy", fair);
+    before.at(hours(1));
+    before.submit(gang(8, 1, hours(10)));
+    before.policy->save_learnt(kept);
+  }
+  HandPolicy h("1x8xV100", "backfill=greedy", fair);
+  const auto bound = [&] {
+    const JobId job = h.submit(gang(8, 1, hours(1)));
+    const std::string why = h.policy->explain(job).sentence;
+    h.tell(EventKind::cancelled, job);
+    return why.substr(why.find("goes before"));
+  };
+  h.at(hours(2));
+  EXPECT_EQ(bound(), "goes before all others once it has waited for 2h in all");
+  h.policy->recall(kept);
+  EXPECT_EQ(bound(), "goes before all others once it has waited for 20h in all");
+  h.at(days(28 + 1));
+  EXPECT_EQ(bound(), "goes before all others once it has waited for 20h in all");
+  h.at(days(2 * 28 + 1));
+  EXPECT_EQ(bound(), "goes before all others once it has waited for 2h in all") << "long ago";
+  for (const std::vector<double>& wrong :
+       {std::vector<double>{}, {1}, {1, 2, 3, 4, -5}, {1e300, 1e300, 1e300, 1e300, 1e300}})
+    h.policy->recall({{kept.begin()->first, wrong}});
+  EXPECT_NE(h.policy->explain(h.submit(gang(8))).sentence, "");
+}
+
 TEST(Patience, TrialJobsPassAReservation) {
   HandPolicy h("1x8xV100", "order=trial-first backfill=greedy", {"queue.patience=1h"});
   h.submit(gang(2, 1, hours(9))), h.submit(gang(8));

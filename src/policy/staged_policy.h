@@ -83,6 +83,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   template <class Visit>
   void each_stage(Visit visit) const;
   [[nodiscard]] WaitReason reason_of(JobId job) const;
+  [[nodiscard]] std::string bound_of(JobId job) const;
   void note_retry(JobId job, std::int64_t claim, bool was_paused);
   void on_outlook(JobId job);
   void join_queue(JobId job);

@@ -62,6 +62,7 @@ TEST(TrialRooms, WhatTrialJobsWaitedForIsKeptFreeForTheNext) {
   const JobId held = h.first_queued();
   EXPECT_EQ(h.policy->explain(held).sentence, "room for 2 trial jobs of up to 1 GPU is kept free")
       << "an eighth of 16 GPUs";
+  EXPECT_EQ(h.policy->explain(held).token, "priority");
   const JobId next = h.submit(trial(gang(1)));
   h.decide();
   EXPECT_EQ(h.phase(next), Phase::running);

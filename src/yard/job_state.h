@@ -11,6 +11,7 @@ namespace trainyard {
 
 struct JobState {
   Phase phase = Phase::absent;
+  bool lost_by_pause = false;  // when it last left to make room, it kept nothing of that run
   std::uint32_t pauses = 0;
   ShapeId shape{0};
   std::uint32_t run = 0;  // index of its Run while it is reserved or holds GPUs

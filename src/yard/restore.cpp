@@ -220,7 +220,7 @@ void Yard::resume(JobId job, const SavedJob& saved) {
   const JobState& was = saved.state;
   state.pauses = was.pauses, state.first_start = was.first_start;
   state.done = was.done, state.waited = was.waited, state.lost = was.lost;
-  state.slowed = was.slowed;
+  state.slowed = was.slowed, state.lost_by_pause = was.lost_by_pause;
   state.since = was.since;
   if (trainyard::has_ended(was.phase)) {
     state.phase = was.phase;

@@ -96,9 +96,7 @@ Verdict Yard::happen_to(JobId job, const Event& event) {
     case EventKind::learnt:
       return learn(job, event.point);
     case EventKind::lost:
-      if (!holds_gpus(state(job).phase)) return Verdict::wrong_phase;
-      fall_back(job);
-      return Verdict::ok;
+      return lose(job);
     default:
       return end_early(job, Phase::cancelled);
   }
@@ -140,7 +138,16 @@ Verdict Yard::drain(JobId job) {
   JobState& state = states_[index(job)];
   if (state.phase != Phase::draining) return Verdict::wrong_phase;
   state.lost += now_ - state.since;
+  state.lost_by_pause = false;
   requeue(job);
+  return Verdict::ok;
+}
+
+Verdict Yard::lose(JobId job) {
+  JobState& state = states_[index(job)];
+  if (!holds_gpus(state.phase)) return Verdict::wrong_phase;
+  state.lost_by_pause |= state.phase == Phase::draining;
+  fall_back(job);
   return Verdict::ok;
 }
 

@@ -203,6 +203,13 @@ class Yard {
   /// size for which its duration holds, the present run for those that it has.
   [[nodiscard]] std::int64_t attained_service(JobId id) const;
 
+  /// The work of a job that runs that would have to be done again after a pause: none, unless it
+  /// kept nothing when it was last paused.
+  [[nodiscard]] Duration work_at_stake(JobId id) const {
+    if (!state(id).lost_by_pause || state(id).phase != Phase::running) return {};
+    const RunProgress now = progress(id);
+    return now.done - now.saved;
+  }
   /// How long it takes to load again after a pause.
   [[nodiscard]] Duration reload_time(JobId id) const {
     const Duration revised = this->revised(id).load;
@@ -307,6 +314,7 @@ class Yard {
   void enter(JobId job, Phase phase);
   void begin_start(JobId job);
   void begin_pause(JobId job, JobId lead, JobId in_favour_of);
+  Verdict lose(JobId job);
   void fall_back(JobId job);
   void requeue(JobId job);
 

@@ -94,6 +94,28 @@ TEST(YardLife, OneThatIsLostGoesBackToItsCheckpoint) {
   EXPECT_EQ(scene.hear(EventKind::lost, job), Verdict::wrong_phase);
 }
 
+TEST(YardLife, OneThatIsLostWhileItLeavesIsKnownToKeepNothing) {
+  HandYard scene("1x8xV100");
+  const JobId job = scene.running(gang(1, 8), 0);
+  const auto leave = [&](EventKind how) {
+    const JobId waiter = scene.submit(gang(1, 8));
+    HandYard::must(scene.make_room(waiter, on(0, 1), {job}));
+    scene.tell(how, job);
+    scene.tell(EventKind::loaded, waiter);
+    scene.tell(EventKind::finished, waiter);
+    HandYard::must(scene.start(job, on(0, 1)));
+    scene.tell(EventKind::loaded, job);
+  };
+  scene.at(minutes(3));
+  EXPECT_EQ(scene.yard.work_at_stake(job), Duration{}) << "it is trusted";
+  leave(EventKind::lost);
+  scene.at(minutes(5));
+  EXPECT_EQ(scene.yard.work_at_stake(job), minutes(2));
+  leave(EventKind::drained);
+  scene.at(minutes(9));
+  EXPECT_EQ(scene.yard.work_at_stake(job), Duration{});
+}
+
 TEST(YardLife, WhoLeavesByItselfWhileMakingRoomHasMadeIt) {
   HandYard scene("1x8xV100");
   const JobId victim = scene.running(gang(1, 8), 0);

@@ -10,14 +10,16 @@ namespace {
 using nlohmann::json;
 
 json state_to_json(const JobState& state) {
-  return {{"phase", name(state.phase)},
-          {"since", state.since.us},
-          {"first_start", state.first_start.us},
-          {"pauses", state.pauses},
-          {"done", state.done.us},
-          {"waited", state.waited.us},
-          {"lost", state.lost.us},
-          {"slowed", state.slowed.us}};
+  json j{{"phase", name(state.phase)},
+         {"since", state.since.us},
+         {"first_start", state.first_start.us},
+         {"pauses", state.pauses},
+         {"done", state.done.us},
+         {"waited", state.waited.us},
+         {"lost", state.lost.us},
+         {"slowed", state.slowed.us}};
+  if (state.lost_by_pause) j["lost_by_pause"] = true;
+  return j;
 }
 
 JobState state_from_json(const json& j) {
@@ -32,6 +34,7 @@ JobState state_from_json(const json& j) {
   state.waited = Duration{j.at("waited")};
   state.lost = Duration{j.at("lost")};
   state.slowed = Duration{j.at("slowed")};
+  state.lost_by_pause = j.value("lost_by_pause", false);
   return state;
 }
 

@@ -61,6 +61,7 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   job.life.state.since = Time{9};
   job.life.state.first_start = Time{5};
   job.life.state.done = seconds(3), job.life.state.lost = seconds(4);
+  job.life.state.lost_by_pause = true;
   job.life.room.placement = {{MachineId{0}, 2}, {MachineId{1}, 2}};
   job.life.room.gpus = {{63}, {2, 71}};
   job.life.room.missing = {{1, 500, 7}, {}};
@@ -92,6 +93,7 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   EXPECT_EQ(same.owner.gid, 1002U);
   EXPECT_EQ(same.life.state.phase, Phase::reserved);
   EXPECT_EQ(same.life.state.lost, seconds(4));
+  EXPECT_TRUE(same.life.state.lost_by_pause);
   EXPECT_EQ(same.life.room, job.life.room);
   EXPECT_EQ(same.life.yielded_to, job.life.yielded_to);
   EXPECT_EQ(same.progress, job.progress);

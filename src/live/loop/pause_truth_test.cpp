@@ -37,6 +37,7 @@ TEST_F(PauseTruth, WhatLeavesByTheSignalIsPaused) {
   engine->report(report);
   ASSERT_TRUE(becomes(batch, "queued"));
   EXPECT_GE(record(batch).life.state.done, minutes(10));
+  EXPECT_FALSE(record(batch).life.state.lost_by_pause);
 }
 
 TEST_F(PauseTruth, WhatIsKilledHasNotSaved) {
@@ -45,6 +46,7 @@ TEST_F(PauseTruth, WhatIsKilledHasNotSaved) {
   ASSERT_TRUE(becomes(batch, "queued"));
   EXPECT_EQ(record(batch).life.state.done, Duration{});
   EXPECT_GE(record(batch).life.state.lost, minutes(10));
+  EXPECT_TRUE(record(batch).life.state.lost_by_pause);
   EXPECT_THAT(last_event("paused"), HasSubstr("\"killed\":true"));
 }
 

@@ -188,12 +188,13 @@ GainVictim Benefit::victim_terms(JobId victim, Time rank) const {
   const Job& job = yard_.job(victim);
   const auto left = static_cast<double>(estimates_.left_at(rank).us);
   const double slower = sees_network_ ? slower_if_moved_[index(victim)] - 1 : 0;
+  const auto again = static_cast<double>(yard_.work_at_stake(victim).us);
   return {left,
           static_cast<double>(yard_.expected_pause(victim).us),
           static_cast<double>(yard_.reload_time(victim).us),
           std::max(static_cast<double>(job.gpus()), 1.0),
           price_of(victim),
-          std::floor(std::max(left * slower, 0.0))};
+          std::floor(std::max(left * slower, 0.0)) + again};
 }
 
 Benefit::Candidate Benefit::candidate(const GainWaiter& w, JobId job, Time rank) const {

@@ -52,6 +52,33 @@ TEST(Benefit, OfEquallyLongOnesTheCheapestLeaves) {
   EXPECT_EQ(leaving(h), std::vector{1U});
 }
 
+/// The longer of two jobs is paused after an hour, and would be again three hours later. If it was
+/// killed the first time it has 6 h left then, but would have to do 3 h again: the other, which has
+/// 4 h left, costs less.
+TEST(Benefit, AJobThatLosesItsWorkByAPauseIsSpared) {
+  for (const bool is_killed : {false, true}) {
+    HandPolicy h("1x2xV100", "xion", kAtOnce);
+    const JobId kept = h.submit(one(9));
+    h.submit(one(8));
+    h.decide();
+    h.at(hours(1));
+    const JobId brief = h.submit(gang(1, 1, minutes(1)));
+    h.decide();
+    ASSERT_EQ(leaving(h), std::vector{0U});
+    h.tell(is_killed ? EventKind::lost : EventKind::drained, kept);
+    EXPECT_EQ(h.yard.work_done(kept), is_killed ? Duration{} : hours(1));
+    h.decide();
+    h.tell(EventKind::finished, brief);
+    h.decide();
+    ASSERT_EQ(h.phase(kept), Phase::running);
+    h.at(hours(4));
+    EXPECT_EQ(h.yard.work_at_stake(kept), is_killed ? hours(3) : Duration{});
+    h.submit(gang(1, 1, minutes(1)));
+    h.decide();
+    EXPECT_EQ(leaving(h), std::vector{is_killed ? 1U : 0U});
+  }
+}
+
 TEST(Benefit, OneLargeVictimRatherThanManySmallOnes) {
   HandPolicy h("2x4xV100", "xion", kAtOnce);
   for (int i = 0; i < 4; ++i) h.submit(one(20));

@@ -31,6 +31,8 @@
 //    victim loses by coming back to where jobs of its size usually find room (usual_place.h), and
 //    is lost on its GPUs as S_v + L_v are; what the waiter gains, or loses, by having this room
 //    instead of a usual one is added in the same way.
+//  - Work that is done twice: a job that kept nothing when it was last paused is expected to lose
+//    what it has done since it started. That is part of M_v.
 //  - A price: a minute of a trial job's own delay is worth `price` minutes of another's.
 //
 // All terms are whole microseconds in doubles, so that sums do not depend on their order.
@@ -59,7 +61,7 @@ struct GainVictim {
   double load = 0;   // L
   double gpus = 1;
   double price = 1;
-  double moved = 0;  // M
+  double after = 0;  // M, what it loses after the pause by having been paused
 };
 
 /// D, where so many jobs wait, the one that asks included.
@@ -69,12 +71,12 @@ inline double all_started(double first_room, std::int64_t waiting) {
 
 /// By how much this pause delays those who wait beside.
 inline double delay_of_others(const GainWaiter& w, const GainVictim& v) {
-  return std::floor((v.leave + v.load + v.moved) * w.others_per_gpu * v.gpus);
+  return std::floor((v.leave + v.load + v.after) * w.others_per_gpu * v.gpus);
 }
 
 /// What is lost by this pause whatever is gained: 0 when pauses are free.
 inline double pause_loss(const GainWaiter& w, const GainVictim& v) {
-  return std::floor(v.price * (v.leave + w.load + v.load + v.moved)) + delay_of_others(w, v);
+  return std::floor(v.price * (v.leave + w.load + v.load + v.after)) + delay_of_others(w, v);
 }
 
 /// The gain of pausing all that were added.

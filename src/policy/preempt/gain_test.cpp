@@ -44,7 +44,7 @@ TEST(PauseGain, WhoComesBackToASlowerPlaceLosesThatOnItsGpus) {
   GainWaiter w{10 * kMinute, 2 * kMinute};
   w.others_per_gpu = 0.25;
   GainVictim moved = victim(60, 1, 3, 8);
-  moved.moved = 5 * kMinute;
+  moved.after = 5 * kMinute;
   EXPECT_EQ(gain_min(w, {moved}) - gain_min(w, {victim(60, 1, 3, 8)}), -5 - 5 * 0.25 * 8);
 }
 
