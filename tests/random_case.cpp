@@ -217,15 +217,16 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
       line += std::string(one_of(random, std::vector{"all", "skewed", "none"})) + " ";
   }
   static const std::vector<std::string> kPatience{"7d", "5m", "1m", "0", "never"};
+  static const std::vector<std::string> kFairWait{"0", "0", "0.01", "0.1"};
   static const std::vector<std::string> kMinRun{"1m", "0", "30s"};
   static const std::vector<std::string> kMaxPauses{"64", "1", "3"};
   static const std::vector<std::string> kTurn{"1h", "1m", "0", "never"};
   static const std::vector<std::string> kEstimates{"declared", "residual"};
   return line + fmt::format(
-                    "queue.patience={} yard.min_run={} yard.max_pauses={} yard.turn={} "
-                    "queue.estimates={}",
-                    one_of(random, kPatience), one_of(random, kMinRun), one_of(random, kMaxPauses),
-                    one_of(random, kTurn), one_of(random, kEstimates));
+                    "queue.patience={} queue.fair_wait={} yard.min_run={} yard.max_pauses={} "
+                    "yard.turn={} queue.estimates={}",
+                    one_of(random, kPatience), one_of(random, kFairWait), one_of(random, kMinRun),
+                    one_of(random, kMaxPauses), one_of(random, kTurn), one_of(random, kEstimates));
 }
 
 Seeds seeds(std::uint64_t count) {

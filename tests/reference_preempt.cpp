@@ -4,8 +4,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <tuple>
 
+#include "reference_backlog.h"
 #include "reference_where.h"
 
 namespace trainyard::reference {
@@ -102,12 +104,13 @@ PauseCase::Victim Preemption::pause_terms(std::size_t victim) const {
 
 bool Preemption::is_overdue(std::size_t j) const {
   if (set_.order == "trial-first" && state_.job(j).job_class == JobClass::trial) return false;
-  return set_.patience != Duration::max() && state_.now - state_.waits_since(j) > set_.patience;
+  return state_.now - state_.waits_since(j) > longest_wait(set_, state_.work_notes);
 }
 
-/// It waited for too long before it had its room.
+/// It waited for too long before it had its room, by what was too long when it began to run.
 bool Preemption::stays(std::size_t j) const {
-  return set_.patience != Duration::max() && state_.trains[j].waited > set_.patience;
+  const std::span notes(state_.work_notes);
+  return state_.trains[j].waited > longest_wait(set_, notes.first(state_.trains[j].notes_before));
 }
 
 PauseCase Preemption::pause_case(std::size_t waiter) const {

@@ -46,6 +46,7 @@ Settings settings_of(const PolicySpec& spec) {
   set.estimates = spec.params("queue").choice("estimates");
   set.trial_rooms = spec.params("queue").real("trial_rooms");
   set.patience = spec.params("queue").duration("patience");
+  set.fair_wait = spec.params("queue").real("fair_wait");
   const Params yard = spec.params("yard");
   set.min_run = yard.duration("min_run");
   set.turn = yard.duration("turn");

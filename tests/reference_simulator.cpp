@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "reference_backlog.h"
 #include "reference_flow.h"
 #include "reference_preempt.h"
 #include "reference_rooms.h"
@@ -78,6 +79,7 @@ class Simulator {
   // Who is next?
   [[nodiscard]] std::array<std::int64_t, 2> key(std::size_t j) const;
   [[nodiscard]] Jobs queue() const;
+  [[nodiscard]] Duration wait_limit() const { return longest_wait(set_, state_.work_notes); }
   [[nodiscard]] std::optional<std::size_t> overdue() const;
   void refresh_levels();
   [[nodiscard]] Time next_sinking(std::size_t j) const;
@@ -268,7 +270,7 @@ void Simulator::decide() {
 void Simulator::serve_queue() {
   const std::optional<std::size_t> longest = overdue();
   if (longest && set_.order == "trial-first" &&
-      state_.now - state_.waits_since(*longest) <= set_.patience + set_.patience)
+      state_.now - state_.waits_since(*longest) <= wait_limit() * 2)
     for (const std::size_t j : queue())
       if (state_.job(j).job_class == JobClass::trial) try_start(j);
   while (!queue().empty()) {
@@ -314,8 +316,7 @@ bool Simulator::try_start(std::size_t j) {
 /// Trial jobs, and who ran out of patience, take what is kept for trial jobs. Others look
 /// elsewhere.
 bool Simulator::leaves_rooms(std::size_t j, const Spots& spots, const Jobs& victims) {
-  const bool is_late =
-      set_.patience != Duration::max() && state_.now - state_.waits_since(j) > set_.patience;
+  const bool is_late = state_.now - state_.waits_since(j) > wait_limit();
   if (set_.trial_rooms == 0 || won_ || is_late || state_.job(j).job_class == JobClass::trial)
     return true;
   if (rooms_.are_left_by(j, spots, victims)) return true;
@@ -497,22 +498,24 @@ Jobs Simulator::queue() const {
 
 std::optional<std::size_t> Simulator::overdue() const {
   const bool can_starve = set_.order != "fifo" || set_.backfill == "greedy";
-  if (set_.patience == Duration::max() || !can_starve) return {};
+  const Duration limit = wait_limit();
+  if (limit == Duration::max() || !can_starve) return {};
   std::optional<std::size_t> longest;
   for (const std::size_t j : state_.in(Stage::queued)) {
     const Time since = state_.waits_since(j);
-    if (state_.now - since <= set_.patience) continue;
+    if (state_.now - since <= limit) continue;
     if (!longest || since < state_.waits_since(*longest)) longest = j;
   }
   return longest;
 }
 
-/// Somebody will have waited for longer than patience, if nobody has yet.
+/// Somebody will have waited for too long, if nobody has yet.
 void Simulator::wake_for_patience() {
   const bool can_starve = set_.order != "fifo" || set_.backfill == "greedy";
-  if (set_.patience == Duration::max() || !can_starve || overdue()) return;
+  const Duration limit = wait_limit();
+  if (limit == Duration::max() || !can_starve || overdue()) return;
   for (const std::size_t j : state_.in(Stage::queued))
-    wake_at(state_.waits_since(j) + set_.patience + microseconds(1));
+    wake_at(state_.waits_since(j) + limit + microseconds(1));
 }
 
 void Simulator::refresh_levels() {

@@ -8,6 +8,7 @@
 //   reference_state       jobs and machines, and what happens to them
 //   reference_rooms       what is kept free for trial jobs to come
 //   reference_belief      how long jobs take, by those that finished
+//   reference_backlog     what work there is, and how long a job may wait because of it
 //   reference_where       where a job goes; reference_place has the placements
 //   reference_preempt     who gives way; reference_gain has what pauses gain
 //   reference_network     how fast jobs send that share links
@@ -62,6 +63,7 @@ struct Settings {
   bool leaves_before_rebid = false;  // and leave first
   std::string estimates;             // "declared" or "residual"
   Duration patience, min_run, turn;
+  double fair_wait = 0;  // times what all GPUs need for the work that there is; 0: no bound
   std::int64_t max_pauses = 0;
   std::int64_t lwf_k = 0;
   std::size_t flow_classes = 1;

@@ -325,13 +325,17 @@ void State::enter(std::size_t j, Stage stage) {
   trains[j].ran = ran(j);
   const Stage from = trains[j].stage;
   if (from == Stage::queued || from == Stage::reserved) trains[j].waited += now - trains[j].since;
+  if (stage == Stage::done) work_notes.push_back({now, work_of({j}), job(j).submit});
   trains[j].stage = stage;
   trains[j].since = now;
+  note_left(j);
 }
 
 void State::queue(std::size_t j) {
   enter(j, Stage::queued);
   believe(j);
+  note_left(j);
+  work_notes.push_back({now, all_work(), {}});
   queued_now.push_back(j);
 }
 

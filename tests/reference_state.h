@@ -26,9 +26,19 @@ struct Change {
   std::optional<Spots> to;
 };
 
+/// When a job came to the queue: how long all GPUs need for what all jobs have left. When one
+/// ended: for what was still believed to be left of it.
+struct WorkNote {
+  Time at;
+  Duration work;
+  std::optional<Time> ended_from;  // when the one that ended was submitted
+};
+
 struct Train {  // a job in the yard
   Stage stage = Stage::absent;
-  Time since;  // of the stage
+  Time since;                // of the stage
+  Duration left_then;        // what was believed of it at that time
+  std::size_t notes_before;  // how many work notes there were
   Time first_start = Time::never();
   Duration first_wait;  // until then
   Duration done;        // work that counts; while running, of earlier runs
@@ -94,6 +104,10 @@ class State {
   [[nodiscard]] Time leaves_at(std::size_t j) const;
   void refresh_beliefs();
   [[nodiscard]] Time belief_ends(std::size_t j) const;
+  /// How long all GPUs need for what is left of these jobs, by what was believed when each came to
+  /// its stage (reference_backlog.cpp).
+  [[nodiscard]] Duration work_of(const Jobs& jobs) const;
+  [[nodiscard]] Duration all_work() const;
   void revise(std::size_t j, Duration estimate);
   /// The part of its work that it has done, time that it has run, and that times its GPUs.
   [[nodiscard]] Duration work_done(std::size_t j) const;
@@ -131,8 +145,9 @@ class State {
   std::vector<bool> up;
   std::vector<double> speeds;  // of machines
   Jobs queued_now;             // entered the queue since the policy last looked
-  bool is_residual = false;    // what to believe of jobs, from those that finished
-  Jobs finished;               // in the order in which they were learnt from
+  std::vector<WorkNote> work_notes;
+  bool is_residual = false;  // what to believe of jobs, from those that finished
+  Jobs finished;             // in the order in which they were learnt from
   /// Which jobs are alike, the narrowest first: how narrow, whose, and the octave of what they
   /// declare; and of how many that finished each such class tells.
   using AlikeKey = std::tuple<int, double, double>;
@@ -145,6 +160,7 @@ class State {
  private:
   void believe(std::size_t j);
   void enter(std::size_t j, Stage stage);
+  void note_left(std::size_t j);
   void queue(std::size_t j);
   void begin_start(std::size_t j);
   [[nodiscard]] std::vector<Resources> free_of(std::size_t j, const Spots& spots) const;

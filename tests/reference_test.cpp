@@ -162,7 +162,9 @@ INSTANTIATE_TEST_SUITE_P(Presets, ReferenceOfPreset, testing::ValuesIn(known_pre
 /// on a machine, or reserves room.
 bool is_beyond_the_reference(const std::string& line) {
   const auto has = [&](std::string_view text) { return line.find(text) != std::string::npos; };
-  const bool may_reserve = has("=easy") || !(has("patience=never") || has("patience=7d"));
+  const bool is_patient =
+      (has("patience=never") || has("patience=7d")) && has("queue.fair_wait=0 ");
+  const bool may_reserve = has("=easy") || !is_patient;
   if (has("=residual") && has("preempt=none") && (has("place=lwf") || !has("flow=fair")))
     return true;
   return has("=lease") && (has("place=lwf") || may_reserve);
@@ -201,6 +203,55 @@ TEST(Reference, AgreesWithTheSimulatorWhereRoomIsKeptForTrialJobs) {
         one_of({"fitgpp", "longest-remaining", "benefit preempt.trial_price=30"}),
         one_of({"10", "100", "1000"}));
     expect_agreement({made, kinds_alone()}, line, seed);
+  }
+}
+
+/// Jobs that take hours, as the work that there is counts as an hour at least; and the end of a
+/// span of four weeks, or of two, among their submissions. Who is first within an instant must not
+/// matter: so no machine fails, whose jobs would come back to the queue one after the other, and no
+/// two jobs take as long to leave, or to load.
+RandomCase random_backlog(Random& random) {
+  constexpr std::int64_t kLonger = 20;
+  constexpr Duration kSpan = days(28);
+  RandomCase made = random_case(random, {.faults = false});
+  const Duration later = kSpan - seconds(static_cast<std::int64_t>(random.below(3000)));
+  const Duration gap = kSpan * static_cast<std::int64_t>(random.below(3));
+  const std::size_t first_after_gap = random.below(2 * made.workload.jobs.size());
+  for (std::size_t j = 0; j < made.workload.jobs.size(); ++j) {
+    Job& job = made.workload.jobs[j];
+    job.submit = job.submit + later + (j >= first_after_gap ? gap : Duration{});
+    job.duration = job.duration * kLonger;
+    job.estimate = job.estimate * kLonger;
+    job.checkpoint_interval = job.checkpoint_interval * kLonger;
+    job.grace += microseconds(static_cast<std::int64_t>(2 * j) + 1);
+    job.load += microseconds(static_cast<std::int64_t>(2 * j) + 2);
+  }
+  for (Fault& fault : made.faults) fault.at = fault.at + later;
+  for (Event& revision : made.revisions) {
+    revision.at = revision.at + later;
+    revision.estimate.work = revision.estimate.work * kLonger;
+  }
+  return made;
+}
+
+/// Small parts of that time, so that jobs are out of patience within minutes.
+TEST(Reference, AgreesWithTheSimulatorWhereWaitsAreBoundByTheWorkThatThereIs) {
+  const auto [first, count] = seeds(500);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    Random random(seed, 8);
+    const auto one_of = [&](const std::vector<std::string>& words) {
+      return words[random.below(words.size())];
+    };
+    const std::string line = fmt::format(
+        "order={} backfill={} place={} preempt={} queue.patience={} queue.fair_wait={} "
+        "queue.estimates={} yard.min_run={} yard.max_pauses=5 yard.turn={}",
+        one_of({"srtf", "srsf", "las", "trial-first", "trial-first order.within=remaining"}),
+        one_of({"none", "greedy", "easy"}), one_of({"first-fit", "best-fit", "consolidate"}),
+        one_of({"none", "longest-remaining", "benefit", "benefit preempt.trial_price=30"}),
+        one_of({"never", "never", "1h"}), one_of({"0.01", "0.05", "0.2", "1"}),
+        one_of({"declared", "residual"}), one_of({"0", "1m"}), one_of({"1m", "1h"}));
+    if (is_beyond_the_reference(line)) continue;
+    expect_agreement({random_backlog(random), kinds_alone()}, line, seed);
   }
 }
 

@@ -1,0 +1,58 @@
+#include "reference_backlog.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace trainyard::reference {
+
+void State::note_left(std::size_t j) {
+  trains[j].left_then = left(j);
+  trains[j].notes_before = work_notes.size();
+}
+
+/// A job has what it was believed to have when it came to its stage, less the time that it has run
+/// since. One that has run for longer than that counts as less than nothing.
+Duration State::work_of(const Jobs& jobs) const {
+  std::int64_t gpu_us = 0;
+  for (const std::size_t j : jobs) {
+    const Train& train = trains[j];
+    if (train.stage == Stage::absent || train.stage == Stage::done) continue;
+    const Duration ran = train.stage == Stage::running ? now - train.since : Duration{};
+    gpu_us += (train.left_then - ran).us * job(j).gpus();
+  }
+  return {std::max<std::int64_t>(gpu_us, 0) / std::max(cluster.total_gpus, 1)};
+}
+
+Duration State::all_work() const {
+  Jobs all(trains.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return work_of(all);
+}
+
+/// The most work that there was in this span of four weeks, and in the one before, each with the
+/// time when it was there. Of a job that ends, what it has not done was not there after all, if the
+/// job was. A span is over when somebody comes to the queue after its end.
+Duration longest_wait(const Settings& set, std::span<const WorkNote> notes) {
+  if (set.fair_wait == 0) return set.patience;
+  constexpr Duration kSpan = days(28);
+  const auto span_of = [&](Time at) { return at.us / kSpan.us; };
+  const WorkNote none{Time{}, {}, {}};
+  WorkNote most = none, most_before = none;
+  std::int64_t span = 0;
+  for (const WorkNote& note : notes) {
+    if (note.ended_from) {
+      for (WorkNote* peak : {&most, &most_before})
+        if (*note.ended_from <= peak->at) peak->work = std::max(peak->work - note.work, Duration{});
+      continue;
+    }
+    if (span_of(note.at) > span) most_before = span_of(note.at) == span + 1 ? most : none;
+    if (span_of(note.at) > span) most = none;
+    span = span_of(note.at);
+    if (note.work >= most.work) most = note;
+  }
+  const Duration work = std::max({most.work, most_before.work, hours(1)});
+  return std::min(set.patience, Duration{static_cast<std::int64_t>(set.fair_wait *
+                                                                   static_cast<double>(work.us))});
+}
+
+}  // namespace trainyard::reference
