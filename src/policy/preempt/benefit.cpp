@@ -260,9 +260,10 @@ void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {
 }
 
 /// The least time that a victim must have left: bound() is not above 0 for less, whatever pauses
-/// cost.
+/// cost and wherever the waiter runs, which takes less time than its work where GPUs are fast.
 std::int64_t Benefit::claim(JobId waiter) const {
-  const GainWaiter w = waiter_terms(waiter);
+  GainWaiter w = waiter_terms(waiter);
+  w.remaining = std::min(w.remaining, time_within(waiter, {.tier = kMachineTier}));
   if (w.price <= 0) return kNoClaim;
   const double least = std::min(price_, 1.0) * (w.remaining + w.load) / w.price;
   return static_cast<std::int64_t>(std::min(least, 9e18));
