@@ -199,8 +199,9 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
                           one_of(random, std::vector{"head", "submission", "tail"}),
                           one_of(random, std::vector{"submission", "remaining"}));
     if (name == "benefit")
-      line += fmt::format("preempt.trial_price={} ",
-                          one_of(random, std::vector{"1", "1", "30", "0.5", "0"}));
+      line += fmt::format("preempt.trial_price={} preempt.network={} ",
+                          one_of(random, std::vector{"1", "1", "30", "0.5", "0"}),
+                          one_of(random, std::vector{"ignored", "counted"}));
     if (name == "fitgpp")
       line += fmt::format("preempt.s={} preempt.P={} preempt.normalise={} ",
                           one_of(random, std::vector{"0", "0.5", "4"}),

@@ -8,6 +8,7 @@ namespace trainyard::reference {
 void State::note_left(std::size_t j) {
   trains[j].left_then = left(j);
   trains[j].notes_before = work_notes.size();
+  trains[j].starts_before = starts.size();
 }
 
 /// A job has what it was believed to have when it came to its stage, less the time that it has run

@@ -11,17 +11,19 @@ namespace trainyard::reference {
 struct PauseCase {
   struct Victim {
     double left, leave, load, gpus, price;
+    double moved = 0;  // what it loses by coming back to a usual place
   };
   double remaining, load, price;  // of the waiter
   double others, cluster_gpus;    // jobs that wait beside it, GPUs there are
   double first_room;              // when it would have room without a pause; may be infinite
   double cluster_load;            // the share of GPU time that was held of late
   std::vector<Victim> victims = {};
+  double saved = 0, gpus = 0;  // of the waiter, by having this room instead of a usual one
 
   [[nodiscard]] double delayed() const { return others / (1 - std::min(cluster_load, 0.875)); }
   [[nodiscard]] double loss_of(const Victim& v) const {
-    return std::floor(v.price * (v.leave + load + v.load)) +
-           std::floor((v.leave + v.load) * (delayed() / cluster_gpus) * v.gpus);
+    return std::floor(v.price * (v.leave + load + v.load + v.moved)) +
+           std::floor((v.leave + v.load + v.moved) * (delayed() / cluster_gpus) * v.gpus);
   }
   /// On a slot of its own, as if everybody waited for this one.
   [[nodiscard]] double gain_alone(const Victim& v) const {
@@ -40,6 +42,10 @@ struct PauseCase {
     for (const Victim& v : victims) sum += loss_of(v);
     for (const Victim& v : victims) longest = std::max(longest, v.leave);
     return sum + std::floor(price * longest);
+  }
+  [[nodiscard]] double gain() const {
+    const double room = std::round(saved * (price + delayed() / cluster_gpus * gpus));
+    return worth() + room - loss();
   }
 };
 

@@ -97,9 +97,16 @@ bool Preemption::make_room_by_score(std::size_t j) {
 PauseCase::Victim Preemption::pause_terms(std::size_t victim) const {
   const Job& job = state_.job(victim);
   const double price = job.job_class == JobClass::trial ? set_.trial_price : 1;
-  return {static_cast<double>((state_.leaves_at(victim) - state_.now).us),
-          static_cast<double>(job.expected_pause().us), static_cast<double>(job.load.us),
-          std::max(static_cast<double>(job.gpus()), 1.0), price};
+  const auto left = static_cast<double>((state_.leaves_at(victim) - state_.now).us);
+  const Train& train = state_.trains[victim];
+  const double slower =
+      set_.counts_network ? state_.usual_over(victim, train.spots, train.starts_before) - 1 : 0;
+  return {left,
+          static_cast<double>(job.expected_pause().us),
+          static_cast<double>(job.load.us),
+          std::max(static_cast<double>(job.gpus()), 1.0),
+          price,
+          std::floor(std::max(left * slower, 0.0))};
 }
 
 bool Preemption::is_overdue(std::size_t j) const {
@@ -124,6 +131,12 @@ PauseCase Preemption::pause_case(std::size_t waiter) const {
                 std::max(static_cast<double>(state_.cluster.total_gpus), 1.0),
                 std::numeric_limits<double>::infinity(),
                 state_.recent_load()};
+  if (set_.counts_network) {  // the slowest place that it takes
+    double slowest = 0;
+    for (std::size_t tier = 0; tier < state_.cluster.tiers.size(); ++tier)
+      slowest = std::max(slowest, state_.pace_at(waiter, tier));
+    set.remaining = std::floor(set.remaining * slowest);
+  }
   Jobs leaving;
   for (const std::size_t j : by_end()) {
     if (state_.trains[j].stage != Stage::running || pause_terms(j).left <= 0) continue;
@@ -135,16 +148,44 @@ PauseCase Preemption::pause_case(std::size_t waiter) const {
   return set;
 }
 
+/// No set is looked at where pauses cost something and the waiter, in the slowest place that it
+/// takes, runs for longer than it spares all that wait. Without the network no set would gain
+/// anything then; with it, one in a faster place might.
+bool Preemption::is_vain(const PauseCase& empty) const {
+  if (!set_.counts_network || set_.trial_price < 1) return false;
+  for (std::size_t j = 0; j < state_.trains.size(); ++j) {
+    const bool has_run = !state_.trains[j].stretches.empty();
+    if (has_run && (state_.job(j).expected_pause() + state_.job(j).load).us == 0) return false;
+  }
+  const double own = empty.price > 1 ? (empty.price - 1) * empty.first_room : 0;
+  return empty.first_room * (1 + 2 * empty.others) + own < empty.remaining;
+}
+
+/// The waiter runs as long as this very room makes it.
+PauseCase Preemption::gain_by(const PauseCase& empty, std::size_t waiter, const Room& room) const {
+  PauseCase set = empty;
+  for (const std::size_t v : room.victims) set.victims.push_back(pause_terms(v));
+  if (!set_.counts_network) return set;
+  set.remaining =
+      std::floor(static_cast<double>(state_.left(waiter).us) * state_.pace_on(waiter, room.spots));
+  set.gpus = static_cast<double>(state_.job(waiter).gpus());
+  set.saved = set.remaining * (state_.usual_over(waiter, room.spots, state_.starts.size()) - 1);
+  return set;
+}
+
 /// Of the two sets that are looked at, the one that gains more, if it gains anything.
 bool Preemption::make_room_by_gain(std::size_t j) {
   const PauseCase empty = pause_case(j);
+  auto own_least = static_cast<double>(state_.left(j).us);  // time that it runs at least
+  if (set_.counts_network)
+    own_least = std::min(own_least, std::floor(own_least * state_.pace_at(j, 0)));
   Jobs would_pay;
   Time retry = Time::never();
   for (const std::size_t v : state_.in(Stage::running)) {
     if (stays(v)) continue;
     const PauseCase::Victim terms = pause_terms(v);
     const double most =
-        empty.price * terms.left - std::min(set_.trial_price, 1.0) * (empty.remaining + empty.load);
+        empty.price * terms.left - std::min(set_.trial_price, 1.0) * (own_least + empty.load);
     const Time from = pausable_from(v, j);
     if (most > 0 && from > state_.now) retry = std::min(retry, from);
     if (from <= state_.now && empty.gain_alone(terms) > 0) would_pay.push_back(v);
@@ -162,25 +203,21 @@ bool Preemption::make_room_by_gain(std::size_t j) {
     };
     return each(a) != each(b) ? each(a) < each(b) : by_gain(a, b);
   };
-  const auto with = [&](const Jobs& victims) {
-    PauseCase set = empty;
-    for (const std::size_t v : victims) set.victims.push_back(pause_terms(v));
-    return set;
-  };
   std::sort(would_pay.begin(), would_pay.end(), by_gain);
-  std::optional<Room> room = room_by(j, would_pay);
+  std::optional<Room> room;
+  if (!is_vain(empty)) room = room_by(j, would_pay);
   if (room) {
-    PauseCase set = with(room->victims);
+    PauseCase set = gain_by(empty, j, *room);
     if (room->victims.size() > 1 && set.loss() > 0) {
       std::sort(would_pay.begin(), would_pay.end(), by_cost);
       const Room other = *room_by(j, would_pay);
-      const PauseCase second = with(other.victims);
-      if (second.worth() - second.loss() > set.worth() - set.loss()) {
+      const PauseCase second = gain_by(empty, j, other);
+      if (second.gain() > set.gain()) {
         room = other;
         set = second;
       }
     }
-    if (set.worth() >= set.loss() && may_take_(j, room->spots, room->victims)) {
+    if (set.gain() >= 0 && may_take_(j, room->spots, room->victims)) {
       state_.reserve(j, room->spots, room->victims);
       return true;
     }

@@ -40,6 +40,9 @@ class Preemption {
   [[nodiscard]] bool stays(std::size_t j) const;
   [[nodiscard]] PauseCase pause_case(std::size_t waiter) const;
   [[nodiscard]] PauseCase::Victim pause_terms(std::size_t victim) const;
+  [[nodiscard]] bool is_vain(const PauseCase& empty) const;
+  [[nodiscard]] PauseCase gain_by(const PauseCase& empty, std::size_t waiter,
+                                  const Room& room) const;
   [[nodiscard]] double size(std::size_t j) const;
   [[nodiscard]] Jobs would_rather_see_leave(std::size_t waiter) const;
   void retry_at(Time t) { retry_ = std::min(retry_, t); }

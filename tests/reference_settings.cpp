@@ -32,7 +32,10 @@ Settings settings_of(const PolicySpec& spec) {
     set.reentry = spec.params("order").choice("reentry");
     set.by_remaining = spec.params("order").choice("within") == "remaining";
   }
-  if (set.preempt == "benefit") set.trial_price = spec.params("preempt").real("trial_price");
+  if (set.preempt == "benefit") {
+    set.trial_price = spec.params("preempt").real("trial_price");
+    set.counts_network = spec.params("preempt").choice("network") == "counted";
+  }
   if (set.preempt == "fitgpp") {
     const Params fitgpp = spec.params("preempt");
     set.s = fitgpp.real("s");

@@ -11,6 +11,7 @@
 //   reference_backlog     what work there is, and how long a job may wait because of it
 //   reference_where       where a job goes; reference_place has the placements
 //   reference_preempt     who gives way; reference_gain has what pauses gain
+//   reference_usual       where jobs usually find room, and how fast they are there
 //   reference_network     how fast jobs send that share links
 //   reference_flow        whose bytes go first
 //
@@ -53,6 +54,7 @@ struct Settings {
   bool by_remaining = false;
   double s = 0;            // of fitgpp
   double trial_price = 1;  // of benefit
+  bool counts_network = false;
   double trial_rooms = 0;  // what a trial job's time counts when room is kept; 0: none is
   std::int64_t most_pauses = 0;
   bool over_candidates = false;

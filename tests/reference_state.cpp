@@ -223,7 +223,6 @@ Iteration State::iteration(std::size_t j, const Spots& spots) const {
                       work_s * kind_pace(j, spots), work_s);
 }
 
-/// On machines as they are now, with nobody beside it.
 double State::pace_on(std::size_t j, const Spots& spots) const {
   double pace = kind_pace(j, spots), slowest_machine = 1e9;
   for (std::size_t m = 0; m < spots.size(); ++m)
@@ -345,6 +344,7 @@ void State::begin_start(std::size_t j) {
   trains[j].first_start = std::min(trains[j].first_start, now);
   trains[j].pace = trains[j].pace_at_start = pace_on(j, trains[j].spots);
   trains[j].started = now;
+  starts.push_back({j, trains[j].spots});
   trains[j].room_in_group.reset();
   enter(j, Stage::starting);
 }

@@ -36,9 +36,9 @@ struct WorkNote {
 
 struct Train {  // a job in the yard
   Stage stage = Stage::absent;
-  Time since;                // of the stage
-  Duration left_then;        // what was believed of it at that time
-  std::size_t notes_before;  // how many work notes there were
+  Time since;                                       // of the stage
+  Duration left_then;                               // what was believed of it at that time
+  std::size_t notes_before = 0, starts_before = 0;  // how many there were
   Time first_start = Time::never();
   Duration first_wait;  // until then
   Duration done;        // work that counts; while running, of earlier runs
@@ -134,6 +134,13 @@ class State {
   void set_speed(std::size_t machine, double speed);
   /// Every job goes on as fast as its machines and those that share its links let it.
   void refresh_paces();
+  /// Time for a unit of its work, on machines as they are now with nobody beside it; and in a place
+  /// that is typical of those that span a machine, a rack or more (reference_usual.cpp).
+  [[nodiscard]] double pace_on(std::size_t j, const Spots& spots) const;
+  [[nodiscard]] double pace_at(std::size_t j, std::size_t tier) const;
+  /// The time for a unit of its work where jobs of as many GPUs usually find room, by the first so
+  /// many starts, over that in a place like this one.
+  [[nodiscard]] double usual_over(std::size_t j, const Spots& spots, std::size_t starts) const;
   /// What next_report() announced.
   LearningPoint take_point(std::size_t j);
 
@@ -146,8 +153,13 @@ class State {
   std::vector<double> speeds;  // of machines
   Jobs queued_now;             // entered the queue since the policy last looked
   std::vector<WorkNote> work_notes;
-  bool is_residual = false;  // what to believe of jobs, from those that finished
-  Jobs finished;             // in the order in which they were learnt from
+  struct Start {
+    std::size_t job;
+    Spots spots;
+  };
+  std::vector<Start> starts;  // so far
+  bool is_residual = false;   // what to believe of jobs, from those that finished
+  Jobs finished;              // in the order in which they were learnt from
   /// Which jobs are alike, the narrowest first: how narrow, whose, and the octave of what they
   /// declare; and of how many that finished each such class tells.
   using AlikeKey = std::tuple<int, double, double>;
@@ -175,7 +187,6 @@ class State {
   [[nodiscard]] const ModelProfile* model_of(std::size_t j) const;
   [[nodiscard]] double kind_pace(std::size_t j, const Spots& spots) const;
   [[nodiscard]] Iteration iteration(std::size_t j, const Spots& spots) const;
-  [[nodiscard]] double pace_on(std::size_t j, const Spots& spots) const;
   void find_slowed();
   [[nodiscard]] Time end_of(std::size_t j, Duration work) const;
 

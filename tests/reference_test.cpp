@@ -350,6 +350,27 @@ std::string random_sharing_policy(Random& random, const std::string& flow) {
                             one_of({"0", "0", "2"}), one_of({"0", "0", "0.1"}));
 }
 
+/// Where it counts how close a job is, where it usually would be, and where it would come back to.
+TEST(Reference, AgreesWithTheSimulatorWherePausesRegardTheNetwork) {
+  const auto [first, count] = seeds(500);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    Random random(seed, 9);
+    const auto one_of = [&](const std::vector<std::string>& words) {
+      return words[random.below(words.size())];
+    };
+    const std::string line = fmt::format(
+        "order={} backfill={} place={} preempt=benefit preempt.network=counted "
+        "preempt.trial_price={} queue.patience=never queue.estimates={} yard.min_run={} "
+        "yard.max_pauses=5 yard.turn={}",
+        one_of({"srtf", "srsf", "trial-first order.within=remaining"}), one_of({"none", "greedy"}),
+        one_of({"first-fit", "best-fit", "spread", "consolidate", "consolidate place.wait_for=none",
+                "consolidate place.wait_for=skewed"}),
+        one_of({"1", "1", "30", "0.5"}), one_of({"declared", "residual"}), one_of({"0", "30s"}),
+        one_of({"1m", "1h"}));
+    expect_agreement(random_sharing(random), line, seed);
+  }
+}
+
 /// Two machines of two GPUs, for jobs that send all of the time: whichever goes first leaves the
 /// other nothing.
 ComparedCase senders_of_two_machines() {
