@@ -31,6 +31,11 @@ class CriticalJobs {
     const auto all = static_cast<double>(backlog_.time_for_all().us) + come_within(left);
     return static_cast<double>(left.us) >= all;
   }
+  /// False: neither a job that has so much left is critical nor one that has less. (One that has
+  /// less may be where another is not, in whose longer time more work has come.)
+  [[nodiscard]] bool could_be_critical(Duration left) const {
+    return left >= backlog_.time_for_all();
+  }
 
  private:
   struct Came {

@@ -39,11 +39,16 @@ class TrialFirst final : public OrderStage {
     by_left_.insert({known_[index(job)].left, job});
   }
   void refresh(std::vector<JobId>& changed) override {
-    while (!by_left_.empty() && critical_->is_critical(by_left_.front().left)) {
-      const JobId job = by_left_.front().job;
-      by_left_.erase(by_left_.front());
-      known_[index(job)].is_critical = true;
-      changed.push_back(job);
+    found_.clear();
+    by_left_.each([&](const Left& next) {
+      if (!critical_->could_be_critical(next.left)) return false;
+      if (critical_->is_critical(next.left)) found_.push_back(next);
+      return true;
+    });
+    for (const Left& found : found_) {
+      by_left_.erase(found);
+      known_[index(found.job)].is_critical = true;
+      changed.push_back(found.job);
     }
   }
 
@@ -79,6 +84,7 @@ class TrialFirst final : public OrderStage {
   };
   std::vector<Known> known_;  // by job, of those that wait
   SortedList<Left> by_left_;  // that wait, and are not critical
+  std::vector<Left> found_;   // to be, in refresh()
   bool to_head_, to_tail_;
 };
 
