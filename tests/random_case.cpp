@@ -195,9 +195,10 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
       line += "order.thresholds=1m/5m order.promote_wait=20s order.promote=" +
               std::string(chance(random, 0.5) ? "0.5 " : "2 ");
     if (name == "trial-first")
-      line += fmt::format("order.reentry={} order.within={} ",
+      line += fmt::format("order.reentry={} order.within={} order.critical={} ",
                           one_of(random, std::vector{"head", "submission", "tail"}),
-                          one_of(random, std::vector{"submission", "remaining"}));
+                          one_of(random, std::vector{"submission", "remaining"}),
+                          one_of(random, std::vector{"as-others", "first"}));
     if (name == "benefit")
       line += fmt::format("preempt.trial_price={} preempt.network={} ",
                           one_of(random, std::vector{"1", "1", "30", "0.5", "0"}),

@@ -30,6 +30,18 @@ Duration State::all_work() const {
   return work_of(all);
 }
 
+/// What it has left takes as long as all GPUs need for all work that there is, and for as much as
+/// came within a time as long as that.
+bool State::is_critical(std::size_t j) const {
+  const Duration left = trains[j].left_then;
+  double came = 0;
+  for (std::size_t other = 0; other < trains.size(); ++other)
+    if (trains[other].stage != Stage::absent && job(other).submit > now - left)
+      came += static_cast<double>(trains[other].left_at_first.us) * job(other).gpus();
+  const double all = static_cast<double>(all_work().us) + came / std::max(cluster.total_gpus, 1);
+  return static_cast<double>(left.us) >= all;
+}
+
 /// The most work that there was in this span of four weeks, and in the one before, each with the
 /// time when it was there. Of a job that ends, what it has not done was not there after all, if the
 /// job was. A span is over when somebody comes to the queue after its end.

@@ -31,6 +31,7 @@ Settings settings_of(const PolicySpec& spec) {
   if (set.order == "trial-first") {
     set.reentry = spec.params("order").choice("reentry");
     set.by_remaining = spec.params("order").choice("within") == "remaining";
+    set.critical_first = spec.params("order").choice("critical") == "first";
   }
   if (set.preempt == "benefit") {
     set.trial_price = spec.params("preempt").real("trial_price");

@@ -82,6 +82,7 @@ class Simulator {
   [[nodiscard]] Duration wait_limit() const { return longest_wait(set_, state_.work_notes); }
   [[nodiscard]] std::optional<std::size_t> overdue() const;
   void refresh_levels();
+  void find_critical();
   [[nodiscard]] Time next_sinking(std::size_t j) const;
 
   [[nodiscard]] Likeness likeness(std::size_t j) const;
@@ -252,6 +253,7 @@ void Simulator::decide() {
   state_.refresh_beliefs();
   for (std::size_t j = 0; j < state_.trains.size(); ++j) wake_at(state_.belief_ends(j));
   refresh_levels();
+  find_critical();
   move_closer();
   take_rebids();
   if (set_.leaves_before_rebid) {
@@ -482,7 +484,8 @@ std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
     const Train& train = state_.trains[j];
     const bool comes_back = train.first_start != Time::never();
     if (job.job_class == JobClass::trial) return {0, set_.by_remaining ? left : job.submit.us};
-    if (comes_back && set_.reentry == "head") return {1, set_.by_remaining ? left : job.submit.us};
+    if (train.is_critical || (comes_back && set_.reentry == "head"))
+      return {1, set_.by_remaining ? left : job.submit.us};
     if (set_.by_remaining) return {2, left};
     return {2, comes_back && set_.reentry == "tail" ? train.since.us : job.submit.us};
   }
@@ -516,6 +519,11 @@ void Simulator::wake_for_patience() {
   if (limit == Duration::max() || !can_starve || overdue()) return;
   for (const std::size_t j : state_.in(Stage::queued))
     wake_at(state_.waits_since(j) + limit + microseconds(1));
+}
+
+void Simulator::find_critical() {
+  for (const std::size_t j : state_.in(Stage::queued))
+    if (set_.critical_first && state_.is_critical(j)) state_.trains[j].is_critical = true;
 }
 
 void Simulator::refresh_levels() {

@@ -51,6 +51,7 @@ struct Settings {
   std::string order, backfill, place, preempt, flow;
   std::string wait_for;  // of consolidate
   std::string reentry;   // of trial-first
+  bool critical_first = false;
   bool by_remaining = false;
   double s = 0;            // of fitgpp
   double trial_price = 1;  // of benefit

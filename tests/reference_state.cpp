@@ -330,12 +330,18 @@ void State::enter(std::size_t j, Stage stage) {
   note_left(j);
 }
 
+void State::submit(std::size_t j) {
+  queue(j);
+  trains[j].left_at_first = trains[j].left_then;
+}
+
 void State::queue(std::size_t j) {
   enter(j, Stage::queued);
   believe(j);
   note_left(j);
   work_notes.push_back({now, all_work(), {}});
   queued_now.push_back(j);
+  trains[j].is_critical = false;
 }
 
 void State::begin_start(std::size_t j) {

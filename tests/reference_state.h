@@ -38,7 +38,8 @@ struct Train {  // a job in the yard
   Stage stage = Stage::absent;
   Time since;                                       // of the stage
   Duration left_then;                               // what was believed of it at that time
-  std::size_t notes_before = 0, starts_before = 0;  // how many there were
+  Duration left_at_first;                           // and when it was submitted
+  std::size_t notes_before = 0, starts_before = 0;  // work notes, and starts, until it entered that
   Time first_start = Time::never();
   Duration first_wait;  // until then
   Duration done;        // work that counts; while running, of earlier runs
@@ -68,6 +69,8 @@ struct Train {  // a job in the yard
   Spots next_spots;                        // where a job goes that leaves to go elsewhere
   std::vector<Resources> next_held;        // what it has of that by now
   std::multiset<std::size_t> gave_way_to;  // those it was paused for, once for each pause
+
+  bool is_critical = false;  // since it last came to the queue
 
   // What 2D-LAS knows of it.
   std::size_t level = 0;
@@ -108,6 +111,8 @@ class State {
   /// its stage (reference_backlog.cpp).
   [[nodiscard]] Duration work_of(const Jobs& jobs) const;
   [[nodiscard]] Duration all_work() const;
+  /// Of a job that waits: whether it alone decides when all work is done.
+  [[nodiscard]] bool is_critical(std::size_t j) const;
   void revise(std::size_t j, Duration estimate);
   /// The part of its work that it has done, time that it has run, and that times its GPUs.
   [[nodiscard]] Duration work_done(std::size_t j) const;
@@ -119,7 +124,7 @@ class State {
   /// When a job that learns will next tell of it, which it does after every hundredth of its work.
   [[nodiscard]] Time next_report(std::size_t j) const;
 
-  void submit(std::size_t j) { queue(j); }
+  void submit(std::size_t j);
   void start(std::size_t j, const Spots& spots);
   void reserve(std::size_t j, const Spots& spots, const Jobs& victims);
   /// All at once: those that leave hand what they held to those that arrive.

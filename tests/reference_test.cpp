@@ -255,6 +255,33 @@ TEST(Reference, AgreesWithTheSimulatorWhereWaitsAreBoundByTheWorkThatThereIs) {
   }
 }
 
+/// Few jobs of some hours among short ones.
+TEST(Reference, AgreesWithTheSimulatorWhereJobsDecideWhenAllIsDone) {
+  const auto [first, count] = seeds(1000);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    Random random(seed, 10);
+    const auto one_of = [&](const std::vector<std::string>& words) {
+      return words[random.below(words.size())];
+    };
+    RandomCase made = random_case(random);
+    for (Job& job : made.workload.jobs) {
+      const auto longer = random.below(8) == 0 ? std::int64_t{20} : 1;
+      job.duration = job.duration * longer;
+      job.estimate = job.estimate * longer;
+    }
+    const std::string line = fmt::format(
+        "order=trial-first order.critical=first order.reentry={} order.within={} backfill={} "
+        "place={} preempt={} queue.patience=never queue.estimates={} yard.min_run={} "
+        "yard.max_pauses=3",
+        one_of({"head", "submission", "tail"}), one_of({"submission", "remaining"}),
+        one_of({"none", "greedy", "easy"}), one_of({"first-fit", "best-fit", "consolidate"}),
+        one_of({"none", "longest-remaining", "benefit", "benefit preempt.trial_price=30"}),
+        one_of({"declared", "residual"}), one_of({"0", "30s"}));
+    if (is_beyond_the_reference(line)) continue;
+    expect_agreement({made, kinds_alone()}, line, seed);
+  }
+}
+
 /// Leases that are over often, and moves: rare among random stages.
 TEST(Reference, AgreesWithTheSimulatorWhereJobsThatRunCompeteAnew) {
   const auto [first, count] = seeds(1000);
