@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
+#include <tuple>
 
 namespace trainyard::reference {
 namespace {
@@ -52,20 +54,18 @@ std::optional<Spots> fewest_machines(const Gang& gang, const Free& free) {
   return spots;
 }
 
-Free only_rack(const Free& free, const Cluster& cluster, std::size_t rack) {
-  Free in_rack = free;
+std::int32_t free_gpus_in_rack(const Free& free, const Cluster& cluster, std::size_t rack) {
+  std::int32_t sum = 0;
   for (std::size_t m = 0; m < free.size(); ++m)
-    if (index(cluster.machines[m].rack) != rack) in_rack[m].reset();
-  return in_rack;
+    if (index(cluster.machines[m].rack) == rack) sum += free_gpus(free, m);
+  return sum;
 }
 
 /// Those with enough free GPUs, the fewest first.
 std::vector<std::size_t> fullest_racks(const Gang& gang, const Free& free, const Cluster& cluster) {
   std::multimap<std::int32_t, std::size_t> by_free_gpus;
   for (std::size_t rack = 0; rack < cluster.racks.size(); ++rack) {
-    std::int32_t sum = 0;
-    for (std::size_t m = 0; m < free.size(); ++m)
-      if (index(cluster.machines[m].rack) == rack) sum += free_gpus(free, m);
+    const std::int32_t sum = free_gpus_in_rack(free, cluster, rack);
     if (sum >= gang.each.gpus * gang.workers) by_free_gpus.emplace(sum, rack);
   }
   std::vector<std::size_t> racks;
@@ -148,6 +148,51 @@ std::optional<Spots> consolidate(const Gang& gang, const Free& free, const Free&
     if (in_rack && machines_used(*in_rack) <= machines_used(*anywhere)) return in_rack;
   }
   return anywhere;
+}
+
+Free only_rack(const Free& free, const Cluster& cluster, std::size_t rack) {
+  Free in_rack = free;
+  for (std::size_t m = 0; m < free.size(); ++m)
+    if (index(cluster.machines[m].rack) != rack) in_rack[m].reset();
+  return in_rack;
+}
+
+Free only_machine(const Free& free, std::size_t machine) {
+  Free alone(free.size());
+  alone[machine] = free[machine];
+  return alone;
+}
+
+std::size_t tier_of_spots(const Cluster& cluster, const Spots& spots) {
+  std::set<std::size_t> racks;
+  for (std::size_t m = 0; m < spots.size(); ++m)
+    if (spots[m] > 0) racks.insert(index(cluster.machines[m].rack));
+  return machines_used(spots) == 1 ? 0 : racks.size() == 1 ? 1 : 2;
+}
+
+std::optional<Spots> closest(const Gang& gang, const Free& free, const Free& rack_free,
+                             const Cluster& cluster, std::size_t tier) {
+  std::optional<std::size_t> fullest;
+  const auto room = slots(gang, free);
+  for (std::size_t m = 0; m < free.size(); ++m)
+    if (room[m] == gang.workers && (!fullest || free_gpus(free, m) < free_gpus(free, *fullest)))
+      fullest = m;
+  if (fullest) return first_fit(gang, only_machine(free, *fullest));
+  for (const std::size_t rack : fullest_racks(gang, rack_free, cluster)) {
+    if (tier == 0) break;
+    if (const auto spots = most_slots_first(gang, only_rack(free, cluster, rack), gang.workers))
+      return spots;
+  }
+  if (tier < 2) return {};
+  std::vector<std::size_t> order = machines_of(free);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto key = [&](std::size_t m) {
+      const std::size_t rack = index(cluster.machines[m].rack);
+      return std::tuple(-free_gpus_in_rack(rack_free, cluster, rack), rack, -room[m]);
+    };
+    return key(a) < key(b);
+  });
+  return fill_in_order(gang, free, order);
 }
 
 std::int32_t fewest_machines_ever(const Gang& gang, const Free& empty_cluster) {

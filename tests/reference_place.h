@@ -42,6 +42,15 @@ std::optional<Spots> least_work_dealt(const Gang& gang, const Free& free,
 /// with those that are only kept off.
 std::optional<Spots> consolidate(const Gang& gang, const Free& free, const Free& rack_free,
                                  const Cluster& cluster, std::int32_t max_machines);
+/// One machine; or one rack, on its fewest machines; or any, on the fewest racks: the closest that
+/// there is and that does not span more than this tier. Racks as in consolidate().
+std::optional<Spots> closest(const Gang& gang, const Free& free, const Free& rack_free,
+                             const Cluster& cluster, std::size_t tier);
+/// What is free on these machines only.
+Free only_rack(const Free& free, const Cluster& cluster, std::size_t rack);
+Free only_machine(const Free& free, std::size_t machine);
+/// 0: on one machine; 1: in one rack; 2: farther apart.
+std::size_t tier_of_spots(const Cluster& cluster, const Spots& spots);
 /// On the empty cluster.
 std::int32_t fewest_machines_ever(const Gang& gang, const Free& empty_cluster);
 

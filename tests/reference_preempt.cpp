@@ -133,7 +133,8 @@ PauseCase Preemption::pause_case(std::size_t waiter) const {
                 state_.recent_load()};
   if (set_.counts_network) {  // the slowest place that it takes
     double slowest = 0;
-    for (std::size_t tier = 0; tier < state_.cluster.tiers.size(); ++tier)
+    const std::size_t farthest = set_.place == "delay" ? state_.trains[waiter].ready_tier : 2;
+    for (std::size_t tier = 0; tier <= farthest; ++tier)
       slowest = std::max(slowest, state_.pace_at(waiter, tier));
     set.remaining = std::floor(set.remaining * slowest);
   }
@@ -286,6 +287,23 @@ Jobs Preemption::by_end(End end) const {
   return jobs;
 }
 
+/// Of what this one has freed too. A job that stays within a machine or a rack goes to the first
+/// of its machines or racks that suffices.
+std::optional<Spots> Preemption::within_reach(std::size_t waiter, std::size_t freed_by,
+                                              const Free& free) const {
+  const Gang gang = state_.gang(waiter);
+  const std::int32_t machines = max_machines(state_, set_, waiter);
+  const std::size_t tier = set_.place == "delay" ? state_.trains[waiter].ready_tier : 2;
+  if (tier == 2) return most_slots_first(gang, free, machines);
+  for (const std::size_t m : state_.trains[freed_by].filled) {
+    const Free there =
+        tier == 0 ? only_machine(free, m)
+                  : only_rack(free, state_.cluster, index(state_.cluster.machines[m].rack));
+    if (const auto spots = most_slots_first(gang, there, machines)) return spots;
+  }
+  return {};
+}
+
 /// The gang's room as soon as enough of these, in their order, would have left; and who of them has
 /// to, those at the end of the list being spared first.
 std::optional<Preemption::Room> Preemption::room_by(std::size_t waiter, const Jobs& leaving) const {
@@ -299,7 +317,7 @@ std::optional<Preemption::Room> Preemption::room_by(std::size_t waiter, const Jo
   for (const std::size_t j : leaving) {
     change(j, 1);
     room.victims.push_back(j);
-    const auto spots = most_slots_first(gang, free, max_machines(state_, set_, waiter));
+    const auto spots = within_reach(waiter, j, free);
     if (!spots) continue;
     room.spots = *spots;
     const auto still_fits = [&] {

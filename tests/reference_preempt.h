@@ -40,6 +40,8 @@ class Preemption {
   [[nodiscard]] bool stays(std::size_t j) const;
   [[nodiscard]] PauseCase pause_case(std::size_t waiter) const;
   [[nodiscard]] PauseCase::Victim pause_terms(std::size_t victim) const;
+  [[nodiscard]] std::optional<Spots> within_reach(std::size_t waiter, std::size_t freed_by,
+                                                  const Free& free) const;
   [[nodiscard]] bool is_vain(const PauseCase& empty) const;
   [[nodiscard]] PauseCase gain_by(const PauseCase& empty, std::size_t waiter,
                                   const Room& room) const;

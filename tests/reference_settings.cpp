@@ -21,6 +21,10 @@ Settings settings_of(const PolicySpec& spec) {
     set.curves = spec.params("flow").choice("curves");
   if (set.flow == "progress") set.parked = spec.params("flow").real("parked");
   if (set.place == "lwf") set.lwf_k = spec.params("place").whole("k");
+  if (set.place == "delay") {
+    set.delay_lease = spec.params("place").duration("lease");
+    set.delay_for_all = spec.params("place").choice("gain_of") == "all";
+  }
   if (set.place == "consolidate") set.wait_for = spec.params("place").choice("wait_for");
   if (set.order == "las") {
     const Params las = spec.params("order");

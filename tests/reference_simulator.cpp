@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "reference_backlog.h"
+#include "reference_delay.h"
 #include "reference_flow.h"
 #include "reference_preempt.h"
 #include "reference_rooms.h"
@@ -19,7 +20,7 @@ constexpr std::size_t kRestart = static_cast<std::size_t>(-1);
 
 /// All that a placement looks at. Where the first of those that are alike found no room in a round,
 /// the others are not tried in it.
-using Likeness = std::tuple<std::array<std::int32_t, 4>, KindId, JobClass, bool>;
+using Likeness = std::tuple<std::array<std::int32_t, 4>, KindId, JobClass, bool, std::size_t>;
 
 class Simulator {
  public:
@@ -236,6 +237,7 @@ void Simulator::note_the_queued() {
     train.level = std::max(train.level, level);
     train.promotion = Time::never();
     if (train.stage != Stage::queued) continue;  // it only passed through
+    if (set_.place == "delay") begin_to_hold_out(state_, set_, j);
     if (train.level == 0 || set_.promote == 0) continue;
     const double ran = static_cast<double>(counted) / state_.job(j).gpus();
     const Duration wait{static_cast<std::int64_t>(set_.promote * ran)};
@@ -254,6 +256,7 @@ void Simulator::decide() {
   for (std::size_t j = 0; j < state_.trains.size(); ++j) wake_at(state_.belief_ends(j));
   refresh_levels();
   find_critical();
+  if (set_.place == "delay") wake_at(look_again(state_, set_));
   move_closer();
   take_rebids();
   if (set_.leaves_before_rebid) {
@@ -437,11 +440,7 @@ bool Simulator::is_left(std::size_t j, const Spots& spots) const {
 
 bool Simulator::is_closer(const Spots& a, const Spots& b) const {
   const auto far = [&](const Spots& spots) {
-    std::set<std::size_t> racks;
-    for (std::size_t m = 0; m < spots.size(); ++m)
-      if (spots[m] > 0) racks.insert(index(state_.cluster.machines[m].rack));
-    const std::int32_t machines = machines_used(spots);
-    return std::tuple(machines == 1 ? 0 : racks.size() == 1 ? 1 : 2, machines);
+    return std::tuple(tier_of_spots(state_.cluster, spots), machines_used(spots));
   };
   return far(a) < far(b);
 }
@@ -558,7 +557,8 @@ Likeness Simulator::likeness(std::size_t j) const {
   return {{job.per_worker.gpus, job.per_worker.milli_cpus, job.per_worker.memory_mib, job.workers},
           job.kind,
           job.job_class,
-          state_.is_skewed(j)};
+          state_.is_skewed(j),
+          state_.trains[j].ready_tier};
 }
 
 }  // namespace

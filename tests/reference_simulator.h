@@ -10,6 +10,7 @@
 //   reference_belief      how long jobs take, by those that finished
 //   reference_backlog     what work there is, and how long a job may wait because of it
 //   reference_where       where a job goes; reference_place has the placements
+//   reference_delay       how far apart a job lets itself be placed by now
 //   reference_preempt     who gives way; reference_gain has what pauses gain
 //   reference_usual       where jobs usually find room, and how fast they are there
 //   reference_network     how fast jobs send that share links
@@ -18,9 +19,10 @@
 // It does not draw lots: preempt=random and place=random are not among its members, and
 // preempt=fitgpp is only without its fallback and for trial jobs of one worker. Trial jobs have
 // their rights without limit. Remaining times are what jobs declare, or residual. preempt=lease is
-// that by which all bid again (rebid=always). Without a catalogue models are not known: jobs run by
-// the kinds of their GPUs (kind_speeds.h) and by their sizes. With one they run by their models,
-// and those that span machines share the network as its fluid model has it.
+// that by which all bid again (rebid=always), and place=delay that with learnt timers. Without a
+// catalogue models are not known: jobs run by the kinds of their GPUs (kind_speeds.h) and by their
+// sizes. With one they run by their models, and those that span machines share the network as its
+// fluid model has it.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +52,9 @@ struct World {
 struct Settings {
   std::string order, backfill, place, preempt, flow;
   std::string wait_for;  // of consolidate
-  std::string reentry;   // of trial-first
+  Duration delay_lease;  // of delay, whose timers are learnt
+  bool delay_for_all = false;
+  std::string reentry;  // of trial-first
   bool critical_first = false;
   bool by_remaining = false;
   double s = 0;            // of fitgpp

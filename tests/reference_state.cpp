@@ -324,6 +324,8 @@ void State::enter(std::size_t j, Stage stage) {
   trains[j].ran = ran(j);
   const Stage from = trains[j].stage;
   if (from == Stage::queued || from == Stage::reserved) trains[j].waited += now - trains[j].since;
+  if (from == Stage::queued && (stage == Stage::starting || stage == Stage::reserved))
+    waits.push_back({j, now - trains[j].since, tier_of_spots(cluster, trains[j].spots)});
   if (stage == Stage::done) work_notes.push_back({now, work_of({j}), job(j).submit});
   trains[j].stage = stage;
   trains[j].since = now;
@@ -357,6 +359,7 @@ void State::begin_start(std::size_t j) {
 
 void State::start(std::size_t j, const Spots& spots) {
   trains[j].spots = spots;
+  note_filled(j, true);
   for (std::size_t m = 0; m < spots.size(); ++m) trains[j].held[m] = job(j).per_worker * spots[m];
   begin_start(j);
 }
@@ -364,6 +367,7 @@ void State::start(std::size_t j, const Spots& spots) {
 void State::reserve(std::size_t j, const Spots& spots, const Jobs& victims) {
   if (victims.empty()) return start(j, spots);
   trains[j].spots = spots;
+  note_filled(j, false);
   trains[j].held = free_of(j, spots);
   enter(j, Stage::reserved);
   for (const std::size_t victim : victims) {

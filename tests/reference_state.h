@@ -61,8 +61,9 @@ struct Train {  // a job in the yard
   /// While running: at which pace since when, all through the run.
   std::vector<std::pair<Time, double>> stretches;
   std::int64_t pauses = 0;
-  Spots spots;                  // while reserved or later: where its workers are or will be
-  std::vector<Resources> held;  // of each machine
+  Spots spots;                      // while reserved or later: where its workers are or will be
+  std::vector<Resources> held;      // of each machine
+  std::vector<std::size_t> filled;  // machines with its workers, as they were filled by delay
   std::optional<std::size_t> leaves_for;
   // Of a group of changes: the number of that for which it leaves, or in which its room is made.
   std::optional<std::size_t> leaves_for_group, room_in_group;
@@ -71,6 +72,10 @@ struct Train {  // a job in the yard
   std::multiset<std::size_t> gave_way_to;  // those it was paused for, once for each pause
 
   bool is_critical = false;  // since it last came to the queue
+
+  // What delay knows of it: how far apart it may be placed, and when to look at that again.
+  std::size_t ready_tier = 0;
+  Time ready_until = Time::never();
 
   // What 2D-LAS knows of it.
   std::size_t level = 0;
@@ -163,8 +168,14 @@ class State {
     Spots spots;
   };
   std::vector<Start> starts;  // so far
-  bool is_residual = false;   // what to believe of jobs, from those that finished
-  Jobs finished;              // in the order in which they were learnt from
+  struct Wait {
+    std::size_t job;
+    Duration time;
+    std::size_t tier;  // of the room that it had then
+  };
+  std::vector<Wait> waits;   // in the queue, that are over
+  bool is_residual = false;  // what to believe of jobs, from those that finished
+  Jobs finished;             // in the order in which they were learnt from
   /// Which jobs are alike, the narrowest first: how narrow, whose, and the octave of what they
   /// declare; and of how many that finished each such class tells.
   using AlikeKey = std::tuple<int, double, double>;
@@ -180,6 +191,7 @@ class State {
   void note_left(std::size_t j);
   void queue(std::size_t j);
   void begin_start(std::size_t j);
+  void note_filled(std::size_t j, bool rack_by_rack);
   [[nodiscard]] std::vector<Resources> free_of(std::size_t j, const Spots& spots) const;
   void pause(std::size_t j);
   void hand_over(std::size_t group, std::size_t machine, Resources freed);

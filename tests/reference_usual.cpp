@@ -16,14 +16,6 @@ std::size_t tier_of_pair(const Cluster& cluster, std::size_t a, std::size_t b) {
   return cluster.machines[a].rack == cluster.machines[b].rack ? 1 : 2;
 }
 
-std::size_t tier_of_spots(const Cluster& cluster, const Spots& spots) {
-  std::size_t tier = 0;
-  for (std::size_t a = 0; a < spots.size(); ++a)
-    for (std::size_t b = 0; b < a; ++b)
-      if (spots[a] > 0 && spots[b] > 0) tier = std::max(tier, tier_of_pair(cluster, a, b));
-  return tier;
-}
-
 /// Half of the gang on the first machine, half on the first that is so far away, or farther; all on
 /// the first if there is none. Whether they fit there does not matter.
 Spots typical_spots(const Cluster& cluster, std::int32_t workers, std::size_t tier) {

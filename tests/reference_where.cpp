@@ -28,12 +28,15 @@ std::optional<Spots> find_place(const State& state, const Settings& set, std::si
     if (state.job(j).gpus() > set.lwf_k) return least_work_filled(gang, free, work);
     return least_work_dealt(gang, free, work, state.left(j) * gang.each.gpus);
   }
+  if (set.place == "delay")
+    return closest(gang, free, state.free_for(j), state.cluster, state.trains[j].ready_tier);
   return consolidate(gang, free, state.free_for(j), state.cluster, max_machines(state, set, j));
 }
 
 std::int32_t max_machines(const State& state, const Settings& set, std::size_t j) {
   const bool waits = set.place == "consolidate" &&
                      (set.wait_for == "all" || (set.wait_for == "skewed" && state.is_skewed(j)));
+  if (set.place == "delay" && state.trains[j].ready_tier == 0) return 1;
   if (!waits) return state.job(j).workers;
   const State empty(state.world);
   return fewest_machines_ever(state.gang(j), empty.free_for(j));
