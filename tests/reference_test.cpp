@@ -378,6 +378,8 @@ std::string random_sharing_policy(Random& random, const std::string& flow) {
 }
 
 /// Where it counts how close a job is, where it usually would be, and where it would come back to.
+/// All bytes are in one class: with flow=milestones and residual estimates one case in some 1,500
+/// differs although nothing is paused, and it is not known yet which of the two is right.
 TEST(Reference, AgreesWithTheSimulatorWherePausesRegardTheNetwork) {
   const auto [first, count] = seeds(500);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
@@ -399,7 +401,9 @@ TEST(Reference, AgreesWithTheSimulatorWherePausesRegardTheNetwork) {
 }
 
 /// Jobs that hold out for close places. Who is first within an instant must not matter: so no
-/// machine fails, and no two jobs take as long to leave, or to load.
+/// machine fails, and no two jobs take as long to leave, or to load. All have GPUs, as racks are
+/// looked at by those that they have free; curves, which are by number, go with those that have
+/// not.
 TEST(Reference, AgreesWithTheSimulatorWhereJobsHoldOutForClosePlaces) {
   const auto [first, count] = seeds(500);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
