@@ -22,7 +22,8 @@ TEST(StagedPolicy, WhoWaitedTooLongIsPassedOnlyByWhoDoesNotDelayIt) {
   EXPECT_EQ(h.phases(), "running queued running queued running");
   EXPECT_EQ(h.policy->explain(JobId{1}).expected_start, Time{} + hours(10));
   EXPECT_EQ(h.policy->explain(JobId{3}).sentence,
-            "would delay job 1, which is to start in 8h at the latest");
+            "would delay job 1, which is to start in 8h at the latest; goes before all others once "
+            "it has waited for 2h in all");
 }
 
 TEST(StagedPolicy, ItsReservationIsLookedForAnewWhenAMachineFails) {
