@@ -138,8 +138,10 @@ Placement CatalogueSpeed::typical_placement(const Job& job, std::size_t tier) co
 
 Rate CatalogueSpeed::rate_at(const Job& job, std::size_t tier) const {
   const GpuSpeeds& speeds = speeds_of(job);
-  if (job.measured_on == kAnyKind)
-    return speeds.model == nullptr ? Rate{} : rate(job, typical_placement(job, tier));
+  if (job.measured_on == kAnyKind) {
+    const bool may_communicate = speeds.model != nullptr && job.gpus() > 1;
+    return may_communicate ? rate(job, typical_placement(job, tier)) : Rate{};
+  }
   return Rate::taking(
       time_per_work(job, speeds, typical_placement(job, tier), slowest_for(speeds, job)));
 }
