@@ -1,8 +1,10 @@
 // What is left of a run when the daemon, or its supervisor, is not.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <csignal>
 #include <fstream>
 
@@ -90,6 +92,53 @@ TEST_P(LocalEngineAdopt, ASupervisorThatComesLateStartsNothing) {
     EXPECT_EQ(info.si_status, 1) << "it leaves at once, " << when << " the run is forgotten";
     EXPECT_FALSE(std::filesystem::exists(root_ + "/evidence"));
     engine_->forget({5, 1});
+  }
+}
+
+/// Holds the lock of a run as its supervisor does, until it is destroyed.
+class LockHolder {
+ public:
+  explicit LockHolder(const std::string& path) {
+    std::array<int, 2> ready{};
+    EXPECT_EQ(::pipe(ready.data()), 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      const int lock = ::open(path.c_str(), O_RDWR | O_CREAT, 0600);
+      struct flock all {};
+      all.l_type = F_WRLCK;
+      if (::fcntl(lock, F_SETLK, &all) == 0 && ::write(ready[1], "!", 1) == 1) ::pause();
+      ::_exit(1);
+    }
+    ::close(ready[1]);
+    char word = 0;
+    EXPECT_EQ(::read(ready[0], &word, 1), 1);
+    ::close(ready[0]);
+  }
+  ~LockHolder() {
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+  }
+  LockHolder(const LockHolder&) = delete;
+  LockHolder& operator=(const LockHolder&) = delete;
+
+ private:
+  pid_t child_ = -1;
+};
+
+TEST_P(LocalEngineAdopt, ASupervisorThatComesLateIsNoStray) {
+  const JobSpec spec = shell("true");
+  Trash trash(state_ + "/trash");
+  const auto plan = plan_run(launch({5, 1}, spec), account_of(ourselves()).value(),
+                             {.state = state_, .host = "here", .cgroups = {}, .cgroup = {}});
+  ASSERT_TRUE(plan && make_run_directory(*plan, "", trash));
+  for (const bool is_known : {true, false}) {
+    reopen();
+    if (is_known) adopt({5, 1});
+    const LockHolder late(directory({5, 1}) + "/lock");
+    std::size_t births = 0;
+    for (const EngineReport& report : engine_->poll())
+      births += std::holds_alternative<BirthReport>(report);
+    EXPECT_EQ(births, is_known ? 0U : 1U);
   }
 }
 

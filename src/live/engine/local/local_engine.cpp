@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "live/engine/local/machine.h"
 #include "live/engine/local/shims.h"
@@ -191,6 +192,7 @@ Expected<void> LocalEngine::adopt(RunId id) {
   const Descriptor fence(
       ::open((directory + "/started").c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (fence) {
+    never_begun_.insert(id);
     report_lost(id, "it had not been started when the daemon ended");
   } else if (errno == EEXIST) {
     if (auto ok = adopt_begun(id); !ok) return ok;
@@ -206,10 +208,13 @@ std::map<JobNumber, Engine::Trace> LocalEngine::traces() const {
 }
 
 /// Once all that the journal knows have been adopted: what lives besides is nobody's, and has GPUs.
+/// A supervisor that comes too late for its run lives for a moment, too, and has none.
 void LocalEngine::report_strays() {
   has_looked_for_strays_ = true;
+  const auto never_begun = std::exchange(never_begun_, {});
   for (const RunId id : living_runs(site_.state)) {
     const bool is_known =
+        never_begun.contains(id) ||
         std::ranges::any_of(runs_, [&](const auto& run) { return own_id(run.first) == id; });
     const auto plan =
         is_known ? std::nullopt : read_plan(run_directory(site_.state, id.job, id.run));

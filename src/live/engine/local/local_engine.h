@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -121,6 +122,7 @@ class LocalEngine : public Engine {
   std::map<JobNumber, RunId> strays_;  // runs that the journal did not know, by their new numbers
   mutable std::mutex strays_mutex_;    // output() asks for them from any thread
   bool has_looked_for_strays_ = false;
+  std::set<RunId> never_begun_;      // and never will be; until strays have been looked for
   std::map<int, RunId> by_process_;  // descriptor
   std::map<int, RunId> by_watch_;
   std::vector<EngineReport> reports_;
