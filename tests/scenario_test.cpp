@@ -250,7 +250,7 @@ TEST_P(Scenarios, RunsAsComputedByHandInTheReference) {
   const PolicySpec spec = unwrap(PolicySpec::parse(scenario.policy));
   if (spec.member("preempt") == "random") GTEST_SKIP() << "the reference does not draw lots";
   if (spec.member("joint") != "none") GTEST_SKIP() << "the reference has no joint policies";
-  if (const std::string& by = spec.params("queue").choice("estimates");
+  if (const std::string by = spec.params("queue").choice("estimates");
       by != "declared" && by != "residual")
     GTEST_SKIP() << "the reference goes by what jobs declare, or by residual estimates";
   const auto jobs = static_cast<std::int64_t>(scenario.workload.jobs.size());
