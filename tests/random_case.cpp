@@ -153,12 +153,11 @@ std::vector<Event> random_revisions(Random& random, const Workload& workload,
   return revisions;
 }
 
-template <class Items>
-const auto& one_of(Random& random, const Items& items) {
-  return items[random.below(items.size())];
-}
-
 }  // namespace
+
+std::string one_of(Random& random, const std::vector<std::string>& words) {
+  return words[random.below(words.size())];
+}
 
 RandomCase random_case(Random& random, const CaseStyle& style) {
   RandomCase made;
@@ -189,34 +188,31 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
     for (const MemberInfo& member : stage.members)
       if (std::find(without.begin(), without.end(), member.name) == without.end())
         members.push_back(&member);
-    const std::string& name = one_of(random, members)->name;
+    const std::string& name = members[random.below(members.size())]->name;
     if (stage.kind == StageInfo::Kind::stage) line += stage.name + "=" + name + " ";
     if (stage.name == "order" && name == "las" && chance(random, 0.8))
       line += "order.thresholds=1m/5m order.promote_wait=20s order.promote=" +
               std::string(chance(random, 0.5) ? "0.5 " : "2 ");
     if (name == "trial-first")
       line += fmt::format("order.reentry={} order.within={} order.critical={} ",
-                          one_of(random, std::vector{"head", "submission", "tail"}),
-                          one_of(random, std::vector{"submission", "remaining"}),
-                          one_of(random, std::vector{"as-others", "first"}));
+                          one_of(random, {"head", "submission", "tail"}),
+                          one_of(random, {"submission", "remaining"}),
+                          one_of(random, {"as-others", "first"}));
     if (name == "benefit")
       line += fmt::format("preempt.trial_price={} preempt.network={} ",
-                          one_of(random, std::vector{"1", "1", "30", "0.5", "0"}),
-                          one_of(random, std::vector{"ignored", "counted"}));
+                          one_of(random, {"1", "1", "30", "0.5", "0"}),
+                          one_of(random, {"ignored", "counted"}));
     if (name == "fitgpp")
       line += fmt::format("preempt.s={} preempt.P={} preempt.normalise={} ",
-                          one_of(random, std::vector{"0", "0.5", "4"}),
-                          one_of(random, std::vector{"1", "2", "64"}),
-                          one_of(random, std::vector{"all", "candidates"}));
+                          one_of(random, {"0", "0.5", "4"}), one_of(random, {"1", "2", "64"}),
+                          one_of(random, {"all", "candidates"}));
     if (name == "lease")
       line += fmt::format("preempt.lease={} preempt.pays={} ",
-                          one_of(random, std::vector{"20s", "1m", "3m", "never"}),
-                          one_of(random, std::vector{"moved", "moved", "always"}));
-    if (name == "lwf")
-      line += fmt::format("place.k={} ", one_of(random, std::vector{"1", "3", "100"}));
+                          one_of(random, {"20s", "1m", "3m", "never"}),
+                          one_of(random, {"moved", "moved", "always"}));
+    if (name == "lwf") line += fmt::format("place.k={} ", one_of(random, {"1", "3", "100"}));
     if (name == "consolidate") line += "place.wait_for=";
-    if (name == "consolidate")
-      line += std::string(one_of(random, std::vector{"all", "skewed", "none"})) + " ";
+    if (name == "consolidate") line += one_of(random, {"all", "skewed", "none"}) + " ";
   }
   static const std::vector<std::string> kPatience{"7d", "5m", "1m", "0", "never"};
   static const std::vector<std::string> kFairWait{"0", "0", "0.01", "0.1"};

@@ -30,6 +30,9 @@ struct CaseStyle {
   bool changes = true;  // of machines' speeds and of estimates
 };
 
+/// Each as likely.
+std::string one_of(Random& random, const std::vector<std::string>& words);
+
 RandomCase random_case(Random& random, const CaseStyle& style = {});
 
 /// Every preset, then lines of random members with parameters that matter on this scale. Members

@@ -186,11 +186,8 @@ TEST(Reference, AgreesWithTheSimulatorWhereRoomIsKeptForTrialJobs) {
   const auto [first, count] = seeds(1000);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 7);
-    const auto one_of = [&](const std::vector<std::string>& words) {
-      return words[random.below(words.size())];
-    };
     RandomCase made = random_case(random, {.faults = false, .changes = false});
-    made.cluster = *parse_cluster_shorthand(one_of({"4x4xV100", "6x4xV100", "3x8xV100"}));
+    made.cluster = *parse_cluster_shorthand(one_of(random, {"4x4xV100", "6x4xV100", "3x8xV100"}));
     for (Job& job : made.workload.jobs) job.kind = kAnyKind;
     std::erase_if(made.workload.jobs, [&](const Job& job) {
       return !misfit(made.workload, job, made.cluster).empty();
@@ -198,10 +195,11 @@ TEST(Reference, AgreesWithTheSimulatorWhereRoomIsKeptForTrialJobs) {
     const std::string line = fmt::format(
         "order=trial-first order.reentry={} order.within={} backfill={} place={} preempt={} "
         "queue.patience=never queue.trial_rooms={} yard.min_run=0 yard.max_pauses=3",
-        one_of({"head", "submission", "tail"}), one_of({"submission", "remaining"}),
-        one_of({"none", "greedy", "easy"}), one_of({"first-fit", "best-fit", "consolidate"}),
-        one_of({"fitgpp", "longest-remaining", "benefit preempt.trial_price=30"}),
-        one_of({"10", "100", "1000"}));
+        one_of(random, {"head", "submission", "tail"}), one_of(random, {"submission", "remaining"}),
+        one_of(random, {"none", "greedy", "easy"}),
+        one_of(random, {"first-fit", "best-fit", "consolidate"}),
+        one_of(random, {"fitgpp", "longest-remaining", "benefit preempt.trial_price=30"}),
+        one_of(random, {"10", "100", "1000"}));
     expect_agreement({made, kinds_alone()}, line, seed);
   }
 }
@@ -239,17 +237,17 @@ TEST(Reference, AgreesWithTheSimulatorWhereWaitsAreBoundByTheWorkThatThereIs) {
   const auto [first, count] = seeds(500);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 8);
-    const auto one_of = [&](const std::vector<std::string>& words) {
-      return words[random.below(words.size())];
-    };
     const std::string line = fmt::format(
         "order={} backfill={} place={} preempt={} queue.patience={} queue.fair_wait={} "
         "queue.estimates={} yard.min_run={} yard.max_pauses=5 yard.turn={}",
-        one_of({"srtf", "srsf", "las", "trial-first", "trial-first order.within=remaining"}),
-        one_of({"none", "greedy", "easy"}), one_of({"first-fit", "best-fit", "consolidate"}),
-        one_of({"none", "longest-remaining", "benefit", "benefit preempt.trial_price=30"}),
-        one_of({"never", "never", "1h"}), one_of({"0.01", "0.05", "0.2", "1"}),
-        one_of({"declared", "residual"}), one_of({"0", "1m"}), one_of({"1m", "1h"}));
+        one_of(random,
+               {"srtf", "srsf", "las", "trial-first", "trial-first order.within=remaining"}),
+        one_of(random, {"none", "greedy", "easy"}),
+        one_of(random, {"first-fit", "best-fit", "consolidate"}),
+        one_of(random, {"none", "longest-remaining", "benefit", "benefit preempt.trial_price=30"}),
+        one_of(random, {"never", "never", "1h"}), one_of(random, {"0.01", "0.05", "0.2", "1"}),
+        one_of(random, {"declared", "residual"}), one_of(random, {"0", "1m"}),
+        one_of(random, {"1m", "1h"}));
     if (is_beyond_the_reference(line)) continue;
     expect_agreement({random_backlog(random), kinds_alone()}, line, seed);
   }
@@ -260,9 +258,6 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsDecideWhenAllIsDone) {
   const auto [first, count] = seeds(1000);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 10);
-    const auto one_of = [&](const std::vector<std::string>& words) {
-      return words[random.below(words.size())];
-    };
     RandomCase made = random_case(random);
     for (Job& job : made.workload.jobs) {
       const auto longer = random.below(8) == 0 ? std::int64_t{20} : 1;
@@ -273,10 +268,11 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsDecideWhenAllIsDone) {
         "order=trial-first order.critical=first order.reentry={} order.within={} backfill={} "
         "place={} preempt={} queue.patience=never queue.estimates={} yard.min_run={} "
         "yard.max_pauses=3",
-        one_of({"head", "submission", "tail"}), one_of({"submission", "remaining"}),
-        one_of({"none", "greedy", "easy"}), one_of({"first-fit", "best-fit", "consolidate"}),
-        one_of({"none", "longest-remaining", "benefit", "benefit preempt.trial_price=30"}),
-        one_of({"declared", "residual"}), one_of({"0", "30s"}));
+        one_of(random, {"head", "submission", "tail"}), one_of(random, {"submission", "remaining"}),
+        one_of(random, {"none", "greedy", "easy"}),
+        one_of(random, {"first-fit", "best-fit", "consolidate"}),
+        one_of(random, {"none", "longest-remaining", "benefit", "benefit preempt.trial_price=30"}),
+        one_of(random, {"declared", "residual"}), one_of(random, {"0", "30s"}));
     if (is_beyond_the_reference(line)) continue;
     expect_agreement({made, kinds_alone()}, line, seed);
   }
@@ -287,19 +283,16 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsThatRunCompeteAnew) {
   const auto [first, count] = seeds(1000);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 5);
-    const auto one_of = [&](const std::vector<std::string>& words) {
-      return words[random.below(words.size())];
-    };
     const std::string line = fmt::format(
         "order={} backfill={} place={} preempt={} queue.patience=never yard.min_run={} "
         "yard.max_pauses={}",
-        one_of({"fifo", "srtf", "srsf", "las", "attained-service", "trial-first"}),
-        one_of({"none", "greedy"}),
-        one_of(
-            {"first-fit", "best-fit", "spread", "consolidate", "consolidate place.wait_for=none"}),
-        one_of({"lease preempt.lease=20s", "lease preempt.lease=1m",
-                "lease preempt.lease=20s preempt.pays=always", "closer"}),
-        one_of({"0", "30s"}), one_of({"3", "100"}));
+        one_of(random, {"fifo", "srtf", "srsf", "las", "attained-service", "trial-first"}),
+        one_of(random, {"none", "greedy"}),
+        one_of(random, {"first-fit", "best-fit", "spread", "consolidate",
+                        "consolidate place.wait_for=none"}),
+        one_of(random, {"lease preempt.lease=20s", "lease preempt.lease=1m",
+                        "lease preempt.lease=20s preempt.pays=always", "closer"}),
+        one_of(random, {"0", "30s"}), one_of(random, {"3", "100"}));
     expect_agreement({random_case(random), kinds_alone()}, line, seed);
   }
 }
@@ -362,19 +355,17 @@ ComparedCase random_sharing(Random& random) {
 /// Those that foresee when a job would end somewhere else are left out: they ask what is typical of
 /// a place, which the reference does not know.
 std::string random_sharing_policy(Random& random, const std::string& flow) {
-  const auto one_of = [&](const std::vector<std::string>& words) {
-    return words[random.below(words.size())];
-  };
   std::string line = fmt::format(
       "order={} backfill={} place={} preempt={} queue.patience=never yard.min_run={} "
       "yard.max_pauses=3 flow={}",
-      one_of({"fifo", "sjf", "srtf", "srsf"}), one_of({"none", "greedy"}),
-      one_of({"first-fit", "best-fit", "spread", "lwf", "consolidate place.wait_for=none"}),
-      one_of({"none", "none", "srtf-blind", "longest-remaining"}), one_of({"0", "30s"}), flow);
+      one_of(random, {"fifo", "sjf", "srtf", "srsf"}), one_of(random, {"none", "greedy"}),
+      one_of(random, {"first-fit", "best-fit", "spread", "lwf", "consolidate place.wait_for=none"}),
+      one_of(random, {"none", "none", "srtf-blind", "longest-remaining"}),
+      one_of(random, {"0", "30s"}), flow);
   if (flow == "fair") return line;
   return line + fmt::format(" flow.classes={} flow.period={} flow.ageing={} flow.floor={}",
-                            one_of({"1", "2", "4", "8"}), one_of({"3s", "10s"}),
-                            one_of({"0", "0", "2"}), one_of({"0", "0", "0.1"}));
+                            one_of(random, {"1", "2", "4", "8"}), one_of(random, {"3s", "10s"}),
+                            one_of(random, {"0", "0", "2"}), one_of(random, {"0", "0", "0.1"}));
 }
 
 /// Where it counts how close a job is, where it usually would be, and where it would come back to.
@@ -384,18 +375,16 @@ TEST(Reference, AgreesWithTheSimulatorWherePausesRegardTheNetwork) {
   const auto [first, count] = seeds(500);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 9);
-    const auto one_of = [&](const std::vector<std::string>& words) {
-      return words[random.below(words.size())];
-    };
     const std::string line = fmt::format(
         "order={} backfill={} place={} preempt=benefit preempt.network=counted "
         "preempt.trial_price={} queue.patience=never queue.estimates={} yard.min_run={} "
         "yard.max_pauses=5 yard.turn={}",
-        one_of({"srtf", "srsf", "trial-first order.within=remaining"}), one_of({"none", "greedy"}),
-        one_of({"first-fit", "best-fit", "spread", "consolidate", "consolidate place.wait_for=none",
-                "consolidate place.wait_for=skewed"}),
-        one_of({"1", "1", "30", "0.5"}), one_of({"declared", "residual"}), one_of({"0", "30s"}),
-        one_of({"1m", "1h"}));
+        one_of(random, {"srtf", "srsf", "trial-first order.within=remaining"}),
+        one_of(random, {"none", "greedy"}),
+        one_of(random, {"first-fit", "best-fit", "spread", "consolidate",
+                        "consolidate place.wait_for=none", "consolidate place.wait_for=skewed"}),
+        one_of(random, {"1", "1", "30", "0.5"}), one_of(random, {"declared", "residual"}),
+        one_of(random, {"0", "30s"}), one_of(random, {"1m", "1h"}));
     expect_agreement(random_sharing(random), line, seed);
   }
 }
@@ -408,9 +397,6 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsHoldOutForClosePlaces) {
   const auto [first, count] = seeds(500);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 11);
-    const auto one_of = [&](const std::vector<std::string>& words) {
-      return words[random.below(words.size())];
-    };
     ComparedCase compared = random_sharing(random);
     compared.made.faults.clear();
     compared.made.workload.curves.clear();
@@ -423,11 +409,12 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsHoldOutForClosePlaces) {
     const std::string line = fmt::format(
         "order={} backfill={} place=delay place.timers=learnt place.gain_of={} place.lease={} "
         "preempt={} queue.patience=never queue.estimates={} yard.min_run={} yard.max_pauses=3",
-        one_of({"fifo", "srtf", "trial-first order.within=remaining"}), one_of({"none", "greedy"}),
-        one_of({"job", "all"}), one_of({"3s", "20s", "2m"}),
-        one_of({"none", "longest-remaining", "benefit",
-                "benefit preempt.network=counted preempt.trial_price=30"}),
-        one_of({"declared", "residual"}), one_of({"0", "30s"}));
+        one_of(random, {"fifo", "srtf", "trial-first order.within=remaining"}),
+        one_of(random, {"none", "greedy"}), one_of(random, {"job", "all"}),
+        one_of(random, {"3s", "20s", "2m"}),
+        one_of(random, {"none", "longest-remaining", "benefit",
+                        "benefit preempt.network=counted preempt.trial_price=30"}),
+        one_of(random, {"declared", "residual"}), one_of(random, {"0", "30s"}));
     if (is_beyond_the_reference(line)) continue;
     expect_agreement(compared, line, seed);
   }
