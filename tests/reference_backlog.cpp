@@ -7,6 +7,7 @@ namespace trainyard::reference {
 
 void State::note_left(std::size_t j) {
   trains[j].left_then = left(j);
+  trains[j].least_left_then = std::min(left(j), expected_remaining(j));
   trains[j].notes_before = work_notes.size();
   trains[j].starts_before = starts.size();
 }
@@ -30,16 +31,24 @@ Duration State::all_work() const {
   return work_of(all);
 }
 
-/// What it has left takes as long as all GPUs need for all work that there is, and for as much as
-/// came within a time as long as that.
+Time State::last_came() const {
+  Time last;
+  for (std::size_t j = 0; j < trains.size(); ++j)
+    if (trains[j].stage != Stage::absent) last = std::max(last, job(j).submit);
+  return last;
+}
+
+/// What it has left, by what is believed and by what it declares, takes as long as all GPUs need
+/// for all work that there is, and for as much as came within a time as long as that; and nobody
+/// came for a 32nd of it.
 bool State::is_critical(std::size_t j) const {
-  const Duration left = trains[j].left_then;
+  const Duration left = trains[j].least_left_then;
   double came = 0;
   for (std::size_t other = 0; other < trains.size(); ++other)
     if (trains[other].stage != Stage::absent && job(other).submit > now - left)
       came += static_cast<double>(trains[other].left_at_first.us) * job(other).gpus();
   const double all = static_cast<double>(all_work().us) + came / std::max(cluster.total_gpus, 1);
-  return static_cast<double>(left.us) >= all;
+  return static_cast<double>(left.us) >= all && (now - last_came()).us >= left.us / 32;
 }
 
 /// The most work that there was in this span of four weeks, and in the one before, each with the

@@ -120,6 +120,11 @@ bool Preemption::stays(std::size_t j) const {
   return state_.trains[j].waited > longest_wait(set_, notes.first(state_.trains[j].notes_before));
 }
 
+/// It went first because it is critical, and has not outlived what it declares.
+bool Preemption::decides_the_end(std::size_t j) const {
+  return state_.was_critical(j) && state_.expected_remaining(j) > microseconds(1);
+}
+
 PauseCase Preemption::pause_case(std::size_t waiter) const {
   const Job& job = state_.job(waiter);
   PauseCase set{static_cast<double>(state_.left(waiter).us),
@@ -189,6 +194,7 @@ bool Preemption::make_room_by_gain(std::size_t j) {
         empty.price * terms.left - std::min(set_.trial_price, 1.0) * (own_least + empty.load);
     const Time from = pausable_from(v, j);
     if (most > 0 && from > state_.now) retry = std::min(retry, from);
+    if (empty.price <= 1 && decides_the_end(v)) continue;
     if (from <= state_.now && empty.gain_alone(terms) > 0) would_pay.push_back(v);
   }
   const auto by_gain = [&](std::size_t a, std::size_t b) {

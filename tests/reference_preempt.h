@@ -38,6 +38,7 @@ class Preemption {
   bool make_room_by_gain(std::size_t j);
   [[nodiscard]] bool is_overdue(std::size_t j) const;
   [[nodiscard]] bool stays(std::size_t j) const;
+  [[nodiscard]] bool decides_the_end(std::size_t j) const;
   [[nodiscard]] PauseCase pause_case(std::size_t waiter) const;
   [[nodiscard]] PauseCase::Victim pause_terms(std::size_t victim) const;
   [[nodiscard]] std::optional<Spots> within_reach(std::size_t waiter, std::size_t freed_by,

@@ -483,7 +483,7 @@ std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
     const Train& train = state_.trains[j];
     const bool comes_back = train.first_start != Time::never();
     if (job.job_class == JobClass::trial) return {0, set_.by_remaining ? left : job.submit.us};
-    if (train.is_critical || (comes_back && set_.reentry == "head"))
+    if (state_.was_critical(j) || (comes_back && set_.reentry == "head"))
       return {1, set_.by_remaining ? left : job.submit.us};
     if (set_.by_remaining) return {2, left};
     return {2, comes_back && set_.reentry == "tail" ? train.since.us : job.submit.us};
@@ -522,7 +522,8 @@ void Simulator::wake_for_patience() {
 
 void Simulator::find_critical() {
   for (const std::size_t j : state_.in(Stage::queued))
-    if (set_.critical_first && state_.is_critical(j)) state_.trains[j].is_critical = true;
+    if (set_.critical_first && !state_.was_critical(j) && state_.is_critical(j))
+      state_.trains[j].critical_since = state_.now;
 }
 
 void Simulator::refresh_levels() {

@@ -343,7 +343,7 @@ void State::queue(std::size_t j) {
   note_left(j);
   work_notes.push_back({now, all_work(), {}});
   queued_now.push_back(j);
-  trains[j].is_critical = false;
+  trains[j].critical_since = {};
 }
 
 void State::begin_start(std::size_t j) {

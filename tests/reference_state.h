@@ -38,6 +38,7 @@ struct Train {  // a job in the yard
   Stage stage = Stage::absent;
   Time since;                                       // of the stage
   Duration left_then;                               // what was believed of it at that time
+  Duration least_left_then;                         // or declared, if that was less
   Duration left_at_first;                           // and when it was submitted
   std::size_t notes_before = 0, starts_before = 0;  // work notes, and starts, until it entered that
   Time first_start = Time::never();
@@ -71,7 +72,7 @@ struct Train {  // a job in the yard
   std::vector<Resources> next_held;        // what it has of that by now
   std::multiset<std::size_t> gave_way_to;  // those it was paused for, once for each pause
 
-  bool is_critical = false;  // since it last came to the queue
+  std::optional<Time> critical_since;  // since it last came to the queue
 
   // What delay knows of it: how far apart it may be placed, and when to look at that again.
   std::size_t ready_tier = 0;
@@ -118,6 +119,11 @@ class State {
   [[nodiscard]] Duration all_work() const;
   /// Of a job that waits: whether it alone decides when all work is done.
   [[nodiscard]] bool is_critical(std::size_t j) const;
+  /// Whether it was found to, and no other has come since.
+  [[nodiscard]] bool was_critical(std::size_t j) const {
+    return trains[j].critical_since && *trains[j].critical_since > last_came();
+  }
+  [[nodiscard]] Time last_came() const;
   void revise(std::size_t j, Duration estimate);
   /// The part of its work that it has done, time that it has run, and that times its GPUs.
   [[nodiscard]] Duration work_done(std::size_t j) const;

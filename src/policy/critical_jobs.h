@@ -4,8 +4,15 @@
 // can be few of them (together they have no more GPUs than the cluster leaves free in the long
 // run), those behind it lose little.
 //
+// As long as jobs come, that they do decides, and no single job. So none is critical before nobody
+// has come for a while, a 32nd of the time that it has left, and none is any longer when somebody
+// comes. What a job has left is told by what is believed of it and by what it declares, whichever
+// is less: one that declares little, and is believed to take long because it has run for long, is
+// no ground to let others wait.
+//
 // Example: 64 GPUs have 640 GPU-hours before them, and nothing came in the last half day: a job
-// that has 12 h left is critical. Had 200 GPU-hours come in the last 12 h, it would not be.
+// that has 12 h left is critical. Had 200 GPU-hours come in the last 12 h, it would not be; had
+// half an hour of one GPU come a minute ago, neither.
 #pragma once
 
 #include <algorithm>
@@ -27,21 +34,29 @@ class CriticalJobs {
     came_.push_back({yard_.now(), before + work});
   }
 
+  /// Of a job that waits.
+  [[nodiscard]] Duration left(JobId job) const {
+    return std::min(estimates_.remaining(job), estimates_.declared_remaining(job));
+  }
+  /// A job that has so much left.
   [[nodiscard]] bool is_critical(Duration left) const {
     const auto all = static_cast<double>(backlog_.time_for_all().us) + come_within(left);
-    return static_cast<double>(left.us) >= all;
+    return static_cast<double>(left.us) >= all && yard_.now() - last_came() >= quiet_for(left);
   }
   /// False: neither a job that has so much left is critical nor one that has less. (One that has
   /// less may be where another is not, in whose longer time more work has come.)
   [[nodiscard]] bool could_be_critical(Duration left) const {
     return left >= backlog_.time_for_all();
   }
+  [[nodiscard]] Time last_came() const { return came_.empty() ? Time{} : came_.back().at; }
 
  private:
   struct Came {
     Time at;
     double gpu_us;  // of all that came until then
   };
+
+  static Duration quiet_for(Duration left) { return {left.us / 32}; }
 
   /// How long all GPUs need for what came since so long ago.
   [[nodiscard]] double come_within(Duration span) const {

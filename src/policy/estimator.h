@@ -39,6 +39,11 @@ class Estimator {
   /// Work that a job has left; at least 1 us.
   [[nodiscard]] virtual Duration remaining(JobId job) const = 0;
 
+  /// The same by what the job declares; nothing, where that does not count.
+  [[nodiscard]] virtual Duration declared_remaining(JobId job) const {
+    return is_declared() ? remaining(job) : Duration{};
+  }
+
   /// Of a job that runs; fixed while neither its rate nor its estimate changes.
   [[nodiscard]] virtual Time rank(JobId job) const = 0;
   /// The rank that goes with so much time left now, and the other way round.

@@ -11,7 +11,11 @@ namespace trainyard {
 WaitReason StagedPolicy::explain(JobId job) const {
   WaitReason reason = reason_of(job);
   if (yard_.state(job).phase != Phase::queued) return reason;
-  for (const std::string& more : {context_.belief_of(job), bound_of(job)})
+  const std::string critical =
+      stages_.order->is_critical(job)
+          ? "goes before other batch jobs, as all else could be done before it is"
+          : "";
+  for (const std::string& more : {context_.belief_of(job), critical, bound_of(job)})
     if (!more.empty()) reason.sentence += "; " + more;
   return reason;
 }

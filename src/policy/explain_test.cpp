@@ -130,6 +130,18 @@ TEST(Explain, ATrialJobIsNotToldHowLongOthersWait) {
             "jobs once it has waited for 18h 30m in all");
 }
 
+TEST(Explain, ItDecidesWhenAllWorkIsDone) {
+  HandPolicy h("1x4xV100", "order=trial-first", {"order.critical=first"});
+  h.submit(gang(4, 1, hours(1)));
+  h.decide();
+  const JobId longest = h.submit(gang(1, 1, hours(8)));
+  h.at(minutes(30));
+  h.decide();
+  EXPECT_EQ(sentence(h, longest),
+            "needs 1 GPU; 0 free; goes before other batch jobs, as all else could be done before "
+            "it is");
+}
+
 TEST(Explain, ItsRoomIsBeingMade) {
   HandPolicy h("1x8xV100", "srtf", {"yard.min_run=0"});
   for (int i = 0; i < 2; ++i) h.submit(costly(gang(4, 1, hours(9)), minutes(1), minutes(4), {}));

@@ -194,6 +194,10 @@ class OrderStage : public Stage {
   /// Whether the job goes before those that are out of patience too.
   [[nodiscard]] virtual bool goes_before_overdue(JobId /*job*/) const { return false; }
 
+  /// Whether the job goes, or went when it last left the queue, before others because it alone
+  /// decides when all work is done (policy/critical_jobs.h), as it still does if no other has come.
+  [[nodiscard]] virtual bool is_critical(JobId /*job*/) const { return false; }
+
   /// Brings time-dependent keys and levels up to now; lists the jobs whose key or level changed.
   virtual void refresh(std::vector<JobId>& /*changed*/) {}
   /// When refresh will next have something to change.

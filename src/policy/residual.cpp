@@ -36,6 +36,12 @@ Duration times(Duration declared, double part) {
 
 }  // namespace
 
+/// One that tells how far it is declares that.
+Duration Residual::declared_remaining(JobId job) const {
+  const Belief& belief = beliefs_[index(job)];
+  return belief.until == kAlways ? remaining(job) : yard_.expected_remaining(job, belief.declared);
+}
+
 Residual::Classes Residual::classes_of(JobId job) const {
   const Names& users = yard_.workload().users;
   const std::size_t number = index(yard_.job(job).user);

@@ -39,6 +39,7 @@ class Residual final : public Estimator {
   [[nodiscard]] Duration remaining(JobId job) const override {
     return yard_.expected_remaining(job, beliefs_[index(job)].length);
   }
+  [[nodiscard]] Duration declared_remaining(JobId job) const override;
   [[nodiscard]] Time rank(JobId job) const override {
     return yard_.expected_end(job, beliefs_[index(job)].length);
   }

@@ -78,5 +78,31 @@ TEST(CriticalJobs, GoBeforeOtherBatchJobsWhenAllElseWouldBeDoneSooner) {
   }
 }
 
+/// The same, but jobs of a minute's declaration have taken 8 h, and so are believed to.
+TEST(CriticalJobs, DeclareThatTheyTakeLong) {
+  for (const bool is_declared : {true, false}) {
+    HandPolicy h("1x4xV100", "order=trial-first backfill=greedy",
+                 {"order.critical=first", "queue.estimates=residual"});
+    const auto eight_hours = [&] {
+      Job job = gang(1, 1, hours(8));
+      job.estimate = is_declared ? hours(8) : minutes(1);
+      return job;
+    };
+    for (int i = 0; i < 4; ++i) h.submit(eight_hours());
+    h.decide();
+    h.at(hours(8));
+    for (std::uint32_t i = 0; i < 4; ++i) h.tell(EventKind::finished, JobId{i});
+    h.at(hours(100));
+    const JobId before = h.submit(gang(4, 1, hours(2)));
+    h.decide();
+    for (int i = 0; i < 4; ++i) h.submit(gang(1, 1, hours(1)));
+    const JobId longest = h.submit(eight_hours());
+    h.at(hours(102));
+    h.tell(EventKind::finished, before);
+    h.decide();
+    EXPECT_EQ(h.phase(longest) == Phase::running, is_declared);
+  }
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -2,6 +2,8 @@
 // first. Who acts as a trial job is told by TrialRights. A job that comes back after a pause or a
 // failure re-enters where `reentry` says: before the other batch jobs, where its submission stands,
 // or behind everybody.
+#include <utility>
+
 #include "base/grow.h"
 #include "base/sorted_list.h"
 #include "policy/members.h"
@@ -16,7 +18,6 @@ class TrialFirst final : public OrderStage {
         rights_(context.rights()),
         estimates_(params.choice("within") == "remaining" ? &context.estimates() : nullptr),
         critical_(params.choice("critical") == "first" ? &context.critical_jobs() : nullptr),
-        all_estimates_(critical_ != nullptr ? &context.estimates() : nullptr),
         to_head_(params.choice("reentry") == "head"),
         to_tail_(params.choice("reentry") == "tail") {}
 
@@ -35,10 +36,12 @@ class TrialFirst final : public OrderStage {
     if (from == Phase::queued) by_left_.erase({known_[index(job)].left, job});
     if (to != Phase::queued) return;
     grow_to(known_, index(job), yard_.workload().jobs.size());
-    known_[index(job)] = {all_estimates_->remaining(job), false};
+    known_[index(job)] = {critical_->left(job), false};
     by_left_.insert({known_[index(job)].left, job});
   }
   void refresh(std::vector<JobId>& changed) override {
+    if (critical_ == nullptr) return;
+    forget_critical(changed);
     found_.clear();
     by_left_.each([&](const Left& next) {
       if (!critical_->could_be_critical(next.left)) return false;
@@ -48,12 +51,17 @@ class TrialFirst final : public OrderStage {
     for (const Left& found : found_) {
       by_left_.erase(found);
       known_[index(found.job)].is_critical = true;
+      marked_.push_back(found.job);
       changed.push_back(found.job);
     }
   }
 
   [[nodiscard]] bool goes_before_overdue(JobId job) const override {
     return rights_.acts_as_trial(job);
+  }
+
+  [[nodiscard]] bool is_critical(JobId job) const override {
+    return critical_ != nullptr && index(job) < known_.size() && known_[index(job)].is_critical;
   }
 
  private:
@@ -70,21 +78,32 @@ class TrialFirst final : public OrderStage {
     }
   };
 
-  [[nodiscard]] bool is_critical(JobId job) const {
-    return critical_ != nullptr && index(job) < known_.size() && known_[index(job)].is_critical;
+  /// When another job comes none is any longer.
+  void forget_critical(std::vector<JobId>& changed) {
+    if (critical_->last_came() == came_) return;
+    came_ = critical_->last_came();
+    for (const JobId job : marked_) {
+      Known& known = known_[index(job)];
+      if (!std::exchange(known.is_critical, false)) continue;
+      if (yard_.state(job).phase != Phase::queued) continue;
+      by_left_.insert({known.left, job});
+      changed.push_back(job);
+    }
+    marked_.clear();
   }
 
   const TrialRights& rights_;
   const Estimator* estimates_;    // null: within a class, first come, first served
   const CriticalJobs* critical_;  // null: they are as others, and the rest is empty
-  const Estimator* all_estimates_;
   struct Known {
     Duration left;
-    bool is_critical = false;  // for as long as it waits
+    bool is_critical = false;  // until another job comes, or this one comes back
   };
-  std::vector<Known> known_;  // by job, of those that wait
-  SortedList<Left> by_left_;  // that wait, and are not critical
-  std::vector<Left> found_;   // to be, in refresh()
+  std::vector<Known> known_;   // by job, since it last came to the queue
+  SortedList<Left> by_left_;   // that wait, and are not critical
+  std::vector<Left> found_;    // to be, in refresh()
+  std::vector<JobId> marked_;  // as critical, and perhaps not any more
+  Time came_;                  // the last job, when that was last looked at
   bool to_head_, to_tail_;
 };
 
@@ -111,7 +130,8 @@ Member<OrderStage> order_trial_first() {
         {"critical",
          ParamType::choice,
          "as-others",
-         "batch jobs that alone decide when all work is done",
+         "batch jobs that alone decide when all work is done; preempt=benefit does not pause those "
+         "that went first until another job comes",
          {"as-others", "first"},
          "ours"}}},
       make_member<OrderStage, TrialFirst>};

@@ -198,6 +198,46 @@ TEST(Benefit, APauseThatIsFreeIsDoneThoughItSparesLessThanItSuspends) {
   }
 }
 
+/// All GPUs are busy for an hour. Then nobody came for long, and a job takes one of them that needs
+/// more time than all else, before one that needs all of them for ten minutes.
+struct CriticalJobRuns : HandPolicy {
+  explicit CriticalJobRuns(Duration declared, const std::string& critical = "first")
+      : HandPolicy("1x8xV100", "fitgpp+xion",
+                   {"yard.min_run=0", "queue.estimates=residual", "order.critical=" + critical}) {
+    const JobId before = submit(gang(8, 1, hours(1)));
+    decide();
+    Job longest = gang(1, 1, days(9));
+    longest.estimate = declared;
+    submit(longest);
+    submit(gang(8, 1, minutes(10)));
+    at(hours(1));
+    tell(EventKind::finished, before);
+    decide();
+    at(hours(2));
+    decide();
+  }
+};
+
+TEST(Benefit, AJobThatDecidesWhenAllIsDoneIsNotPaused) {
+  EXPECT_EQ(CriticalJobRuns(hours(8)).phases(), "done running queued");
+  EXPECT_EQ(CriticalJobRuns(hours(8), "as-others").phases(), "done queued running");
+}
+
+TEST(Benefit, NoJobDecidesWhenAllIsDoneIfOthersCome) {
+  CriticalJobRuns h(hours(8));
+  h.submit(gang(8, 1, hours(1)));
+  h.decide();
+  EXPECT_EQ(leaving(h), std::vector{1U});
+}
+
+TEST(Benefit, AJobThatHasOutlivedWhatItDeclaresDecidesNothing) {
+  CriticalJobRuns h(hours(2));
+  EXPECT_EQ(h.phases(), "done running queued");
+  h.at(hours(4));
+  h.decide();
+  EXPECT_EQ(leaving(h), std::vector{1U});
+}
+
 TEST(Benefit, SuspendingAJobThatIsWorthLessPaysSooner) {
   for (const auto& [price, pauses] :
        std::vector<std::pair<std::string, bool>>{{"0.5", true}, {"1", false}}) {
