@@ -192,9 +192,8 @@ std::vector<Preset> preempting_presets() {
       {"trainyard",
        "order=trial-first order.reentry=submission order.within=remaining order.critical=first "
        "backfill=greedy place=delay place.timers=learnt place.gain_of=all preempt=benefit "
-       "preempt.trial_price=100 "
-       "preempt.network=counted flow=milestones queue.estimates=residual queue.fair_wait=16 "
-       "queue.trial_rooms=300 joint=market joint.takes=open",
+       "preempt.trial_price=100 preempt.network=counted flow=milestones queue.estimates=residual "
+       "queue.fair_wait=16 queue.trial_rooms=300 joint=market joint.takes=open",
        "what serve runs by default: trial jobs first, close placements as long as waiting for them "
        "pays, pauses that pay; a market for jobs whose size or kind of GPU is open",
        "ours: what the published systems do, together"},
