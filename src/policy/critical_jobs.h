@@ -48,6 +48,11 @@ class CriticalJobs {
   [[nodiscard]] bool could_be_critical(Duration left) const {
     return left >= backlog_.time_for_all();
   }
+  /// No job that has more left is critical: others may still come.
+  [[nodiscard]] Duration most_left() const {
+    const std::int64_t quiet = (yard_.now() - last_came()).us;
+    return {quiet < kLongestDuration.us / 32 ? 32 * quiet + 31 : kLongestDuration.us};
+  }
   [[nodiscard]] Time last_came() const { return came_.empty() ? Time{} : came_.back().at; }
 
  private:

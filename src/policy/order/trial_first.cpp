@@ -43,7 +43,7 @@ class TrialFirst final : public OrderStage {
     if (critical_ == nullptr) return;
     forget_critical(changed);
     found_.clear();
-    by_left_.each([&](const Left& next) {
+    by_left_.each_from({critical_->most_left(), JobId{0}}, [&](const Left& next) {
       if (!critical_->could_be_critical(next.left)) return false;
       if (critical_->is_critical(next.left)) found_.push_back(next);
       return true;
