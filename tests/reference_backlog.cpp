@@ -48,7 +48,7 @@ bool State::is_critical(std::size_t j) const {
     if (trains[other].stage != Stage::absent && job(other).submit > now - left)
       came += static_cast<double>(trains[other].left_at_first.us) * job(other).gpus();
   const double all = static_cast<double>(all_work().us) + came / std::max(cluster.total_gpus, 1);
-  return static_cast<double>(left.us) >= all && (now - last_came()).us >= left.us / 32;
+  return static_cast<double>(left.us) >= all && left.us <= 32 * (now - last_came()).us;
 }
 
 /// The most work that there was in this span of four weeks, and in the one before, each with the

@@ -122,7 +122,8 @@ bool Preemption::stays(std::size_t j) const {
 
 /// It went first because it is critical, and has not outlived what it declares.
 bool Preemption::decides_the_end(std::size_t j) const {
-  return state_.was_critical(j) && state_.expected_remaining(j) > microseconds(1);
+  return state_.was_critical(j) && state_.job(j).job_class == JobClass::batch &&
+         state_.expected_remaining(j) > microseconds(1);
 }
 
 PauseCase Preemption::pause_case(std::size_t waiter) const {

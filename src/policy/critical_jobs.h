@@ -40,18 +40,21 @@ class CriticalJobs {
   }
   /// A job that has so much left.
   [[nodiscard]] bool is_critical(Duration left) const {
-    const auto all = static_cast<double>(backlog_.time_for_all().us) + come_within(left);
-    return static_cast<double>(left.us) >= all && yard_.now() - last_came() >= quiet_for(left);
+    return left <= most_left() && static_cast<double>(left.us) >= all_work(left);
   }
-  /// False: neither a job that has so much left is critical nor one that has less. (One that has
-  /// less may be where another is not, in whose longer time more work has come.)
-  [[nodiscard]] bool could_be_critical(Duration left) const {
-    return left >= backlog_.time_for_all();
+  /// No job that has less left is critical: in so much time more work has come than it leaves room
+  /// for, and in more time no less. (One that has more may not be where this one is.)
+  [[nodiscard]] Duration least_left() const {
+    constexpr int kSteps = 8;
+    Duration least = backlog_.time_for_all();
+    for (int i = 0; i < kSteps && least <= most_left(); ++i)
+      least = Duration{static_cast<std::int64_t>(std::min(all_work(least), kAges))};
+    return least;
   }
   /// No job that has more left is critical: others may still come.
   [[nodiscard]] Duration most_left() const {
     const std::int64_t quiet = (yard_.now() - last_came()).us;
-    return {quiet < kLongestDuration.us / 32 ? 32 * quiet + 31 : kLongestDuration.us};
+    return {quiet < kLongestDuration.us / kQuiet ? kQuiet * quiet : kLongestDuration.us};
   }
   [[nodiscard]] Time last_came() const { return came_.empty() ? Time{} : came_.back().at; }
 
@@ -61,8 +64,13 @@ class CriticalJobs {
     double gpu_us;  // of all that came until then
   };
 
-  static Duration quiet_for(Duration left) { return {left.us / 32}; }
+  static constexpr std::int64_t kQuiet = 32;
+  static constexpr double kAges = 4e18;
 
+  /// How long all GPUs need for all that there is, and for as much as came within this time.
+  [[nodiscard]] double all_work(Duration left) const {
+    return static_cast<double>(backlog_.time_for_all().us) + come_within(left);
+  }
   /// How long all GPUs need for what came since so long ago.
   [[nodiscard]] double come_within(Duration span) const {
     const auto since = std::ranges::upper_bound(came_, yard_.now() - span, {}, &Came::at);

@@ -43,8 +43,9 @@ class TrialFirst final : public OrderStage {
     if (critical_ == nullptr) return;
     forget_critical(changed);
     found_.clear();
+    const Duration least = critical_->least_left();
     by_left_.each_from({critical_->most_left(), JobId{0}}, [&](const Left& next) {
-      if (!critical_->could_be_critical(next.left)) return false;
+      if (next.left < least) return false;
       if (critical_->is_critical(next.left)) found_.push_back(next);
       return true;
     });
@@ -61,7 +62,8 @@ class TrialFirst final : public OrderStage {
   }
 
   [[nodiscard]] bool is_critical(JobId job) const override {
-    return critical_ != nullptr && index(job) < known_.size() && known_[index(job)].is_critical;
+    return critical_ != nullptr && index(job) < known_.size() && known_[index(job)].is_critical &&
+           !rights_.acts_as_trial(job);
   }
 
  private:
