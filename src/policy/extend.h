@@ -197,6 +197,8 @@ class OrderStage : public Stage {
   /// Whether the job goes, or went when it last left the queue, before others because it alone
   /// decides when all work is done (policy/critical_jobs.h), as it still does if no other has come.
   [[nodiscard]] virtual bool is_critical(JobId /*job*/) const { return false; }
+  /// False: no job is, so that nobody need ask for each.
+  [[nodiscard]] virtual bool has_critical() const { return false; }
 
   /// Brings time-dependent keys and levels up to now; lists the jobs whose key or level changed.
   virtual void refresh(std::vector<JobId>& /*changed*/) {}

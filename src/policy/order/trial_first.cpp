@@ -61,6 +61,7 @@ class TrialFirst final : public OrderStage {
     return rights_.acts_as_trial(job);
   }
 
+  [[nodiscard]] bool has_critical() const override { return !marked_.empty(); }
   [[nodiscard]] bool is_critical(JobId job) const override {
     return critical_ != nullptr && index(job) < known_.size() && known_[index(job)].is_critical &&
            !rights_.acts_as_trial(job);

@@ -103,8 +103,8 @@ class Benefit final : public PreemptStage {
   /// A job that went first because it is critical is paused for those alone whose time is worth
   /// more, one that has waited too long among them, as long as it has not outlived what it
   /// declares.
-  [[nodiscard]] bool stays(const GainWaiter& w, JobId job) const {
-    return w.price <= 1 && context_.order().is_critical(job) &&
+  [[nodiscard]] bool stays(JobId job) const {
+    return some_stay_ && context_.order().is_critical(job) &&
            estimates_.declared_remaining(job) > microseconds(1);
   }
   [[nodiscard]] double price_of(JobId job) const {
@@ -132,8 +132,8 @@ class Benefit final : public PreemptStage {
   [[nodiscard]] Time next_look() const;
   [[nodiscard]] Walk walk(const GainWaiter& w);
   /// Goes on until there could be room if all that were seen left. False: there cannot be.
-  bool see_enough(const GainWaiter& w, Walk& walk);
-  bool see_one(const GainWaiter& w, Walk& walk);
+  bool see_enough(Walk& walk);
+  bool see_one(Walk& walk);
   // True: the waiter's gang fits.
   bool offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers);
   bool offer_seen(const GainWaiter& w, double least, Offers offers);
@@ -156,6 +156,7 @@ class Benefit final : public PreemptStage {
   std::vector<double> slower_if_moved_;  // by job: its time at a usual place over that where it is
   double least_cost_ = std::numeric_limits<double>::infinity();  // of pausing any that ever ran
 
+  bool some_stay_ = false;     // whom the present waiter does not pause
   FreedByGroup freed_;         // by those that were seen
   std::vector<Running> seen_;  // in the walk
   std::vector<Candidate> candidates_;
@@ -218,9 +219,10 @@ bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& ret
   GainWaiter w = waiter_terms(waiter);
   w.remaining = time_within(waiter, reach);
   w.others_per_gpu = others_.per_gpu(yard_);
+  some_stay_ = w.price <= 1 && context_.order().has_critical();
   freed_.begin(yard_.shape(waiter), reach);
   Walk longest_first = walk(w);
-  if (!see_enough(w, longest_first)) return false;
+  if (!see_enough(longest_first)) return false;
   w.first_room = first_room(waiter, reach, finder);
   w.all_started = all_started(w.first_room, others_.waiting());
   if (cannot_pay(w)) return false;
@@ -316,17 +318,17 @@ Benefit::Walk Benefit::walk(const GainWaiter& w) {
   return {by_left_.descent(yard_), estimates_.rank_of(Duration{static_cast<std::int64_t>(left)})};
 }
 
-bool Benefit::see_enough(const GainWaiter& w, Walk& walk) {
+bool Benefit::see_enough(Walk& walk) {
   seen_.clear();
   while (!walk.done())
-    if (see_one(w, walk)) return true;
+    if (see_one(walk)) return true;
   return false;
 }
 
-bool Benefit::see_one(const GainWaiter& w, Walk& walk) {
+bool Benefit::see_one(Walk& walk) {
   const Running next = *walk.next;
   walk.next.next();
-  if (stays(w, next.job)) return false;
+  if (stays(next.job)) return false;
   seen_.push_back(next);
   return freed_.add(next.job);
 }
@@ -335,8 +337,7 @@ bool Benefit::see_one(const GainWaiter& w, Walk& walk) {
 /// as many again are looked at.
 bool Benefit::offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers) {
   do {
-    for (std::size_t more = seen_.size() / 4 + 1; more > 0 && !walk.done(); --more)
-      see_one(w, walk);
+    for (std::size_t more = seen_.size() / 4 + 1; more > 0 && !walk.done(); --more) see_one(walk);
     const double least = walk.done() ? 0 : bound(w, (*walk.next).rank);
     if (offer_seen(w, least, offers)) return true;
   } while (!walk.done());
@@ -373,7 +374,7 @@ bool Benefit::offer_by_cost(const GainWaiter& w, Offers offers) {
 void Benefit::list_pool(const GainWaiter& w) {
   candidates_.clear();
   for (Walk pool = walk(w); !pool.done() && candidates_.size() < kPool; pool.next.next()) {
-    if (stays(w, (*pool.next).job)) continue;
+    if (stays((*pool.next).job)) continue;
     const Candidate c = candidate(w, (*pool.next).job, (*pool.next).rank);
     if (c.gain > 0) candidates_.push_back(c);
   }
