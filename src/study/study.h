@@ -75,10 +75,11 @@ struct Measure {
 
 enum class Direction { at_least, at_most };
 /// At one condition; wherever among all the mean is largest, for claims of the kind "up to" or
-/// "everywhere"; or on the average over the conditions of sweeps, each counting once.
+/// "everywhere"; or on the average over the conditions of sweeps, each counting once; or wherever
+/// among those the mean is worst.
 /// Or nowhere may the whole interval miss the number: then the condition where it comes nearest to
 /// that, or misses it by most.
-enum class TakenAt { base, largest, average, nowhere };
+enum class TakenAt { base, largest, average, worst, nowhere };
 
 struct Claim {
   std::string id, text;
@@ -88,8 +89,8 @@ struct Claim {
   double number;  // that was published, or that is our own goal
   TakenAt taken_at = TakenAt::base;
   /// Other than the base condition: that of a sweep, as "load = 0.9". With `largest`: only the base
-  /// condition and those of sweeps whose titles begin so. With `average` and `nowhere`: those
-  /// sweeps alone.
+  /// condition and those of sweeps whose titles begin so. With `average`, `worst` and `nowhere`:
+  /// those sweeps alone.
   std::string at = {};
 
   [[nodiscard]] bool is_ours() const { return source.starts_with("our"); }

@@ -39,15 +39,15 @@ class Evaluation {
   /// Whether what the claim is taken at was run.
   [[nodiscard]] bool can_take(const Claim& claim) const {
     if (plan_.only.empty()) return true;
-    if (claim.taken_at == TakenAt::average || claim.taken_at == TakenAt::nowhere)
-      return !conditions_of(claim).empty();
-    return claim.taken_at == TakenAt::base && find_condition(claim.at) != nullptr;
+    if (claim.taken_at == TakenAt::base) return find_condition(claim.at) != nullptr;
+    return claim.taken_at != TakenAt::largest && !conditions_of(claim).empty();
   }
 
   [[nodiscard]] ClaimFinding claim(const Claim& claim) const {
     const Measure& measure = measure_of(claim.measure);
     if (claim.taken_at == TakenAt::average) return average(claim, measure);
-    if (claim.taken_at == TakenAt::nowhere) return nowhere(claim, measure);
+    if (claim.taken_at == TakenAt::worst || claim.taken_at == TakenAt::nowhere)
+      return worst(claim, measure);
     const bool largest = claim.taken_at == TakenAt::largest;
     const Condition& at = largest || claim.at.empty() ? plan_.base : condition_of(claim.at);
     std::string condition = at.name;
@@ -109,9 +109,12 @@ class Evaluation {
     return conditions;
   }
 
-  [[nodiscard]] ClaimFinding nowhere(const Claim& claim, const Measure& measure) const {
+  [[nodiscard]] ClaimFinding worst(const Claim& claim, const Measure& measure) const {
+    const bool nowhere = claim.taken_at == TakenAt::nowhere;
     const double sign = claim.direction == Direction::at_most ? 1 : -1;
-    const auto miss = [&](const Interval& i) { return sign * i.mean - i.half_width; };
+    const auto miss = [&](const Interval& i) {
+      return sign * i.mean - (nowhere ? i.half_width : 0);
+    };
     const Condition* at = nullptr;
     Interval worst;
     for (const Condition* condition : conditions_of(claim)) {
@@ -122,6 +125,7 @@ class Evaluation {
     }
     if (at == nullptr) return finding_of(claim, measure, "nowhere", {std::nan(""), 0});
     ClaimFinding found = finding_of(claim, measure, at->name, worst);
+    if (!nowhere) return found;
     found.holds = found.verdict != ClaimVerdict::fails;
     if (found.holds) found.verdict = ClaimVerdict::holds;
     return found;

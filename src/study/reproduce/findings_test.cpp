@@ -162,6 +162,28 @@ TEST(Findings, NowhereIsHeldAgainstTheConditionThatComesNearestToMissing) {
   EXPECT_EQ(findings.claims[3].verdict, ClaimVerdict::fails);
 }
 
+TEST(Findings, TheWorstIsWhereTheMeanIsWhateverItsInterval) {
+  Study study = sample_study();
+  const std::string load = study.sweeps[0].title;
+  study.claims = {{"worst", "", "", "srtf", Direction::at_most, 0.55, TakenAt::worst, load},
+                  {"nowhere", "", "", "srtf", Direction::at_most, 0.55, TakenAt::nowhere, load},
+                  {"least", "", "", "srtf", Direction::at_least, 0.7, TakenAt::worst, load}};
+  const StudyPlan plan = sample_plan(study);
+  const Findings findings = evaluate(study, plan, results_with(plan, [](const StudyRun& run) {
+                                       if (run.policy != "srtf") return 100.0;
+                                       const bool half =
+                                           run.workload.find("load=0.5") != run.workload.npos;
+                                       if (half) return run.seed % 2 == 0 ? 90.0 : 10.0;
+                                       return 50.0;
+                                     }));
+  EXPECT_EQ(findings.claims[0].condition, "load = 0.5") << "0.9, 0.1, 0.9; 0.5 elsewhere";
+  EXPECT_EQ(findings.claims[0].verdict, ClaimVerdict::open);
+  EXPECT_NE(findings.claims[1].condition, "load = 0.5");
+  EXPECT_EQ(findings.claims[1].verdict, ClaimVerdict::holds);
+  EXPECT_NE(findings.claims[2].condition, "load = 0.5");
+  EXPECT_EQ(findings.claims[2].verdict, ClaimVerdict::fails);
+}
+
 TEST(Findings, WhatIsNotDefinedDoesNotHold) {
   Study study = sample_study();
   study.claims.push_back({"most", "", "", "srtf", Direction::at_most, 1});

@@ -337,21 +337,23 @@ std::vector<Measure> measures() {
 
 std::vector<Claim> claims() {
   std::vector<Claim> all;
-  const auto nowhere = [&](const Metric& metric, const std::string& name, const std::string& text) {
+  const auto add = [&](const Metric& metric, const std::string& name, TakenAt at,
+                       const std::string& text) {
     all.push_back({fmt::format("{}-{}", name, metric.id), text, "our goal", metric.id,
-                   Direction::at_most, metric.limit, TakenAt::nowhere});
+                   Direction::at_most, metric.limit, at});
     // Of all that may be known.
     all.back().at = name + ", ";
   };
   for (const Part& part : parts())
     for (const Metric& metric : part.metrics)
-      nowhere(metric, part.name,
-              fmt::format("{}: nowhere is the {} above {}'s", part.name, metric.what, part.system));
+      add(metric, part.name, TakenAt::nowhere,
+          fmt::format("{}: nowhere is the {} above {}'s by more than the interval", part.name,
+                      metric.what, part.system));
   for (const Metric& metric : kStarvationMetrics)
-    nowhere(metric, kStarvation,
-            fmt::format("At a load of 0.9 the {} is nowhere above {}{}'s", metric.what,
-                        metric.limit == 1 ? "" : fmt::format("{} times ", metric.limit),
-                        metric.against));
+    add(metric, kStarvation, TakenAt::worst,
+        fmt::format("At a load of 0.9 the {} is at most {}{}'s", metric.what,
+                    metric.limit == 1 ? "" : fmt::format("{} times ", metric.limit),
+                    metric.against));
   return all;
 }
 
