@@ -6,21 +6,22 @@
 namespace trainyard::reference {
 
 void State::note_left(std::size_t j) {
-  trains[j].left_then = left(j);
   trains[j].least_left_then = std::min(left(j), expected_remaining(j));
   trains[j].notes_before = work_notes.size();
   trains[j].starts_before = starts.size();
 }
 
-/// A job has what it was believed to have when it came to its stage, less the time that it has run
-/// since. One that has run for longer than that counts as less than nothing.
+/// A job that starts or runs has the time left until it is believed to end, if ever; one that has
+/// run for longer than believed has none.
 Duration State::work_of(const Jobs& jobs) const {
   std::int64_t gpu_us = 0;
   for (const std::size_t j : jobs) {
     const Train& train = trains[j];
     if (train.stage == Stage::absent || train.stage == Stage::done) continue;
-    const Duration ran = train.stage == Stage::running ? now - train.since : Duration{};
-    gpu_us += (train.left_then - ran).us * job(j).gpus();
+    const bool goes_on = train.stage == Stage::starting || train.stage == Stage::running;
+    const bool ends = goes_on && leaves_at(j) - now <= kLongestDuration;
+    const Duration time = ends ? std::max(leaves_at(j) - now, Duration{}) : left(j);
+    gpu_us += time.us * job(j).gpus();
   }
   return {std::max<std::int64_t>(gpu_us, 0) / std::max(cluster.total_gpus, 1)};
 }
@@ -29,6 +30,17 @@ Duration State::all_work() const {
   Jobs all(trains.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   return work_of(all);
+}
+
+void State::note_work() {
+  if (has_come) work_notes.push_back({now, all_work(), {}});
+  has_come = false;
+}
+
+/// What was believed of the job before, and is no longer.
+void State::note_vain(std::size_t j, Duration before) {
+  if (const Duration vain = before - work_of({j}); vain > Duration{})
+    work_notes.push_back({now, vain, job(j).submit});
 }
 
 Time State::last_came() const {
@@ -53,7 +65,7 @@ bool State::is_critical(std::size_t j) const {
 
 /// The most work that there was in this span of four weeks, and in the one before, each with the
 /// time when it was there. Of a job that ends, what it has not done was not there after all, if the
-/// job was. A span is over when somebody comes to the queue after its end.
+/// job was; nor was what is believed of it no longer. A span is over when somebody comes to the queue after its end.
 Duration longest_wait(const Settings& set, std::span<const WorkNote> notes) {
   if (set.fair_wait == 0) return set.patience;
   constexpr Duration kSpan = days(28);
@@ -62,9 +74,9 @@ Duration longest_wait(const Settings& set, std::span<const WorkNote> notes) {
   WorkNote most = none, most_before = none;
   std::int64_t span = 0;
   for (const WorkNote& note : notes) {
-    if (note.ended_from) {
+    if (note.of_one_from) {
       for (WorkNote* peak : {&most, &most_before})
-        if (*note.ended_from <= peak->at) peak->work = std::max(peak->work - note.work, Duration{});
+        if (*note.of_one_from <= peak->at) peak->work = std::max(peak->work - note.work, Duration{});
       continue;
     }
     if (span_of(note.at) > span) most_before = span_of(note.at) == span + 1 ? most : none;

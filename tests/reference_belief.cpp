@@ -123,7 +123,11 @@ void State::refresh_beliefs() {
     bool hears_news = false;
     for (int width = 0; width < 3; ++width)
       hears_news = hears_news || news.contains(alike(j, width));
-    if (belief_ends(j) <= now || (hears_news && trains[j].stage == Stage::queued)) believe(j);
+    if (belief_ends(j) <= now || (hears_news && trains[j].stage == Stage::queued)) {
+      const Duration before = work_of({j});
+      believe(j);
+      note_vain(j, before);
+    }
   }
 }
 
@@ -137,8 +141,10 @@ Time State::belief_ends(std::size_t j) const {
 }
 
 void State::revise(std::size_t j, Duration estimate) {
+  const Duration before = work_of({j});
   trains[j].estimate = estimate;
   if (estimate != job(j).estimate) trains[j].is_told = true;
+  note_vain(j, before);
 }
 
 Duration State::left(std::size_t j) const {

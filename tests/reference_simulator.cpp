@@ -82,6 +82,7 @@ class Simulator {
   [[nodiscard]] Jobs queue() const;
   [[nodiscard]] Duration wait_limit() const { return longest_wait(set_, state_.work_notes); }
   [[nodiscard]] std::optional<std::size_t> overdue() const;
+  [[nodiscard]] bool is_to_have_a_place(std::size_t j) const;
   void refresh_levels();
   void find_critical();
   [[nodiscard]] Time next_sinking(std::size_t j) const;
@@ -253,6 +254,7 @@ void Simulator::decide() {
   closed_.clear();
   rooms_.begin_round();
   state_.refresh_beliefs();
+  state_.note_work();
   for (std::size_t j = 0; j < state_.trains.size(); ++j) wake_at(state_.belief_ends(j));
   refresh_levels();
   find_critical();
@@ -282,13 +284,24 @@ void Simulator::serve_queue() {
     const std::optional<std::size_t> late = overdue();
     const std::size_t head = late ? *late : queue().front();
     if (try_start(head)) continue;
-    if (late || set_.backfill == "easy") {
-      easy(head);
-    } else if (set_.backfill == "greedy") {
-      greedy();
-    }
+    if (late && is_to_have_a_place(*late)) return easy(*late);
+    if (late && try_start(queue().front())) continue;
+    if (set_.backfill == "easy") easy(queue().front());
+    if (set_.backfill == "greedy") greedy();
     return;
   }
+}
+
+/// Whether there would be room for it on the machines that are up if all others left.
+bool Simulator::is_to_have_a_place(std::size_t j) const {
+  std::int32_t workers = 0;
+  for (std::size_t m = 0; m < state_.up.size(); ++m) {
+    Resources left = state_.cluster.machines[m].capacity;
+    if (!state_.suits(j, m)) continue;
+    for (; workers < state_.job(j).workers && state_.job(j).per_worker.fits_in(left); ++workers)
+      left -= state_.job(j).per_worker;
+  }
+  return workers == state_.job(j).workers;
 }
 
 bool Simulator::try_start(std::size_t j) {

@@ -326,7 +326,6 @@ void State::enter(std::size_t j, Stage stage) {
   if (from == Stage::queued || from == Stage::reserved) trains[j].waited += now - trains[j].since;
   if (from == Stage::queued && (stage == Stage::starting || stage == Stage::reserved))
     waits.push_back({j, now - trains[j].since, tier_of_spots(cluster, trains[j].spots)});
-  if (stage == Stage::done) work_notes.push_back({now, work_of({j}), job(j).submit});
   trains[j].stage = stage;
   trains[j].since = now;
   note_left(j);
@@ -334,14 +333,14 @@ void State::enter(std::size_t j, Stage stage) {
 
 void State::submit(std::size_t j) {
   queue(j);
-  trains[j].left_at_first = trains[j].left_then;
+  trains[j].left_at_first = left(j);
 }
 
 void State::queue(std::size_t j) {
   enter(j, Stage::queued);
   believe(j);
   note_left(j);
-  work_notes.push_back({now, all_work(), {}});
+  has_come = true;
   queued_now.push_back(j);
   trains[j].critical_since = {};
 }
@@ -460,6 +459,7 @@ void State::progress(std::size_t j) {
       trains[j].reports = (trains[j].done + microseconds(2)) / part_of(job(j));
       return enter(j, Stage::running);
     case Stage::running:
+      work_notes.push_back({now, work_of({j}), job(j).submit});
       trains[j].done = job(j).duration;
       vacate(j);
       just_finished.push_back(j);

@@ -26,20 +26,19 @@ struct Change {
   std::optional<Spots> to;
 };
 
-/// When a job came to the queue: how long all GPUs need for what all jobs have left. When one
-/// ended: for what was still believed to be left of it.
+/// When somebody has come to the queue: how long all GPUs need for what all jobs have left. When one
+/// ended, or less is believed of it than before: for what is not left after all.
 struct WorkNote {
   Time at;
   Duration work;
-  std::optional<Time> ended_from;  // when the one that ended was submitted
+  std::optional<Time> of_one_from;  // its submission
 };
 
 struct Train {  // a job in the yard
   Stage stage = Stage::absent;
   Time since;                                       // of the stage
-  Duration left_then;                               // what was believed of it at that time
-  Duration least_left_then;                         // or declared, if that was less
-  Duration left_at_first;                           // and when it was submitted
+  Duration least_left_then;                         // by belief or declaration, at that time
+  Duration left_at_first;                           // believed, when it was submitted
   std::size_t notes_before = 0, starts_before = 0;  // work notes, and starts, until it entered that
   Time first_start = Time::never();
   Duration first_wait;  // until then
@@ -113,10 +112,12 @@ class State {
   [[nodiscard]] Time leaves_at(std::size_t j) const;
   void refresh_beliefs();
   [[nodiscard]] Time belief_ends(std::size_t j) const;
-  /// How long all GPUs need for what is left of these jobs, by what was believed when each came to
-  /// its stage (reference_backlog.cpp).
+  /// How long all GPUs need for what is left of these jobs, by what is believed of them now
+  /// (reference_backlog.cpp).
   [[nodiscard]] Duration work_of(const Jobs& jobs) const;
   [[nodiscard]] Duration all_work() const;
+  void note_work();
+  void note_vain(std::size_t j, Duration before);
   /// Of a job that waits: whether it alone decides when all work is done.
   [[nodiscard]] bool is_critical(std::size_t j) const;
   /// Whether it was found to, and no other has come since.
@@ -169,6 +170,7 @@ class State {
   std::vector<double> speeds;  // of machines
   Jobs queued_now;             // entered the queue since the policy last looked
   std::vector<WorkNote> work_notes;
+  bool has_come = false;  // somebody, to the queue, since the last note of all work
   struct Start {
     std::size_t job;
     Spots spots;

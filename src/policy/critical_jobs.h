@@ -29,9 +29,11 @@ class CriticalJobs {
 
   void on_phase(JobId job, Phase from, Phase /*to*/) {
     if (from != Phase::absent) return;
-    const double before = came_.empty() ? 0 : came_.back().gpu_us;
+    const Time at = yard_.job(job).submit;  // of old, where it is taken up after a restart
     const double work = static_cast<double>(estimates_.remaining(job).us) * yard_.job(job).gpus();
-    came_.push_back({yard_.now(), before + work});
+    auto next = std::ranges::upper_bound(came_, at, {}, &Came::at);
+    const double before = next == came_.begin() ? 0 : std::prev(next)->gpu_us;
+    for (next = came_.insert(next, {at, before}); next != came_.end(); ++next) next->gpu_us += work;
   }
 
   /// Of a job that waits.

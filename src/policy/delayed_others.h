@@ -33,7 +33,8 @@ class DelayedOthers {
   }
 
   void save_learnt(Learnt& learnt) const { learnt["load"] = load_.numbers(); }
-  void recall(const Learnt& learnt) {
+  void recall(const Learnt& learnt, Time now) {
+    load_.begin(now);
     each_learnt(learnt, "load", [&](std::string_view, auto numbers) { load_.take(numbers); });
   }
 

@@ -13,8 +13,8 @@ void Policy::save_learnt(Learnt& learnt) const {
   if (context_) context_->save_learnt(learnt);
 }
 
-void Policy::recall(const Learnt& learnt) {
-  if (context_) context_->recall(learnt);
+void Policy::recall(const Learnt& learnt, Time now) {
+  if (context_) context_->recall(learnt, now);
 }
 
 void Policy::keep(std::unique_ptr<PolicyContext> context) {
@@ -50,7 +50,11 @@ const CriticalJobs& PolicyContext::critical_jobs() {
 }
 
 void PolicyContext::refresh() {
+  const std::size_t told = outlooks_.size();
   if (uses_estimator_) estimator_->refresh(outlooks_);
+  for (std::size_t i = told; i < outlooks_.size(); ++i) believe_anew(outlooks_[i]);
+  backlog_.go_on();
+  patience_.refresh();
   if (regards_.classes) rights_.refresh(changed_);
 }
 
@@ -62,7 +66,7 @@ Time PolicyContext::next_change() const {
 void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
   if (uses_estimator_) estimator_->on_phase(job, from, to);
   if (regards_.classes) rights_.on_phase(job, from, to, changed_);
-  if (has_ended(to)) patience_.on_end(job);
+  if (has_ended(to)) patience_.on_vain(job, backlog_.time_for(job));
   if (uses_backlog_) backlog_.on_phase(job, from, to);
   if (to == Phase::queued) patience_.on_queued();
   if (has_critical_) critical_.on_phase(job, from, to);
@@ -70,6 +74,14 @@ void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
 
 void PolicyContext::on_estimate(JobId job) {
   if (uses_estimator_) estimator_->on_estimate(job);
+  believe_anew(job);
+}
+
+void PolicyContext::believe_anew(JobId job) {
+  if (!uses_backlog_) return;
+  const Duration before = backlog_.time_for(job);
+  backlog_.renew(job);
+  patience_.on_vain(job, before - backlog_.time_for(job));
 }
 
 std::string PolicyContext::belief_of(JobId job) const {
@@ -84,13 +96,14 @@ void PolicyContext::save_learnt(Learnt& learnt) const {
   patience_.save_learnt(learnt);
 }
 
-void PolicyContext::recall(const Learnt& learnt) {
+void PolicyContext::recall(const Learnt& learnt, Time now) {
   if (uses_estimator_) estimator_->recall(learnt);
-  patience_.recall(learnt);
+  patience_.recall(learnt, now);
 }
 
 void PolicyContext::on_rate(JobId job) {
   if (uses_estimator_) estimator_->on_rate(job);
+  if (uses_backlog_) backlog_.renew(job);
 }
 
 }  // namespace trainyard

@@ -131,12 +131,15 @@ class PolicyContext final : public YardListener {
   [[nodiscard]] std::string belief_of(JobId job) const;
   /// What members asked for of it has learnt.
   void save_learnt(Learnt& learnt) const;
-  void recall(const Learnt& learnt);
+  void recall(const Learnt& learnt, Time now);
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_estimate(JobId job) override;
   void on_rate(JobId job) override;
 
  private:
+  /// Something else is believed of the time that the job has left.
+  void believe_anew(JobId job);
+
   const Yard& yard_;
   PolicySettings settings_;
   std::unique_ptr<Estimator> estimator_;
@@ -169,9 +172,10 @@ class Stage {
   /// A machine went down, was closed, or came up.
   virtual void on_machine(MachineId /*machine*/) {}
 
-  /// What it has learnt, for the next that is made like it (policy/learnt.h).
+  /// What it has learnt, for the next that is made like it (policy/learnt.h), which takes it up
+  /// `now` (Policy::recall).
   virtual void save_learnt(Learnt& /*learnt*/) const {}
-  virtual void recall(const Learnt& /*learnt*/) {}
+  virtual void recall(const Learnt& /*learnt*/, Time /*now*/) {}
 
  protected:
   const Yard& yard_;

@@ -7,13 +7,15 @@
 //           together would have needed for the work that was there, in this span of four weeks or
 //           in the one before. It grows with the load of a cluster, and nobody has to set it. Work
 //           that was believed in and turns out not to be there (a job ends long before the time
-//           that it declared, or is cancelled) is taken off again.
+//           that it declared, or is cancelled; less is believed of it than before) is taken off
+//           again.
 //
 // Example: fair is 3. Within the last weeks, 64 GPUs had at most 640 GPU-hours of work before them:
 // who has waited for 30 h is out of patience.
 #pragma once
 
 #include <algorithm>
+#include <utility>
 
 #include "policy/backlog.h"
 #include "policy/learnt.h"
@@ -34,17 +36,17 @@ class Patience {
 
   [[nodiscard]] bool is_bounded() const { return bounds_.any(); }
 
-  /// Before the backlog takes note of it.
-  void on_end(JobId job) {
-    if (bounds_.fair == 0) return;
-    const Duration vain = backlog_.time_for(job);
+  /// So much of what was believed to be left of the job is not there.
+  void on_vain(JobId job, Duration vain) {
+    if (bounds_.fair == 0 || vain <= Duration{}) return;
     for (Peak* peak : {&peak_, &last_peak_})
       if (yard_.job(job).submit <= peak->at) peak->work = std::max(peak->work - vain, Duration{});
   }
-  /// After it has.
-  void on_queued() {
-    if (bounds_.fair == 0) return;
-    go_on();
+  void on_queued() { has_come_ = true; }
+  /// After all that happened at this instant, and the backlog has taken note of it.
+  void refresh() {
+    if (bounds_.fair == 0 || !std::exchange(has_come_, false)) return;
+    go_on_to(yard_.now());
     if (const Duration work = backlog_.time_for_all(); work >= peak_.work)
       peak_ = {work, yard_.now()};
   }
@@ -77,18 +79,18 @@ class Patience {
                      number(last_peak_.work.us), number(last_peak_.at.us)};
   }
   /// What waits now may be more than ever did before.
-  void recall(const Learnt& learnt) {
+  void recall(const Learnt& learnt, Time now) {
     each_learnt(learnt, kName, [&](std::string_view rest, std::span<const double> kept) {
       if (!rest.empty() || kept.size() != 5) return;
       const auto at = [&](std::size_t i, Time latest) {
         return Time{static_cast<std::int64_t>(std::min(kept[i], static_cast<double>(latest.us)))};
       };
       const auto peak = [&](std::size_t i) {
-        return Peak{{static_cast<std::int64_t>(std::min(kept[i], 1e18))}, at(i + 1, yard_.now())};
+        return Peak{{static_cast<std::int64_t>(std::min(kept[i], 1e18))}, at(i + 1, now)};
       };
       const Peak present = peak_;
-      span_end_ = at(0, yard_.now() + kSpan), peak_ = peak(1), last_peak_ = peak(3);
-      go_on();
+      span_end_ = at(0, now + kSpan), peak_ = peak(1), last_peak_ = peak(3);
+      go_on_to(now);
       if (present.work >= peak_.work) peak_ = present;
     });
   }
@@ -103,13 +105,14 @@ class Patience {
     Time at;
   };
 
-  void go_on() {
-    for (; span_end_ <= yard_.now(); span_end_ = span_end_ + kSpan) last_peak_ = peak_, peak_ = {};
+  void go_on_to(Time now) {
+    for (; span_end_ <= now; span_end_ = span_end_ + kSpan) last_peak_ = peak_, peak_ = {};
   }
 
   const Yard& yard_;
   Bounds bounds_;
   const Backlog& backlog_;
+  bool has_come_ = false;  // somebody, to the queue, since the last look at the work that there is
   Time span_end_ = Time{} + kSpan;
   Peak peak_, last_peak_;
 };

@@ -23,6 +23,30 @@ TEST(Backlog, IsWhatAllGpusNeedForTheWorkThatIsLeft) {
   EXPECT_EQ(backlog.time_for_all(), hours(2));
 }
 
+TEST(Backlog, FollowsWhatIsBelievedAndHasNothingOfWhoOutlivedIt) {
+  HandYard h("1x8xV100");
+  const auto estimates = make_estimator(h.yard, "declared", 0, 1);
+  Backlog backlog(h.yard, *estimates);
+  const JobId runs = h.running(gang(4, 1, hours(8)), 0), waits = h.submit(gang(8, 1, hours(2)));
+  backlog.on_phase(runs, Phase::starting, Phase::running);
+  backlog.on_phase(waits, Phase::absent, Phase::queued);
+  h.at(hours(4));
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), runs, Rate::taking(2))));
+  backlog.renew(runs);
+  EXPECT_EQ(backlog.time_for_all(), hours(4 + 2)) << "4 h of work take it 8 h, on half of the GPUs";
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), runs, Rate::stopped())));
+  backlog.renew(runs);
+  EXPECT_EQ(backlog.time_for_all(), hours(2 + 2)) << "nobody knows how long that takes";
+  HandYard::must(h.yard.apply(Event::rate_of(h.yard.now(), runs, Rate{})));
+  backlog.renew(runs);
+  h.at(hours(100));
+  backlog.go_on();
+  EXPECT_EQ(backlog.time_for_all(), hours(2)) << "92 h more than it should have taken";
+  EXPECT_EQ(backlog.time_for(runs), Duration{});
+  backlog.on_phase(runs, Phase::running, Phase::done);
+  EXPECT_EQ(backlog.time_for_all(), hours(2));
+}
+
 /// Decides, and those that are told to leave do so at once.
 void decide_and_leave(HandPolicy& h) {
   h.decide();
@@ -82,6 +106,47 @@ TEST(Patience, WorkThatWasNotThereDoesNotMakeAFairWaitLonger) {
   EXPECT_EQ(h.wake, Time{} + hours(21) + microseconds(1)) << "twice 8 h and 2 h, not 802 h";
 }
 
+TEST(Patience, WorkThatNobodyBelievesInAnyMoreDoesNotMakeAFairWaitLonger) {
+  HandPolicy h("1x1xV100", "queue.estimates=residual", {"queue.fair_wait=2"});
+  Job wrong = gang(1, 1, hours(1));
+  wrong.estimate = hours(100);
+  std::vector<JobId> jobs;
+  for (int i = 0; i < 20; ++i) jobs.push_back(h.submit(wrong));
+  h.decide();
+  const auto bound = [&] {
+    const std::string why = h.policy->explain(jobs.back()).sentence;
+    return why.substr(why.find("goes before"));
+  };
+  EXPECT_EQ(bound(), "goes before all others once it has waited for 166d 16h in all");
+  for (int i = 0; i < 18; ++i) {
+    h.at(hours(i + 1));
+    h.tell(EventKind::finished, jobs[static_cast<std::size_t>(i)]);
+    h.decide();
+  }
+  EXPECT_EQ(bound(), "goes before all others, as it has waited for longer than 3h 48m");
+}
+
+TEST(Patience, WhoHasNoMachinesHoldsNobodyUp) {
+  HandPolicy h("2x8xV100", "order=trial-first backfill=greedy preempt=benefit",
+               {"queue.patience=1h", "preempt.trial_price=100", "yard.min_run=0"});
+  h.submit(gang(8, 1, hours(99)));
+  h.decide();
+  h.tell(EventKind::machine_down, MachineId{1});
+  const JobId large = h.submit(gang(16));
+  h.decide();
+  h.at(hours(50));
+  Job quick = gang(1, 1, minutes(5));
+  quick.job_class = JobClass::trial;
+  const JobId comes = h.submit(quick);
+  decide_and_leave(h);
+  EXPECT_EQ(h.phase(large), Phase::queued) << "eight of its GPUs are down";
+  EXPECT_EQ(h.phase(comes), Phase::running) << "though it has waited for fifty times too long";
+  h.tell(EventKind::machine_up, MachineId{1});
+  const JobId late = h.submit(quick);
+  decide_and_leave(h);
+  EXPECT_EQ(h.phase(late), Phase::queued) << "now it may have all that there is";
+}
+
 TEST(Patience, WhatAFairWaitWasIsKeptOverARestart) {
   const std::vector<std::string> fair{"queue.fair_wait=2"};
   Learnt kept;
@@ -89,18 +154,20 @@ TEST(Patience, WhatAFairWaitWasIsKeptOverARestart) {
     HandPolicy before("1x8xV100", "backfill=greedy", fair);
     before.at(hours(1));
     before.submit(gang(8, 1, hours(10)));
+    before.decide();
     before.policy->save_learnt(kept);
   }
   HandPolicy h("1x8xV100", "backfill=greedy", fair);
   const auto bound = [&] {
-    const JobId job = h.submit(gang(8, 1, hours(1)));
+    const JobId job = h.submit(gang(9, 1, minutes(30)));
+    h.decide();
     const std::string why = h.policy->explain(job).sentence;
     h.tell(EventKind::cancelled, job);
     return why.substr(why.find("goes before"));
   };
   h.at(hours(2));
   EXPECT_EQ(bound(), "goes before all others once it has waited for 2h in all");
-  h.policy->recall(kept);
+  h.policy->recall(kept, h.yard.now());
   EXPECT_EQ(bound(), "goes before all others once it has waited for 20h in all");
   h.at(days(28 + 1));
   EXPECT_EQ(bound(), "goes before all others once it has waited for 20h in all");
@@ -108,7 +175,7 @@ TEST(Patience, WhatAFairWaitWasIsKeptOverARestart) {
   EXPECT_EQ(bound(), "goes before all others once it has waited for 2h in all") << "long ago";
   for (const std::vector<double>& wrong :
        {std::vector<double>{}, {1}, {1, 2, 3, 4, -5}, {1e300, 1e300, 1e300, 1e300, 1e300}})
-    h.policy->recall({{kept.begin()->first, wrong}});
+    h.policy->recall({{kept.begin()->first, wrong}}, h.yard.now());
   EXPECT_NE(h.policy->explain(h.submit(gang(8))).sentence, "");
 }
 

@@ -51,8 +51,9 @@ class Policy : public YardListener {
   [[nodiscard]] Regards regards() const;
   /// Adds what is to be given to the next policy, if this one ends.
   virtual void save_learnt(Learnt& learnt) const;
-  /// Goes on from what another has learnt. To be called before anything happens in the yard.
-  virtual void recall(const Learnt& learnt);
+  /// Goes on from what another has learnt. To be called before anything happens in the yard: what
+  /// happens there before `now` are jobs of old that are taken up, of which that other has heard.
+  virtual void recall(const Learnt& learnt, Time now);
   /// What it was made with lives as long as the policy.
   void keep(std::unique_ptr<PolicyContext> context);
 

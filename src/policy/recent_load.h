@@ -14,6 +14,9 @@ namespace trainyard {
 
 class RecentLoad {
  public:
+  /// What is observed of the time before does not count.
+  void begin(Time now) { at_ = now; }
+
   /// From now on jobs hold so many GPUs; until now, as many as were observed last.
   void observe(Time now, std::int64_t held_gpus) {
     if (at_ == Time::never()) at_ = now;

@@ -44,5 +44,15 @@ TEST(RecentLoad, IsKeptAsNumbers) {
       << "not the days between";
 }
 
+TEST(RecentLoad, WhatIsObservedOfTheTimeBeforeItBeginsDoesNotCount) {
+  RecentLoad load;
+  load.take(std::vector<double>{0, 0, 100, 5'000});
+  load.begin(Time{} + days(20));
+  load.observe(Time{} + days(3), 10);
+  load.observe(Time{} + days(19), 30);
+  EXPECT_EQ(load.share(Time{} + days(20), 100), 0.5);
+  EXPECT_NEAR(load.share(Time{} + days(21), 100), 0.3, 1e-6);
+}
+
 }  // namespace
 }  // namespace trainyard

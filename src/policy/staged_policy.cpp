@@ -77,10 +77,10 @@ void StagedPolicy::save_learnt(Learnt& learnt) const {
   if (stages_.rooms) stages_.rooms->save_learnt(learnt);
 }
 
-void StagedPolicy::recall(const Learnt& learnt) {
-  Policy::recall(learnt);
-  each_stage([&](Stage& stage) { stage.recall(learnt); });
-  if (stages_.rooms) stages_.rooms->recall(learnt);
+void StagedPolicy::recall(const Learnt& learnt, Time now) {
+  Policy::recall(learnt, now);
+  each_stage([&](Stage& stage) { stage.recall(learnt, now); });
+  if (stages_.rooms) stages_.rooms->recall(learnt, now);
 }
 
 // --- Deciding ------------------------------------------------------------------------------------
@@ -110,13 +110,28 @@ void StagedPolicy::decide(Plan& plan) {
 
 void StagedPolicy::serve_queue() {
   if (overdue() != kNoJob) serve_before_overdue();
+  JobId late = overdue();
+  while (late != kNoJob && try_start(late)) late = overdue();
+  waits_in_vain_ = late != kNoJob && !has_machines_for(late) ? late : kNoJob;
+  if (late != waits_in_vain_) return keeper(true).run(*this, late);
   while (!queue_.empty()) {
-    const JobId late = overdue();
-    const JobId head = late != kNoJob ? late : queue_.front().job;
+    const JobId head = queue_.front().job;
     if (try_start(head)) continue;
-    keeper(late != kNoJob).run(*this, head);
-    break;
+    return stages_.backfill->run(*this, head);
   }
+}
+
+/// Whether there are, if nobody else were there.
+bool StagedPolicy::has_machines_for(JobId job) const {
+  const Shape& shape = yard_.shape(job);
+  std::int32_t missing = shape.workers;
+  const std::vector<Machine>& machines = yard_.cluster().machines;
+  for (std::uint32_t m = 0; m < machines.size() && missing > 0; ++m) {
+    if (!yard_.free().is_up(MachineId{m})) continue;
+    if (shape.kind != kAnyKind && shape.kind != machines[m].kind) continue;
+    missing -= workers_that_fit(shape.per_worker, machines[m].capacity, missing);
+  }
+  return missing == 0;
 }
 
 /// They stand first in the queue. Who has waited for twice as long as it may lets nobody pass.

@@ -55,11 +55,14 @@ class StagedPolicy final : public Policy, private Dispatcher {
     return stages_.flow ? stages_.flow->rules() : FlowRules{};
   }
   [[nodiscard]] WaitReason explain(JobId job) const override;
-  /// Whether a job has run out of patience.
-  [[nodiscard]] bool has_overdue() const { return overdue() != kNoJob; }
+  /// Whether a job has run out of patience for which there are machines.
+  [[nodiscard]] bool has_overdue() const {
+    const JobId late = overdue();
+    return late != kNoJob && late != waits_in_vain_;
+  }
   [[nodiscard]] const Queue& queue() const override { return queue_; }
   void save_learnt(Learnt& learnt) const override;
-  void recall(const Learnt& learnt) override;
+  void recall(const Learnt& learnt, Time now) override;
 
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_machine(MachineId machine, bool up) override;
@@ -106,6 +109,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] bool has_rooms_kept_from(JobId job) const;
   [[nodiscard]] bool leaves_rooms(JobId job, const Placement& there, std::span<const JobId> leave);
   [[nodiscard]] JobId overdue() const;
+  [[nodiscard]] bool has_machines_for(JobId job) const;
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
   [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;
   [[nodiscard]] std::optional<Forecast> forecast_of(JobId job, JobId head) const;
@@ -138,7 +142,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
   PolicyContext& context_;
   Stages stages_;
   Queue queue_;
-  SortedList<JobAt> by_wait_;  // the longest first; empty where waits are not bounded
+  SortedList<JobAt> by_wait_;     // the longest first; empty where waits are not bounded
+  JobId waits_in_vain_ = kNoJob;  // out of patience, but there are no machines for it
   RoomFinder finder_;
 
   Plan* plan_ = nullptr;  // during decide

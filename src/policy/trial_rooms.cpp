@@ -49,7 +49,7 @@ void TrialRooms::on_phase(JobId job, Phase from, Phase to) {
   const Shape& shape = yard_.shape(job);
   if (shape.gpus() == 0) return;
   if (to == Phase::done) take_end(job);
-  if (!rights_.acts_as_trial(job)) return;
+  if (!rights_.acts_as_trial(job) || yard_.now() <= began_) return;
   const JobState& state = yard_.state(job);
   if (from == Phase::absent && to == Phase::queued)
     take_arrival(of(shape.kind), {yard_.now(), {shape.per_worker, shape.workers}});
@@ -254,7 +254,8 @@ void TrialRooms::save_learnt(Learnt& learnt) const {
   }
 }
 
-void TrialRooms::recall(const Learnt& learnt) {
+void TrialRooms::recall(const Learnt& learnt, Time now) {
+  began_ = now;
   each_learnt(learnt, kTrialRooms, [&](std::string_view name, std::span<const double> numbers) {
     const std::uint32_t found = yard_.cluster().kinds.find(name);
     if (name != kAnyName && found == yard_.cluster().kinds.size()) return;
@@ -266,7 +267,7 @@ void TrialRooms::recall(const Learnt& learnt) {
       return static_cast<std::int32_t>(std::min(numbers[i], 1e8));
     };
     for (std::size_t i = kNumbersAhead; i < numbers.size(); i += kNumbersEach)
-      take_arrival(mine, {yard_.now() - seconds(whole(i)),
+      take_arrival(mine, {now - seconds(whole(i)),
                           {{whole(i + 1), whole(i + 2), whole(i + 3)}, whole(i + 4)}});
   });
 }

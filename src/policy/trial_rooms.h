@@ -71,7 +71,7 @@ class TrialRooms {
 
   /// By the names of kinds; what others have freed is learnt anew.
   void save_learnt(Learnt& learnt) const;
-  void recall(const Learnt& learnt);
+  void recall(const Learnt& learnt, Time now);
 
  private:
   /// Of a whole cluster: more than Resources can say.
@@ -134,6 +134,7 @@ class TrialRooms {
   const Yard& yard_;
   const TrialRights& rights_;
   double price_;
+  Time began_{std::numeric_limits<std::int64_t>::min()};  // what came until then is known
   std::int64_t waiting_ = 0;
   Amounts all_;                             // of the cluster
   Amounts at_most_;                         // may be kept

@@ -159,7 +159,7 @@ TEST(TrialRooms, WhoWaitedForTooLongTakesIt) {
 TEST(TrialRooms, RoomsOfNoGpusThatADamagedListHasAreNotKept) {
   FullOfBatch h;
   const std::vector<double> of_no_gpus{60, 2, 60, 2, 20, 0, 1, 1, 1, 10, 0, 1, 1, 1};
-  h.policy->recall({{"trial-rooms/any", of_no_gpus}});
+  h.policy->recall({{"trial-rooms/any", of_no_gpus}}, h.yard.now());
   h.tell(EventKind::finished, JobId{3});
   const JobId next = h.submit(gang(1));
   h.decide();
@@ -177,7 +177,7 @@ TEST(TrialRooms, WhatWasLearntIsKnownToTheNextPolicy) {
   learnt["trial-rooms/H100"] = learnt["trial-rooms/any"];  // a kind that is not there any more
   learnt["trial-rooms/V100"] = {1, 2, 3};                  // damaged
   FullOfBatch h;
-  h.policy->recall(learnt);
+  h.policy->recall(learnt, h.yard.now());
   h.tell(EventKind::finished, JobId{3});
   const JobId held = h.submit(gang(1));
   h.decide();
@@ -186,6 +186,23 @@ TEST(TrialRooms, WhatWasLearntIsKnownToTheNextPolicy) {
   h.policy->save_learnt(again);
   EXPECT_EQ(again["trial-rooms/any"], learnt["trial-rooms/any"]);
   EXPECT_FALSE(again.contains("trial-rooms/H100"));
+}
+
+TEST(TrialRooms, JobsThatAreTakenUpAreNoNewOnes) {
+  const Learnt learnt{{"trial-rooms/any", {60, 2, 60, 2, 20, 1, 0, 0, 1, 10, 1, 0, 0, 1}}};
+  HandPolicy h("2x8xV100", "order=trial-first", {"queue.trial_rooms=100"});
+  h.policy->recall(learnt, Time{} + hours(1));
+  h.at(minutes(30));
+  h.submit(trial(gang(1)));
+  h.decide();
+  h.at(hours(1));
+  Learnt again;
+  h.policy->save_learnt(again);
+  EXPECT_EQ(again["trial-rooms/any"], learnt.at("trial-rooms/any"));
+  h.at(hours(2));
+  h.submit(trial(gang(1)));
+  h.policy->save_learnt(again);
+  EXPECT_EQ(again["trial-rooms/any"].size(), learnt.at("trial-rooms/any").size() + 5);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
                                             CatalogueSpeed::DurationIs::in_one_machine);
   yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());
   policy_ = policy.build(*yard_, kSeed);
-  policy_->recall(learnt_);
+  policy_->recall(learnt_, now);
   std::vector<const JobRecord*> known;
   for (const JobRecord* job : jobs)
     if (!job->is_held() && !job->has_ended()) known.push_back(job);

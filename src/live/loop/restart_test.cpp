@@ -77,6 +77,43 @@ TEST_F(LearningMasterTest, WhatCannotBeReadIsLearntAnew) {
   EXPECT_THAT(belief(), testing::HasSubstr("(it declares 12h)"));
 }
 
+/// One that goes on from what the preset has learnt in weeks, with a job that runs.
+class OldMasterTest : public YardmasterTest {
+ protected:
+  OldMasterTest() {
+    given = {"trainyard", {}};
+    begin("2x8xV100");
+    run(submit(spec(8)));
+  }
+  void begin_with(const std::string& learnt) {
+    master.reset();
+    JournalChange change;
+    change.settings = {{"learnt", learnt}};
+    ASSERT_TRUE(journal->commit(change));
+    system.pass(minutes(1));
+    begin("2x8xV100");
+  }
+};
+
+TEST_F(OldMasterTest, TheLongestWorkOfLateIsKnownAfterARestart) {
+  begin_with(R"({"longest backlog": [1e18, 1440000000000, 1e18, 0, 0]})");
+  run(submit(spec(8)));
+  const auto why = master->why(kAda, submit(spec(8)));
+  ASSERT_TRUE(why) << why.error().message;
+  EXPECT_THAT(why->reason.sentence, testing::HasSubstr("waited for 266d 16h in all"));
+}
+
+TEST_F(OldMasterTest, TrialJobsOfDaysAgoAreOfDaysAgoAfterARestart) {
+  std::string arrivals;
+  for (int day = 14; day >= 5; --day) arrivals += fmt::format(", {}, 1, 1, 1, 1", day * 86'400);
+  begin_with(fmt::format(R"({{"trial-rooms/any": [60, 2, 60, 2{}]}})", arrivals));
+  submit(spec(8));
+  EXPECT_TRUE(told("start 2.1")) << "nothing is kept free for them";
+  master.reset();
+  const auto kept = journal->setting("learnt").value_or("");
+  EXPECT_NE(kept.find("[60.0,2.0,60.0,2.0,12096"), std::string::npos) << kept;
+}
+
 TEST_F(YardmasterTest, WhatWasNeverStartedIsStartedAfterARestart) {
   const JobNumber job = submit(spec());
   ASSERT_TRUE(told("start 1.1"));

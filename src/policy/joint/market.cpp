@@ -507,8 +507,10 @@ WaitReason MarketPolicy::explain(JobId job) const {
                                      yard_.job(job).is_elastic() ? "needs at least" : "needs");
   const std::size_t place =
       takes_all_ ? roster_.waiting().rank(job) + 1 : context_.queue()->place(job);
-  const std::string next = fmt::format("GPUs are dealt out again {}",
-                                       next_round_ <= yard_.now() ? "now" : "at the next round");
+  const std::string belief = context_.belief_of(job);
+  const std::string next = fmt::format("GPUs are dealt out again {}{}{}",
+                                       next_round_ <= yard_.now() ? "now" : "at the next round",
+                                       belief.empty() ? "" : "; ", belief);
   if (lacks.empty()) return {"priority", next, place, {}};
   return {"resources", fmt::format("{}; {}", lacks, next), place, {}};
 }

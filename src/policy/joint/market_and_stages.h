@@ -39,9 +39,9 @@ class MarketAndStages final : public Policy {
     Policy::save_learnt(learnt);
     stages_->save_learnt(learnt);
   }
-  void recall(const Learnt& learnt) override {
-    Policy::recall(learnt);
-    stages_->recall(learnt);
+  void recall(const Learnt& learnt, Time now) override {
+    Policy::recall(learnt, now);
+    stages_->recall(learnt, now);
   }
 
   void on_phase(JobId job, Phase from, Phase to) override;

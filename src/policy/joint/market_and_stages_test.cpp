@@ -113,6 +113,17 @@ TEST_F(MarketAndStagesTest, EachSaysWhyItsJobsWait) {
   EXPECT_EQ(h->policy->explain(fixed).place, 2U);
 }
 
+TEST_F(MarketAndStagesTest, WhatIsBelievedIsSaidOfJobsOfEither) {
+  use("order=fifo queue.estimates=residual");
+  h->submit(gang(8, 1, hours(1)));
+  h->decide();
+  const JobId open = h->submit(stretching(hours(2))), fixed = h->submit(gang(2, 1, hours(2)));
+  h->decide();
+  for (const JobId job : {open, fixed})
+    EXPECT_NE(h->policy->explain(job).sentence.find("is believed to take another 2h"),
+              std::string::npos);
+}
+
 TEST_F(MarketAndStagesTest, StagesSayInWhichFlowClassOpenJobsAre) {
   use("order=fifo flow=srtf");
   h->submit(gang(4, 1, hours(1)));

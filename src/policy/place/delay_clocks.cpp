@@ -117,8 +117,9 @@ void DelayClocks::save_learnt(Learnt& learnt) const {
     }
 }
 
-void DelayClocks::recall(const Yard& yard, const Learnt& learnt) {
-  others_.recall(learnt);
+void DelayClocks::recall(const Yard& yard, const Learnt& learnt, Time now) {
+  others_.recall(learnt, now);
+  began_ = now;
   const auto each = [&](std::string_view begin, auto take) {
     each_learnt(learnt, begin, [&](std::string_view name, std::span<const double> numbers) {
       int gpus = 0, tier = 0;
@@ -144,6 +145,7 @@ DelayClocks::Demand& DelayClocks::demand_of(const Yard& yard, std::int32_t gpus)
 }
 
 void DelayClocks::note_wait(const Yard& yard, JobId job) {
+  if (yard.now() <= began_) return;
   const Duration wait = yard.now() - jobs_[index(job)].since;
   const std::size_t got = tier_of(yard.cluster(), yard.placement(job));
   Demand& demand = demand_of(yard, job);

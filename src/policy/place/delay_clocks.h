@@ -62,7 +62,7 @@ class DelayClocks {
   void refresh(const Yard& yard, std::vector<JobId>& changed);
   [[nodiscard]] Time next_change() const;
   void save_learnt(Learnt& learnt) const;
-  void recall(const Yard& yard, const Learnt& learnt);
+  void recall(const Yard& yard, const Learnt& learnt, Time now);
 
  private:
   struct Clock {
@@ -91,6 +91,7 @@ class DelayClocks {
   DelaySettings set_;
   const Estimator* estimates_;
   DelayedOthers others_;
+  Time began_{std::numeric_limits<std::int64_t>::min()};  // who was placed until then is known
   std::vector<Clock> jobs_;
   SortedList<JobAt> due_;
   std::map<std::int32_t, Demand> demands_;  // by GPUs

@@ -65,7 +65,9 @@ class Benefit final : public PreemptStage {
   void save_learnt(Learnt& learnt) const override {
     others_.save_learnt(learnt), usual_.save_learnt(learnt);
   }
-  void recall(const Learnt& learnt) override { others_.recall(learnt), usual_.recall(learnt); }
+  void recall(const Learnt& learnt, Time now) override {
+    others_.recall(learnt, now), usual_.recall(learnt);
+  }
 
   bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override;
 
@@ -231,7 +233,7 @@ bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& ret
   room_ = finder.room();
   victims_.assign(finder.victims().begin(), finder.victims().end());
   const PauseGain gain = best_set(w, waiter, offers);
-  if (gain.gain() < 0) return false;
+  if (!(gain.gain() >= 0)) return false;
   finder.settle(waiter, room_, victims_);
   context_.tell(waiter, {gain.gain() / 1e6, gain.spared() / 1e6, gain.others() / 1e6});
   return true;

@@ -39,6 +39,7 @@ class UsualPlace {
       all += count;
       time += count * yard.speed()->rate_at(yard.job(job), t).time_per_work();
     }
+    if (all == 0) return 1;  // in tiers that there are no more
     return time / all / yard.speed()->rate_at(yard.job(job), tier).time_per_work();
   }
 

@@ -35,6 +35,11 @@ TEST(UsualPlace, IsWhereJobsOfThatSizeStartedOfLate) {
   EXPECT_EQ(usual.over(yard, JobId{1}, 1), 0.5) << "the usual place would be closer";
   usual.note(yard, JobId{1});
   EXPECT_NEAR(usual.over(yard, JobId{0}, 0), 1.5, 0.01) << "every second comes to stand apart";
+  UsualPlace another;
+  std::vector<double> far(kMaxTiers, 0.0);
+  far.back() = 3;  // a tier that this cluster does not have
+  another.recall({{"places/2/", far}});
+  EXPECT_EQ(another.over(yard, JobId{0}, 0), 1);
 }
 
 }  // namespace
