@@ -65,7 +65,8 @@ bool State::is_critical(std::size_t j) const {
 
 /// The most work that there was in this span of four weeks, and in the one before, each with the
 /// time when it was there. Of a job that ends, what it has not done was not there after all, if the
-/// job was; nor was what is believed of it no longer. A span is over when somebody comes to the queue after its end.
+/// job was; nor was what is believed of it no longer. A span is over when somebody comes to the
+/// queue after its end.
 Duration longest_wait(const Settings& set, std::span<const WorkNote> notes) {
   if (set.fair_wait == 0) return set.patience;
   constexpr Duration kSpan = days(28);
@@ -76,7 +77,8 @@ Duration longest_wait(const Settings& set, std::span<const WorkNote> notes) {
   for (const WorkNote& note : notes) {
     if (note.of_one_from) {
       for (WorkNote* peak : {&most, &most_before})
-        if (*note.of_one_from <= peak->at) peak->work = std::max(peak->work - note.work, Duration{});
+        if (*note.of_one_from <= peak->at)
+          peak->work = std::max(peak->work - note.work, Duration{});
       continue;
     }
     if (span_of(note.at) > span) most_before = span_of(note.at) == span + 1 ? most : none;

@@ -284,10 +284,11 @@ void Simulator::serve_queue() {
     const std::optional<std::size_t> late = overdue();
     const std::size_t head = late ? *late : queue().front();
     if (try_start(head)) continue;
-    if (late && is_to_have_a_place(*late)) return easy(*late);
-    if (late && try_start(queue().front())) continue;
-    if (set_.backfill == "easy") easy(queue().front());
-    if (set_.backfill == "greedy") greedy();
+    if (late || set_.backfill == "easy") {
+      easy(head);
+    } else if (set_.backfill == "greedy") {
+      greedy();
+    }
     return;
   }
 }
@@ -518,7 +519,7 @@ std::optional<std::size_t> Simulator::overdue() const {
   std::optional<std::size_t> longest;
   for (const std::size_t j : state_.in(Stage::queued)) {
     const Time since = state_.waits_since(j);
-    if (state_.now - since <= limit) continue;
+    if (state_.now - since <= limit || !is_to_have_a_place(j)) continue;
     if (!longest || since < state_.waits_since(*longest)) longest = j;
   }
   return longest;
@@ -530,7 +531,8 @@ void Simulator::wake_for_patience() {
   const Duration limit = wait_limit();
   if (limit == Duration::max() || !can_starve || overdue()) return;
   for (const std::size_t j : state_.in(Stage::queued))
-    wake_at(state_.waits_since(j) + limit + microseconds(1));
+    if (const Time over = state_.waits_since(j) + limit + microseconds(1); over > state_.now)
+      wake_at(over);
 }
 
 void Simulator::find_critical() {

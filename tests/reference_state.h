@@ -26,8 +26,8 @@ struct Change {
   std::optional<Spots> to;
 };
 
-/// When somebody has come to the queue: how long all GPUs need for what all jobs have left. When one
-/// ended, or less is believed of it than before: for what is not left after all.
+/// When somebody has come to the queue: how long all GPUs need for what all jobs have left. When
+/// one ended, or less is believed of it than before: for what is not left after all.
 struct WorkNote {
   Time at;
   Duration work;

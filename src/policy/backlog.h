@@ -85,8 +85,7 @@ class Backlog {
     part = {};
   }
   void add(const Part& part) {
-    (part.shrinks ? running_end_us_ : waiting_us_) +=
-        static_cast<double>(part.us) * part.gpus;
+    (part.shrinks ? running_end_us_ : waiting_us_) += static_cast<double>(part.us) * part.gpus;
     if (part.shrinks) running_gpus_ += part.gpus;
   }
 

@@ -60,6 +60,7 @@ void StagedPolicy::leave_queue(JobId job) {
 void StagedPolicy::on_machine(MachineId machine, bool up) {
   each_stage([&](Stage& stage) { stage.on_machine(machine); });
   if (up) ++releases_;
+  has_machines_.clear();
 }
 
 void StagedPolicy::on_outlook(JobId job) {
@@ -102,28 +103,33 @@ void StagedPolicy::decide(Plan& plan) {
     serve_queue();
   }
   if (stages_.preempt) plan.wake_at(stages_.preempt->next_rebid());
-  if (!by_wait_.empty() && overdue() == kNoJob)
-    plan.wake_at(by_wait_.front().at + context_.waits().limit() + microseconds(1));
+  if (!by_wait_.empty() && overdue() == kNoJob) wake_for_overdue(plan);
   if (stages_.flow || !reflow_.empty()) write_flows(plan);
   plan_ = nullptr;
 }
 
+/// When the next job runs out of patience.
+void StagedPolicy::wake_for_overdue(Plan& plan) const {
+  const Duration limit = context_.waits().limit();
+  by_wait_.each_from({yard_.now() - limit, JobId{0}}, [&](const JobAt& next) {
+    plan.wake_at(next.at + limit + microseconds(1));
+    return false;
+  });
+}
+
 void StagedPolicy::serve_queue() {
   if (overdue() != kNoJob) serve_before_overdue();
-  JobId late = overdue();
-  while (late != kNoJob && try_start(late)) late = overdue();
-  waits_in_vain_ = late != kNoJob && !has_machines_for(late) ? late : kNoJob;
-  if (late != waits_in_vain_) return keeper(true).run(*this, late);
   while (!queue_.empty()) {
-    const JobId head = queue_.front().job;
+    const JobId late = overdue();
+    const JobId head = late != kNoJob ? late : queue_.front().job;
     if (try_start(head)) continue;
-    return stages_.backfill->run(*this, head);
+    keeper(late != kNoJob).run(*this, head);
+    break;
   }
 }
 
 /// Whether there are, if nobody else were there.
-bool StagedPolicy::has_machines_for(JobId job) const {
-  const Shape& shape = yard_.shape(job);
+bool StagedPolicy::has_machines_for(const Shape& shape) const {
   std::int32_t missing = shape.workers;
   const std::vector<Machine>& machines = yard_.cluster().machines;
   for (std::uint32_t m = 0; m < machines.size() && missing > 0; ++m) {
@@ -137,7 +143,7 @@ bool StagedPolicy::has_machines_for(JobId job) const {
 /// They stand first in the queue. Who has waited for twice as long as it may lets nobody pass.
 void StagedPolicy::serve_before_overdue() {
   const Duration limit = context_.waits().limit();
-  if (yard_.now() - by_wait_.front().at > limit + limit) return;
+  if (yard_.now() - context_.waits().since(overdue()) > limit + limit) return;
   JobId next = queue_.front().job;
   while ((next = next_to_try(next)) != kNoJob && stages_.order->goes_before_overdue(next))
     try_start(next);
@@ -182,9 +188,17 @@ BackfillStage& StagedPolicy::keeper(bool is_overdue) const {
 }
 
 JobId StagedPolicy::overdue() const {
-  if (by_wait_.empty()) return kNoJob;
-  const JobAt& longest = by_wait_.front();
-  return yard_.now() - longest.at > context_.waits().limit() ? longest.job : kNoJob;
+  JobId longest = kNoJob;
+  by_wait_.each([&](const JobAt& next) {
+    if (yard_.now() - next.at <= context_.waits().limit()) return false;
+    const ShapeId shape = yard_.state(next.job).shape;
+    grow_to(has_machines_, index(shape), 0);
+    std::optional<bool>& has_machines = has_machines_[index(shape)];
+    if (!has_machines) has_machines = has_machines_for(yard_.shapes()[shape]);
+    if (*has_machines) longest = next.job;
+    return longest == kNoJob;
+  });
+  return longest;
 }
 
 bool StagedPolicy::is_closed(LaneId lane) const {

@@ -56,10 +56,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   }
   [[nodiscard]] WaitReason explain(JobId job) const override;
   /// Whether a job has run out of patience for which there are machines.
-  [[nodiscard]] bool has_overdue() const {
-    const JobId late = overdue();
-    return late != kNoJob && late != waits_in_vain_;
-  }
+  [[nodiscard]] bool has_overdue() const { return overdue() != kNoJob; }
   [[nodiscard]] const Queue& queue() const override { return queue_; }
   void save_learnt(Learnt& learnt) const override;
   void recall(const Learnt& learnt, Time now) override;
@@ -93,6 +90,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void leave_queue(JobId job);
   void serve_queue();
   void serve_before_overdue();
+  void wake_for_overdue(Plan& plan) const;
   // Jobs that run and compete anew (staged_policy_rebids.cpp).
   void move_closer();
   void hold_auction();
@@ -108,8 +106,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void write_flows(Plan& plan);
   [[nodiscard]] bool has_rooms_kept_from(JobId job) const;
   [[nodiscard]] bool leaves_rooms(JobId job, const Placement& there, std::span<const JobId> leave);
+  /// Who has waited longest of those that ran out of patience and for which there are machines.
   [[nodiscard]] JobId overdue() const;
-  [[nodiscard]] bool has_machines_for(JobId job) const;
+  [[nodiscard]] bool has_machines_for(const Shape& shape) const;
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
   [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;
   [[nodiscard]] std::optional<Forecast> forecast_of(JobId job, JobId head) const;
@@ -142,8 +141,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
   PolicyContext& context_;
   Stages stages_;
   Queue queue_;
-  SortedList<JobAt> by_wait_;     // the longest first; empty where waits are not bounded
-  JobId waits_in_vain_ = kNoJob;  // out of patience, but there are no machines for it
+  SortedList<JobAt> by_wait_;  // the longest first; empty where waits are not bounded
+  /// By shape, as far as anybody asked since a machine went down or came up.
+  mutable std::vector<std::optional<bool>> has_machines_;
   RoomFinder finder_;
 
   Plan* plan_ = nullptr;  // during decide

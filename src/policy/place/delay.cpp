@@ -64,9 +64,7 @@ class Delay final : public PlaceStage {
     clocks_.on_phase(yard_, job, from, to);
   }
   void save_learnt(Learnt& learnt) const override { clocks_.save_learnt(learnt); }
-  void recall(const Learnt& learnt, Time now) override {
-    clocks_.recall(yard_, learnt, now);
-  }
+  void recall(const Learnt& learnt, Time now) override { clocks_.recall(yard_, learnt, now); }
   void on_rebid(JobId job) override { clocks_.on_rebid(yard_, job); }
   void refresh(std::vector<JobId>& changed) override { clocks_.refresh(yard_, changed); }
   [[nodiscard]] Time next_change() const override { return clocks_.next_change(); }
