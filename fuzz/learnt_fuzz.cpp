@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!learnt) return 0;
   HandPolicy h("2x2x4xV100", "trainyard");
   h.workload.users.add("ada");
-  h.policy->recall(*learnt);
+  h.policy->recall(*learnt, Time{});
   live_with_it(h);
   Learnt again;
   h.policy->save_learnt(again);
