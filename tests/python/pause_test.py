@@ -41,6 +41,12 @@ def kill(name, *processes):
     subprocess.run(["sh", "-c", 'kill -s "$@"', "sh", name, "--", *map(str, processes)])
 
 
+def ignores(process, number):
+    with open(f"/proc/{process}/status", encoding="ascii") as status:
+        mask = re.search(r"^SigIgn:\s*([0-9a-f]+)$", status.read(), re.MULTILINE).group(1)
+    return int(mask, 16) >> (number - 1) & 1
+
+
 def at_step(step, act):
     """Calls `act` in the middle of a step of this run: between its forward and its update."""
     backward = torch.Tensor.backward
@@ -234,6 +240,8 @@ class PauseTest(SeededTest):
         def signal_loaders():
             loaders = multiprocessing.active_children()
             assert len(loaders) == 2, loaders
+            for loader in loaders:  # the second may have just been started
+                wait_until(lambda: ignores(loader.pid, signal.SIGTERM), "the loader is spared")
             for number in ("TERM", "USR1"):
                 kill(number, *(loader.pid for loader in loaders))
 
