@@ -9,7 +9,8 @@
 //     one of its usual size: they may pause it, and pause others for it. They also say in which
 //     flow class each job is.
 //
-// While a job is out of patience the market rests: what gets free is for that job.
+// While a job is out of patience for which there are machines, the market rests: what gets free is
+// for that job.
 //
 // Where no job leaves anything open, the stages decide alone.
 //
