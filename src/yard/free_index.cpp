@@ -50,6 +50,7 @@ void FreeIndex::change(MachineId machine, const Resources& now) {
 void FreeIndex::set_up(MachineId machine, bool up) {
   if (is_up(machine) == up) return;
   up_[index(machine)] = up;
+  if (up) ++gives_;
   constexpr std::int32_t kUnlisted = -1;
   const std::int32_t free = on(machine).gpus;
   const std::int32_t before = up ? kUnlisted : free, after = up ? free : kUnlisted;

@@ -35,9 +35,16 @@ class FreeIndex {
   [[nodiscard]] bool is_up(MachineId machine) const { return up_[index(machine)]; }
 
   void take(MachineId machine, const Resources& amount) { change(machine, on(machine) - amount); }
-  void give(MachineId machine, const Resources& amount) { change(machine, on(machine) + amount); }
+  void give(MachineId machine, const Resources& amount) {
+    ++gives_;
+    change(machine, on(machine) + amount);
+  }
   /// A machine that is down keeps its books, but nobody finds it.
   void set_up(MachineId machine, bool up);
+
+  /// How often there was more free than before: as long as this stays, there is nowhere more than
+  /// there was.
+  [[nodiscard]] std::uint64_t gives() const { return gives_; }
 
  private:
   void change(MachineId machine, const Resources& now);
@@ -47,6 +54,7 @@ class FreeIndex {
   std::vector<Resources> free_;
   std::vector<bool> up_;
   std::vector<OfKind> kinds_;  // the last is "any"; it is the only one when there is one kind
+  std::uint64_t gives_ = 0;
 };
 
 }  // namespace trainyard

@@ -98,5 +98,18 @@ TEST(FreeIndex, AMachineThatIsDownKeepsItsBooksButIsNotFound) {
   EXPECT_EQ(free.of(kAnyKind).free_gpus, 6);
 }
 
+TEST(FreeIndex, CountsHowOftenThereWasMore) {
+  const Cluster cluster = *parse_cluster_shorthand("1x8xV100");
+  FreeIndex free(cluster);
+  const std::uint64_t before = free.gives();
+  free.take(MachineId{0}, {.gpus = 3});
+  free.set_up(MachineId{0}, false);
+  EXPECT_EQ(free.gives(), before);
+  free.set_up(MachineId{0}, true);
+  EXPECT_EQ(free.gives(), before + 1);
+  free.give(MachineId{0}, {.gpus = 1});
+  EXPECT_EQ(free.gives(), before + 2);
+}
+
 }  // namespace
 }  // namespace trainyard

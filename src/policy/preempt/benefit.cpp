@@ -12,8 +12,8 @@
 // The walk goes by time left, which is more than what a pause gains: those whose gain is no less
 // than that of the next if it cost as little as any are the best of all. Most that wait in vain
 // have to stay within a machine or a rack, and of thousands whose pauses would pay too few are
-// together in one: that is told by their GPUs alone (freed_by_group.h), and only those are offered
-// that run where there could be room.
+// together in one: that is told by their GPUs alone, for all who ask at once (most_freed.h), and
+// only those are offered that run where there could be room (freed_by_group.h).
 #include <algorithm>
 
 #include "policy/delayed_others.h"
@@ -21,6 +21,7 @@
 #include "policy/members.h"
 #include "policy/preempt/freed_by_group.h"
 #include "policy/preempt/gain.h"
+#include "policy/preempt/most_freed.h"
 #include "policy/preempt/pausable.h"
 #include "policy/preempt/usual_place.h"
 
@@ -36,6 +37,7 @@ class Benefit final : public PreemptStage {
         sees_network_(params.choice("network") == "counted"),
         rights_(price_ != 1 ? &context.rights() : nullptr),
         estimates_(context.estimates()),
+        most_freed_(context.yard()),
         freed_(context.yard()) {}
 
   void on_phase(JobId job, Phase from, Phase to) override {
@@ -47,7 +49,6 @@ class Benefit final : public PreemptStage {
     if (to == Phase::starting && sees_network_) usual_.note(yard_, job);
     if (to == Phase::running) {
       note_place(job);
-      freed_.note_place(job);
       // Who waited for longer than it should stays.
       by_left_.add(yard_, job, estimates_.rank(job), !context_.waits().has_ended(job));
       running_.insert({by_left_.rank(job), job});
@@ -90,15 +91,14 @@ class Benefit final : public PreemptStage {
   };
 
   struct Candidate {
-    double gain = 0;  // of pausing it alone
-    Time rank;
-    JobId job = kNoJob;
+    double gain = 0;          // of pausing it alone
     double cost_per_gpu = 0;  // what it loses by the pause and while it is away
+    Running running;
 
     /// By what pausing it gains, the least first.
     friend bool operator<(const Candidate& a, const Candidate& b) {
       if (a.gain != b.gain) return a.gain < b.gain;
-      return a.rank != b.rank ? a.rank < b.rank : a.job < b.job;
+      return a.running < b.running;
     }
   };
 
@@ -117,7 +117,7 @@ class Benefit final : public PreemptStage {
   [[nodiscard]] double time_within(JobId waiter, Reach reach) const;
   [[nodiscard]] double time_there(JobId waiter, const Placement& room) const;
   [[nodiscard]] GainVictim victim_terms(JobId victim, Time rank) const;
-  [[nodiscard]] Candidate candidate(const GainWaiter& w, JobId job, Time rank) const;
+  [[nodiscard]] Candidate candidate(const GainWaiter& w, const Running& running) const;
   /// What any pause loses at least, and so the most that one can gain of a job that has so much
   /// left.
   [[nodiscard]] double least_lost(const GainWaiter& w) const;
@@ -133,6 +133,9 @@ class Benefit final : public PreemptStage {
   void note_place(JobId job);
   [[nodiscard]] Time next_look() const;
   [[nodiscard]] Walk walk(const GainWaiter& w);
+  /// Begins for the gang of this job. False: if all left that the walk would see, there could not
+  /// be room.
+  bool begin(JobId waiter, Reach reach, const Walk& walk);
   /// Goes on until there could be room if all that were seen left. False: there cannot be.
   bool see_enough(Walk& walk);
   bool see_one(Walk& walk);
@@ -158,7 +161,11 @@ class Benefit final : public PreemptStage {
   std::vector<double> slower_if_moved_;  // by job: its time at a usual place over that where it is
   double least_cost_ = std::numeric_limits<double>::infinity();  // of pausing any that ever ran
 
-  bool some_stay_ = false;     // whom the present waiter does not pause
+  MostFreed<Time> most_freed_;  // for all that wait
+
+  // Of the present waiter.
+  bool some_stay_ = false;     // whom it does not pause
+  std::int32_t needed_ = 0;    // GPUs
   FreedByGroup freed_;         // by those that were seen
   std::vector<Running> seen_;  // in the walk
   std::vector<Candidate> candidates_;
@@ -203,11 +210,11 @@ GainVictim Benefit::victim_terms(JobId victim, Time rank) const {
           std::floor(std::max(left * slower, 0.0)) + again};
 }
 
-Benefit::Candidate Benefit::candidate(const GainWaiter& w, JobId job, Time rank) const {
-  const GainVictim v = victim_terms(job, rank);
+Benefit::Candidate Benefit::candidate(const GainWaiter& w, const Running& running) const {
+  const GainVictim v = victim_terms(running.job, running.rank);
   const double gain = w.price * v.left - v.price * w.remaining - w.price * v.leave;
   const double loss = pause_loss(w, v);
-  return {std::floor(gain) - loss, rank, job, (loss + v.price * w.remaining) / v.gpus};
+  return {std::floor(gain) - loss, (loss + v.price * w.remaining) / v.gpus, running};
 }
 
 double Benefit::least_lost(const GainWaiter& w) const {
@@ -222,9 +229,8 @@ bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& ret
   w.remaining = time_within(waiter, reach);
   w.others_per_gpu = others_.per_gpu(yard_);
   some_stay_ = w.price <= 1 && context_.order().has_critical();
-  freed_.begin(yard_.shape(waiter), reach);
   Walk longest_first = walk(w);
-  if (!see_enough(longest_first)) return false;
+  if (!begin(waiter, reach, longest_first) || !see_enough(longest_first)) return false;
   w.first_room = first_room(waiter, reach, finder);
   w.all_started = all_started(w.first_room, others_.waiting());
   if (cannot_pay(w)) return false;
@@ -320,6 +326,15 @@ Benefit::Walk Benefit::walk(const GainWaiter& w) {
   return {by_left_.descent(yard_), estimates_.rank_of(Duration{static_cast<std::int64_t>(left)})};
 }
 
+bool Benefit::begin(JobId waiter, Reach reach, const Walk& walk) {
+  const Shape& shape = yard_.shape(waiter);
+  const std::size_t tier = std::min(reach.tier, yard_.cluster().tiers.size() - 1);
+  needed_ = shape.gpus();
+  if (!most_freed_.could_have(needed_, tier, by_left_, walk.above)) return false;
+  freed_.begin(shape.kind, tier);
+  return true;
+}
+
 bool Benefit::see_enough(Walk& walk) {
   seen_.clear();
   while (!walk.done())
@@ -332,7 +347,7 @@ bool Benefit::see_one(Walk& walk) {
   walk.next.next();
   if (stays(next.job)) return false;
   seen_.push_back(next);
-  return freed_.add(next.job);
+  return freed_.add(next.job, next.place) >= needed_;
 }
 
 /// Those that gain more than the next could have all been seen: if they do not make room, a quarter
@@ -348,28 +363,29 @@ bool Benefit::offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers) {
 
 bool Benefit::offer_seen(const GainWaiter& w, double least, Offers offers) {
   candidates_.clear();
-  for (const auto& [rank, job, gpus] : seen_) {
-    if (!freed_.matters(job)) continue;
-    const Candidate c = candidate(w, job, rank);
+  for (const Running& running : seen_) {
+    if (!freed_.has_beside(running.job, running.place, needed_)) continue;
+    const Candidate c = candidate(w, running);
     if (c.gain > 0 && c.gain >= least) candidates_.push_back(c);
   }
   std::sort(candidates_.begin(), candidates_.end(),
             [](const Candidate& a, const Candidate& b) { return b < a; });
   return std::any_of(candidates_.begin(), candidates_.end(),
-                     [&](const Candidate& c) { return offers.make(c.job); });
+                     [&](const Candidate& c) { return offers.make(c.running.job); });
 }
 
 bool Benefit::offer_by_cost(const GainWaiter& w, Offers offers) {
   list_pool(w);
   freed_.clear();
   bool could_fit = false;
-  for (const Candidate& c : candidates_) could_fit |= freed_.add(c.job);
+  for (const Candidate& c : candidates_)
+    could_fit |= freed_.add(c.running.job, c.running.place) >= needed_;
   if (!could_fit) return false;
   std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
     return a.cost_per_gpu != b.cost_per_gpu ? a.cost_per_gpu < b.cost_per_gpu : b < a;
   });
   return std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) {
-    return freed_.matters(c.job) && offers.make(c.job);
+    return freed_.has_beside(c.running.job, c.running.place, needed_) && offers.make(c.running.job);
   });
 }
 
@@ -377,7 +393,7 @@ void Benefit::list_pool(const GainWaiter& w) {
   candidates_.clear();
   for (Walk pool = walk(w); !pool.done() && candidates_.size() < kPool; pool.next.next()) {
     if (stays((*pool.next).job)) continue;
-    const Candidate c = candidate(w, (*pool.next).job, (*pool.next).rank);
+    const Candidate c = candidate(w, *pool.next);
     if (c.gain > 0) candidates_.push_back(c);
   }
 }

@@ -2,31 +2,16 @@
 
 #include <algorithm>
 
-#include "base/grow.h"
-
 namespace trainyard {
 
 FreedByGroup::FreedByGroup(const Yard& yard)
     : yard_(yard), groups_(std::max<std::size_t>(yard.cluster().machines.size(), 1)) {}
 
-void FreedByGroup::note_place(JobId job) {
-  grow_to(places_, index(job), yard_.workload().jobs.size());
-  const Placement& shares = yard_.placement(job);
-  Place place = place_of(shares.front().machine, yard_.gpus(job));
-  for (const Share& share : shares) {
-    const Place other = place_of(share.machine, 0);
-    if (other.machine != place.machine) place.machine = kSeveral;
-    if (other.rack != place.rack) place.rack = kSeveral;
-  }
-  places_[index(job)] = place;
-}
-
-void FreedByGroup::begin(const Shape& shape, Reach reach) {
+void FreedByGroup::begin(KindId kind, std::size_t tier) {
   clear();
-  needed_ = shape.gpus();
-  tier_ = std::min(reach.tier, yard_.cluster().tiers.size() - 1);
+  tier_ = tier;
   racks_ = yard_.cluster().tiers[tier_].racks;
-  const FreeIndex::OfKind& free = yard_.free().of(shape.kind);
+  const FreeIndex::OfKind& free = yard_.free().of(kind);
   free_in_rack_ = &free.free_in_rack;
   free_ = static_cast<std::int32_t>(free.free_gpus);
 }
@@ -37,25 +22,21 @@ void FreedByGroup::clear() {
   ++count_;
 }
 
-bool FreedByGroup::add_shares(JobId job) {
+std::int32_t FreedByGroup::add_shares(JobId job) {
   const std::int32_t each = yard_.shape(job).per_worker.gpus;
-  bool is_one_more = false;
-  for (const Share& share : yard_.placement(job)) {
-    const Place place = place_of(share.machine, each * share.workers);
-    is_one_more |= add_to(group_of(place), place.gpus);
-  }
-  return is_one_more;
+  std::int32_t most = 0;
+  for (const Share& share : yard_.placement(job))
+    most = std::max(most, add_to(group_of(share.machine), each * share.workers));
+  return most;
 }
 
-bool FreedByGroup::has_share_that_matters(JobId job) const {
-  return std::ranges::any_of(yard_.placement(job), [&](const Share& share) {
-    return could_have_room(group_of(place_of(share.machine, 0)));
-  });
+bool FreedByGroup::has_beside_shares(JobId job, std::int32_t gpus) const {
+  return std::ranges::any_of(
+      yard_.placement(job), [&](const Share& share) { return has(group_of(share.machine), gpus); });
 }
 
-FreedByGroup::Place FreedByGroup::place_of(MachineId machine, std::int32_t gpus) const {
-  return {static_cast<std::uint32_t>(machine),
-          static_cast<std::uint32_t>(yard_.cluster().machine(machine).rack), gpus};
+std::uint32_t FreedByGroup::group_of(MachineId machine) const {
+  return group_of(held_on(yard_.cluster(), machine));
 }
 
 }  // namespace trainyard

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
 
 #include "base/random.h"
 #include "yard/testing.h"
@@ -14,32 +13,18 @@ namespace {
 TEST(FreedByGroup, TheExampleOfTheHeader) {
   HandYard h("2x4xV100");
   FreedByGroup freed(h.yard);
-  const auto run = [&](std::int32_t workers, std::uint32_t machine) {
-    const JobId job = h.running(gang(workers), machine);
-    freed.note_place(job);
-    return job;
-  };
-  const JobId a = run(1, 0), b = run(2, 0), c = run(3, 1);
-  run(1, 1);
-  freed.begin(h.yard.shape(h.submit(gang(4))), {1, kMachineTier});
-  EXPECT_FALSE(freed.add(a));
-  EXPECT_FALSE(freed.add(c));
-  EXPECT_TRUE(freed.add(b));
-  EXPECT_TRUE(freed.matters(a));
-  EXPECT_FALSE(freed.matters(c));
+  const JobId a = h.running(gang(1), 0), b = h.running(gang(2), 0), c = h.running(gang(3), 1);
+  h.running(gang(1), 1);
+  const auto add = [&](JobId job) { return freed.add(job, held_by(h.yard, job)); };
+  const auto has_four = [&](JobId job) { return freed.has_beside(job, held_by(h.yard, job), 4); };
+  freed.begin(kAnyKind, kMachineTier);
+  EXPECT_EQ(add(a), 2) << "one was free";
+  EXPECT_EQ(add(c), 3);
+  EXPECT_EQ(add(b), 4);
+  EXPECT_TRUE(has_four(a));
+  EXPECT_FALSE(has_four(c));
   freed.clear();
-  EXPECT_FALSE(freed.matters(a)) << "nobody leaves";
-}
-
-TEST(FreedByGroup, WhereGpusAreFreeAnybodyWhoLeavesMayDo) {
-  HandYard h("1x4xV100");
-  FreedByGroup freed(h.yard);
-  const JobId a = h.running(gang(1), 0), b = h.running(gang(1), 0);
-  freed.note_place(a), freed.note_place(b);
-  freed.begin(h.yard.shape(h.submit(gang(2))), {1, kMachineTier});
-  EXPECT_TRUE(freed.add(a)) << "what it holds of the CPUs may be what is missing";
-  EXPECT_FALSE(freed.add(b)) << "that is known";
-  EXPECT_TRUE(freed.matters(b));
+  EXPECT_FALSE(has_four(a)) << "nobody leaves";
 }
 
 constexpr std::uint32_t kPodTier = 2;
@@ -70,41 +55,37 @@ Placement anywhere(const HandYard& h, Random& random) {
   return fits ? at : Placement{};
 }
 
-std::vector<JobId> fill(HandYard& h, FreedByGroup& freed, Random& random) {
+std::vector<JobId> fill(HandYard& h, Random& random) {
   std::vector<JobId> jobs;
   for (int i = 0; i < 60; ++i) {
     const Placement at = anywhere(h, random);
-    if (at.empty()) continue;
-    jobs.push_back(h.running(gang(workers(at)), at));
-    freed.note_place(jobs.back());
+    if (!at.empty()) jobs.push_back(h.running(gang(workers(at)), at));
   }
   return jobs;
 }
 
 /// One by one, with sums over all machines for a twin: exact but for pods, of which it is enough
-/// that none with room is left out.
-void against_sums(HandYard& h, FreedByGroup& freed, std::span<const JobId> jobs, JobId waiter,
-                  std::size_t tier) {
-  const std::int32_t needed = h.yard.shape(waiter).gpus();
+/// that none has more than is told.
+void against_sums(HandYard& h, FreedByGroup& freed, std::span<const JobId> jobs,
+                  std::int32_t needed, std::size_t tier) {
   std::map<std::uint32_t, std::int32_t> sums;
-  std::set<std::uint32_t> could;
   for (std::uint32_t m = 0; m < 18; ++m) sums[group_at(tier, MachineId{m})] += h.free_gpus(m);
-  freed.begin(h.yard.shape(waiter), {needed, tier});
+  freed.begin(kAnyKind, tier);
   for (const JobId job : jobs) {
-    bool is_one_more = false, matters = false;
-    for (const Share& share : h.yard.placement(job)) {
-      std::int32_t& sum = sums[group_at(tier, share.machine)];
-      sum += share.workers;
-      if (sum >= needed) is_one_more |= could.insert(group_at(tier, share.machine)).second;
-    }
+    std::int32_t most = 0;
     for (const Share& share : h.yard.placement(job))
-      matters |= sums[group_at(tier, share.machine)] >= needed;
-    const bool told = freed.add(job);
+      sums[group_at(tier, share.machine)] += share.workers;
+    for (const Share& share : h.yard.placement(job))
+      most = std::max(most, sums[group_at(tier, share.machine)]);
+    const HeldPlace place = held_by(h.yard, job);
+    const std::int32_t told = freed.add(job, place);
+    const bool has_enough = freed.has_beside(job, place, needed);
     if (tier != kPodTier) {
-      ASSERT_EQ(told, is_one_more);
-      ASSERT_EQ(freed.matters(job), matters);
-    } else if (matters) {
-      ASSERT_TRUE(freed.matters(job));
+      ASSERT_EQ(told, most);
+      ASSERT_EQ(has_enough, most >= needed);
+    } else {
+      ASSERT_GE(told, most);
+      ASSERT_TRUE(has_enough || most < needed);
     }
   }
 }
@@ -114,11 +95,11 @@ TEST(FreedByGroup, AgreesWithSumsOverAllMachines) {
     Random random(seed);
     HandYard h(with_pods());
     FreedByGroup freed(h.yard);
-    const std::vector<JobId> jobs = fill(h, freed, random);
+    const std::vector<JobId> jobs = fill(h, random);
     for (std::size_t tier = 0; tier < 4; ++tier) {
       SCOPED_TRACE(testing::Message() << "seed " << seed << ", tier " << tier);
-      const JobId waiter = h.submit(gang(2 + static_cast<std::int32_t>(random.below(12))));
-      against_sums(h, freed, jobs, waiter, tier);
+      const auto needed = 2 + static_cast<std::int32_t>(random.below(12));
+      against_sums(h, freed, jobs, needed, tier);
     }
   }
 }

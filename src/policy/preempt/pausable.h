@@ -10,6 +10,7 @@
 
 #include "base/grow.h"
 #include "base/sorted_list.h"
+#include "policy/preempt/held_place.h"
 #include "policy/preempt/newcomers.h"
 #include "policy/preempt/offers.h"
 #include "yard/yard.h"
@@ -25,20 +26,27 @@ class Pausable {
     ranks_[index(job)] = rank;
     admit_newcomers(yard);
     if (!is_pausable || yard.state(job).pauses >= yard.rules().max_pauses) return;
-    protected_.insert({rank, job, yard.gpus(job)});
+    protected_.insert({rank, job, held_by(yard, job)});
     newcomers_.push({yard.now(), job}, rank);
   }
 
   /// It runs no longer.
   void remove(JobId job) {
-    const Entry entry{ranks_[index(job)], job, 0};
-    if (!ready_.erase(entry)) protected_.erase(entry);
+    const Entry entry{ranks_[index(job)], job, {}};
+    if (ready_.erase(entry)) {
+      ++changes_;
+    } else {
+      protected_.erase(entry);
+    }
   }
 
   void rerank(const Yard& yard, JobId job, Rank rank) {
-    const Entry before{ranks_[index(job)], job, 0}, after{rank, job, yard.gpus(job)};
+    const Entry before{ranks_[index(job)], job, {}}, after{rank, job, held_by(yard, job)};
     ranks_[index(job)] = rank;
-    if (ready_.erase(before)) ready_.insert(after);
+    if (ready_.erase(before)) {
+      ready_.insert(after);
+      ++changes_;
+    }
     if (!protected_.erase(before)) return;
     protected_.insert(after);
     newcomers_.raise(yard.state(job).since, rank);
@@ -52,8 +60,10 @@ class Pausable {
       const Newcomer& first = newcomers_.front();
       if (protected_until(yard, first) > yard.now()) return;
       if (has_left(yard, first)) continue;
-      const Entry entry{ranks_[index(first.job)], first.job, yard.gpus(first.job)};
-      if (protected_.erase(entry)) ready_.insert(entry);
+      const Entry entry{ranks_[index(first.job)], first.job, held_by(yard, first.job)};
+      if (!protected_.erase(entry)) continue;
+      ready_.insert(entry);
+      ++changes_;
     }
   }
 
@@ -76,7 +86,7 @@ class Pausable {
     admit_newcomers(yard);
     ready_.each_reverse([&](const Entry& entry) {
       if (!is_enough(entry.rank)) return false;
-      gpus -= entry.gpus;
+      gpus -= entry.place.gpus;
       return gpus > 0;
     });
     return gpus <= 0;
@@ -85,7 +95,7 @@ class Pausable {
   struct Entry {
     Rank rank{};
     JobId job = kNoJob;
-    std::int32_t gpus = 0;
+    HeldPlace place;
 
     friend bool operator<(const Entry& a, const Entry& b) {
       return a.rank != b.rank ? a.rank < b.rank : a.job < b.job;
@@ -98,6 +108,9 @@ class Pausable {
     admit_newcomers(yard);
     return typename SortedList<Entry>::Descent(ready_);
   }
+
+  /// A number that stays as long as a descent is valid, once newcomers are admitted.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
   /// Lowers `retry` to when the next may be paused for the waiter for which is_victim(job) and
   /// whose rank is_enough(rank), which holds for all ranks above one for which it does.
@@ -139,6 +152,7 @@ class Pausable {
   }
 
   SortedList<Entry> ready_, protected_;
+  std::uint64_t changes_ = 0;  // of those that are ready
   Newcomers<Rank> newcomers_;  // those that are protected, or were until they left
   std::vector<Rank> ranks_;    // by job
 };
