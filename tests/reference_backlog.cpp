@@ -1,6 +1,7 @@
 #include "reference_backlog.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace trainyard::reference {
@@ -37,10 +38,9 @@ void State::note_work() {
   has_come = false;
 }
 
-/// What was believed of the job before, and is no longer.
-void State::note_vain(std::size_t j, Duration before) {
-  if (const Duration vain = before - work_of({j}); vain > Duration{})
-    work_notes.push_back({now, vain, job(j).submit});
+/// So much was believed of the job before.
+void State::note_less(std::size_t j, Duration before) {
+  work_notes.push_back({now, before - work_of({j}), WorkNote::One{j, job(j).submit}});
 }
 
 Time State::last_came() const {
@@ -63,6 +63,27 @@ bool State::is_critical(std::size_t j) const {
   return static_cast<double>(left.us) >= all && left.us <= 32 * (now - last_came()).us;
 }
 
+namespace {
+
+/// The most work that there was; and by how much less is believed since of each that was there.
+struct MostWork {
+  Time at;
+  Duration work;
+  std::map<std::size_t, Duration> less;
+
+  /// What more is believed of a job than at that time makes up for nothing.
+  [[nodiscard]] Duration by_now() const {
+    Duration vain;
+    for (const auto& [job, time] : less) vain += std::max(time, Duration{});
+    return work - vain;
+  }
+  void note(const WorkNote& of_one) {
+    if (of_one.less_of->submitted <= at) less[of_one.less_of->job] += of_one.work;
+  }
+};
+
+}  // namespace
+
 /// The most work that there was in this span of four weeks, and in the one before, each with the
 /// time when it was there. Of a job that ends, what it has not done was not there after all, if the
 /// job was; nor was what is believed of it no longer. A span is over when somebody comes to the
@@ -71,22 +92,19 @@ Duration longest_wait(const Settings& set, std::span<const WorkNote> notes) {
   if (set.fair_wait == 0) return set.patience;
   constexpr Duration kSpan = days(28);
   const auto span_of = [&](Time at) { return at.us / kSpan.us; };
-  const WorkNote none{Time{}, {}, {}};
-  WorkNote most = none, most_before = none;
+  MostWork most, most_before;
   std::int64_t span = 0;
   for (const WorkNote& note : notes) {
-    if (note.of_one_from) {
-      for (WorkNote* peak : {&most, &most_before})
-        if (*note.of_one_from <= peak->at)
-          peak->work = std::max(peak->work - note.work, Duration{});
+    if (note.less_of) {
+      most.note(note), most_before.note(note);
       continue;
     }
-    if (span_of(note.at) > span) most_before = span_of(note.at) == span + 1 ? most : none;
-    if (span_of(note.at) > span) most = none;
+    if (span_of(note.at) > span) most_before = span_of(note.at) == span + 1 ? most : MostWork{};
+    if (span_of(note.at) > span) most = {};
     span = span_of(note.at);
-    if (note.work >= most.work) most = note;
+    if (note.work >= most.by_now()) most = {note.at, note.work, {}};
   }
-  const Duration work = std::max({most.work, most_before.work, hours(1)});
+  const Duration work = std::max({most.by_now(), most_before.by_now(), hours(1)});
   return std::min(set.patience, Duration{static_cast<std::int64_t>(set.fair_wait *
                                                                    static_cast<double>(work.us))});
 }

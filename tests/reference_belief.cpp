@@ -126,7 +126,7 @@ void State::refresh_beliefs() {
     if (belief_ends(j) <= now || (hears_news && trains[j].stage == Stage::queued)) {
       const Duration before = work_of({j});
       believe(j);
-      note_vain(j, before);
+      note_less(j, before);
     }
   }
 }
@@ -144,7 +144,7 @@ void State::revise(std::size_t j, Duration estimate) {
   const Duration before = work_of({j});
   trains[j].estimate = estimate;
   if (estimate != job(j).estimate) trains[j].is_told = true;
-  note_vain(j, before);
+  note_less(j, before);
 }
 
 Duration State::left(std::size_t j) const {

@@ -459,7 +459,7 @@ void State::progress(std::size_t j) {
       trains[j].reports = (trains[j].done + microseconds(2)) / part_of(job(j));
       return enter(j, Stage::running);
     case Stage::running:
-      work_notes.push_back({now, work_of({j}), job(j).submit});
+      work_notes.push_back({now, work_of({j}), WorkNote::One{j, job(j).submit}});
       trains[j].done = job(j).duration;
       vacate(j);
       just_finished.push_back(j);

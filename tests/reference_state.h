@@ -29,9 +29,13 @@ struct Change {
 /// When somebody has come to the queue: how long all GPUs need for what all jobs have left. When
 /// one ended, or less is believed of it than before: for what is not left after all.
 struct WorkNote {
+  struct One {
+    std::size_t job;
+    Time submitted;
+  };
   Time at;
-  Duration work;
-  std::optional<Time> of_one_from;  // its submission
+  Duration work;               // that there is
+  std::optional<One> less_of;  // so much less than before, and of this job alone
 };
 
 struct Train {  // a job in the yard
@@ -117,7 +121,7 @@ class State {
   [[nodiscard]] Duration work_of(const Jobs& jobs) const;
   [[nodiscard]] Duration all_work() const;
   void note_work();
-  void note_vain(std::size_t j, Duration before);
+  void note_less(std::size_t j, Duration before);
   /// Of a job that waits: whether it alone decides when all work is done.
   [[nodiscard]] bool is_critical(std::size_t j) const;
   /// Whether it was found to, and no other has come since.

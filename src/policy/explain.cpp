@@ -25,10 +25,11 @@ std::string StagedPolicy::bound_of(JobId job) const {
   const Duration limit = waits.limit();
   if (limit == Duration::max() || stages_.order->goes_before_overdue(job)) return {};
   const char* whom = context_.regards().classes ? "all but trial jobs" : "all others";
-  return waits.is_over(job)
-             ? fmt::format("goes before {}, as it has waited for longer than {}", whom,
-                           format(limit))
-             : fmt::format("goes before {} once it has waited for {} in all", whom, format(limit));
+  if (!waits.is_over(job))
+    return fmt::format("goes before {} once it has waited for {} in all", whom, format(limit));
+  const char* when = has_machines(job) ? "" : " once its machines are up";
+  return fmt::format("goes before {}{}, as it has waited for longer than {}", whom, when,
+                     format(limit));
 }
 
 WaitReason StagedPolicy::reason_of(JobId job) const {

@@ -66,7 +66,7 @@ Time PolicyContext::next_change() const {
 void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
   if (uses_estimator_) estimator_->on_phase(job, from, to);
   if (regards_.classes) rights_.on_phase(job, from, to, changed_);
-  if (has_ended(to)) patience_.on_vain(job, backlog_.time_for(job));
+  if (has_ended(to)) patience_.on_end(job, backlog_.time_for(job));
   if (uses_backlog_) backlog_.on_phase(job, from, to);
   if (to == Phase::queued) patience_.on_queued();
   if (has_critical_) critical_.on_phase(job, from, to);
@@ -81,7 +81,7 @@ void PolicyContext::believe_anew(JobId job) {
   if (!uses_backlog_) return;
   const Duration before = backlog_.time_for(job);
   backlog_.renew(job);
-  patience_.on_vain(job, before - backlog_.time_for(job));
+  patience_.on_less(job, before - backlog_.time_for(job));
 }
 
 std::string PolicyContext::belief_of(JobId job) const {

@@ -6,15 +6,16 @@
 //           a cluster that is never idle while there is work: the longest time that all GPUs
 //           together would have needed for the work that was there, in this span of four weeks or
 //           in the one before. It grows with the load of a cluster, and nobody has to set it. Work
-//           that was believed in and turns out not to be there (a job ends long before the time
-//           that it declared, or is cancelled; less is believed of it than before) is taken off
-//           again.
+//           that was believed in then and turns out not to be there (a job ends long before the
+//           time that it declared, or is cancelled; less is believed of it than then) is taken off
+//           again. What more is believed of a job later is not added.
 //
 // Example: fair is 3. Within the last weeks, 64 GPUs had at most 640 GPU-hours of work before them:
 // who has waited for 30 h is out of patience.
 #pragma once
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "policy/backlog.h"
@@ -36,11 +37,16 @@ class Patience {
 
   [[nodiscard]] bool is_bounded() const { return bounds_.any(); }
 
-  /// So much of what was believed to be left of the job is not there.
-  void on_vain(JobId job, Duration vain) {
-    if (bounds_.fair == 0 || vain <= Duration{}) return;
+  /// So much less is believed to be left of the job than before; negative: so much more.
+  void on_less(JobId job, Duration less) {
+    if (bounds_.fair == 0 || less == Duration{}) return;
     for (Peak* peak : {&peak_, &last_peak_})
-      if (yard_.job(job).submit <= peak->at) peak->work = std::max(peak->work - vain, Duration{});
+      if (yard_.job(job).submit <= peak->at) peak->believe_less(job, less);
+  }
+  /// The job has ended, and this is what was believed to be left of it.
+  void on_end(JobId job, Duration left) {
+    on_less(job, left);
+    for (Peak* peak : {&peak_, &last_peak_}) peak->less.erase(job);
   }
   void on_queued() { has_come_ = true; }
   /// After all that happened at this instant, and the backlog has taken note of it.
@@ -48,7 +54,7 @@ class Patience {
     if (bounds_.fair == 0 || !std::exchange(has_come_, false)) return;
     go_on_to(yard_.now());
     if (const Duration work = backlog_.time_for_all(); work >= peak_.work)
-      peak_ = {work, yard_.now()};
+      peak_ = {work, yard_.now(), {}};
   }
 
   /// A wait that is longer is too long.
@@ -75,8 +81,9 @@ class Patience {
   void save_learnt(Learnt& learnt) const {
     if (bounds_.fair == 0) return;
     const auto number = [](std::int64_t us) { return static_cast<double>(us); };
-    learnt[kName] = {number(span_end_.us), number(peak_.work.us), number(peak_.at.us),
-                     number(last_peak_.work.us), number(last_peak_.at.us)};
+    const auto work = [&](const Peak& peak) { return number(std::max(peak.work.us, 0L)); };
+    learnt[kName] = {number(span_end_.us), work(peak_), number(peak_.at.us), work(last_peak_),
+                     number(last_peak_.at.us)};
   }
   /// What waits now may be more than ever did before.
   void recall(const Learnt& learnt, Time now) {
@@ -86,7 +93,7 @@ class Patience {
         return Time{static_cast<std::int64_t>(std::min(kept[i], static_cast<double>(latest.us)))};
       };
       const auto peak = [&](std::size_t i) {
-        return Peak{{static_cast<std::int64_t>(std::min(kept[i], 1e18))}, at(i + 1, now)};
+        return Peak{{static_cast<std::int64_t>(std::min(kept[i], 1e18))}, at(i + 1, now), {}};
       };
       const Peak present = peak_;
       span_end_ = at(0, now + kSpan), peak_ = peak(1), last_peak_ = peak(3);
@@ -100,9 +107,18 @@ class Patience {
   static constexpr Duration kSpan = days(28);
   static constexpr Duration kLeast = hours(1);
 
+  /// The most work that there was, by what is believed by now of those that were there.
   struct Peak {
     Duration work;  // in time of all GPUs
     Time at;
+    std::unordered_map<JobId, Duration> less;  // is left of a job than was believed then
+
+    void believe_less(JobId job, Duration by) {
+      Duration& all = less[job];
+      const Duration before = std::max(all, Duration{});
+      all += by;
+      work -= std::max(all, Duration{}) - before;
+    }
   };
 
   void go_on_to(Time now) {

@@ -1,5 +1,6 @@
 #include "policy/patience.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "policy/testing.h"
@@ -123,7 +124,36 @@ TEST(Patience, WorkThatNobodyBelievesInAnyMoreDoesNotMakeAFairWaitLonger) {
     h.tell(EventKind::finished, jobs[static_cast<std::size_t>(i)]);
     h.decide();
   }
-  EXPECT_EQ(bound(), "goes before all others, as it has waited for longer than 3h 48m");
+  EXPECT_EQ(bound(), "goes before all others, as it has waited for longer than 3h 51m");
+}
+
+TEST(Patience, WhatIsBelievedOnlyLaterIsNeitherAddedNorTakenOff) {
+  HandPolicy h("1x8xV100", "backfill=greedy", {"queue.fair_wait=2"});
+  const JobId runs = h.submit(gang(8, 1, hours(10))), waits = h.submit(gang(8));
+  h.decide();
+  const auto bound = [&] {
+    const std::string why = h.policy->explain(waits).sentence;
+    return why.substr(why.find("once"));
+  };
+  const auto believe = [&](Duration work) {
+    HandYard::must(h.yard.apply(Event::estimate_of(h.yard.now(), runs, {.work = work})));
+    h.decide();
+  };
+  EXPECT_EQ(bound(), "once it has waited for 22h in all");
+  for (int i = 0; i < 100; ++i) believe(hours(i % 2 == 0 ? 200 : 10));
+  EXPECT_EQ(bound(), "once it has waited for 22h in all");
+  believe(hours(5));
+  EXPECT_EQ(bound(), "once it has waited for 12h in all");
+  believe(hours(8));
+  EXPECT_EQ(bound(), "once it has waited for 18h in all");
+  believe(hours(200));
+  EXPECT_EQ(bound(), "once it has waited for 22h in all") << "as at first, and no more";
+  h.at(hours(3));
+  h.tell(EventKind::finished, runs);
+  const JobId late = h.submit(gang(8, 1, minutes(30)));
+  h.decide();
+  const std::string why = h.policy->explain(late).sentence;
+  EXPECT_EQ(why.substr(why.find("once")), "once it has waited for 8h in all") << "3 h and 1 h";
 }
 
 TEST(Patience, WhoHasNoMachinesHoldsNobodyUp) {
@@ -140,6 +170,9 @@ TEST(Patience, WhoHasNoMachinesHoldsNobodyUp) {
   const JobId comes = h.submit(quick);
   decide_and_leave(h);
   EXPECT_EQ(h.phase(large), Phase::queued) << "eight of its GPUs are down";
+  EXPECT_THAT(h.policy->explain(large).sentence,
+              testing::HasSubstr("goes before all but trial jobs once its machines are up, as it "
+                                 "has waited for longer than 1h"));
   EXPECT_EQ(h.phase(comes), Phase::running) << "though it has waited for fifty times too long";
   h.tell(EventKind::machine_up, MachineId{1});
   const JobId late = h.submit(quick);

@@ -191,14 +191,18 @@ JobId StagedPolicy::overdue() const {
   JobId longest = kNoJob;
   by_wait_.each([&](const JobAt& next) {
     if (yard_.now() - next.at <= context_.waits().limit()) return false;
-    const ShapeId shape = yard_.state(next.job).shape;
-    grow_to(has_machines_, index(shape), 0);
-    std::optional<bool>& has_machines = has_machines_[index(shape)];
-    if (!has_machines) has_machines = has_machines_for(yard_.shapes()[shape]);
-    if (*has_machines) longest = next.job;
+    if (has_machines(next.job)) longest = next.job;
     return longest == kNoJob;
   });
   return longest;
+}
+
+bool StagedPolicy::has_machines(JobId job) const {
+  const ShapeId shape = yard_.state(job).shape;
+  grow_to(has_machines_, index(shape), 0);
+  std::optional<bool>& known = has_machines_[index(shape)];
+  if (!known) known = has_machines_for(yard_.shapes()[shape]);
+  return *known;
 }
 
 bool StagedPolicy::is_closed(LaneId lane) const {

@@ -108,6 +108,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] bool leaves_rooms(JobId job, const Placement& there, std::span<const JobId> leave);
   /// Who has waited longest of those that ran out of patience and for which there are machines.
   [[nodiscard]] JobId overdue() const;
+  [[nodiscard]] bool has_machines(JobId job) const;
   [[nodiscard]] bool has_machines_for(const Shape& shape) const;
   /// Decides who may pass the job at the head of the queue, or the one that ran out of patience.
   [[nodiscard]] BackfillStage& keeper(bool is_overdue) const;

@@ -41,6 +41,7 @@ void FreeIndex::change(MachineId machine, const Resources& now) {
   Resources& free = free_[index(machine)];
   const std::int32_t before = free.gpus;
   free = now;
+  if (before < now.gpus) ++gives_;
   if (before == now.gpus || !is_up(machine)) return;
   list(kinds_.back(), machine, before, now.gpus);
   if (kinds_.size() > 1)

@@ -35,15 +35,12 @@ class FreeIndex {
   [[nodiscard]] bool is_up(MachineId machine) const { return up_[index(machine)]; }
 
   void take(MachineId machine, const Resources& amount) { change(machine, on(machine) - amount); }
-  void give(MachineId machine, const Resources& amount) {
-    ++gives_;
-    change(machine, on(machine) + amount);
-  }
+  void give(MachineId machine, const Resources& amount) { change(machine, on(machine) + amount); }
   /// A machine that is down keeps its books, but nobody finds it.
   void set_up(MachineId machine, bool up);
 
-  /// How often there was more free than before: as long as this stays, there is nowhere more than
-  /// there was.
+  /// How often there were more free GPUs than before: as long as this stays, there are nowhere more
+  /// than there were.
   [[nodiscard]] std::uint64_t gives() const { return gives_; }
 
  private:
