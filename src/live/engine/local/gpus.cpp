@@ -26,6 +26,7 @@ struct Nvml {
   int (*handle)(unsigned, void**) = nullptr;
   int (*name)(void*, char*, unsigned) = nullptr;
   int (*uuid)(void*, char*, unsigned) = nullptr;
+  int (*minor_number)(void*, unsigned*) = nullptr;  // not in every version
 
   explicit Nvml(void* library) {
     load(library, "nvmlInit_v2", init);
@@ -34,6 +35,7 @@ struct Nvml {
     load(library, "nvmlDeviceGetHandleByIndex_v2", handle);
     load(library, "nvmlDeviceGetName", name);
     load(library, "nvmlDeviceGetUUID", uuid);
+    load(library, "nvmlDeviceGetMinorNumber", minor_number);
   }
   [[nodiscard]] bool is_whole() const {
     return init && shutdown && count && handle && name && uuid;
@@ -46,6 +48,12 @@ struct Nvml {
   }
 };
 
+std::optional<std::int32_t> device_minor(const Nvml& nvml, void* device) {
+  unsigned number = 0;
+  if (nvml.minor_number == nullptr || nvml.minor_number(device, &number) != 0) return std::nullopt;
+  return static_cast<std::int32_t>(number);
+}
+
 FoundGpus gpus_of(const Nvml& nvml) {
   unsigned count = 0;
   if (nvml.count(&count) != 0) return std::nullopt;
@@ -57,7 +65,8 @@ FoundGpus gpus_of(const Nvml& nvml) {
         nvml.uuid(device, uuid.data(), uuid.size()) != 0)
       return std::nullopt;
     name.back() = uuid.back() = '\0';
-    gpus.push_back({static_cast<std::int32_t>(i), gpu_kind(name.data()), uuid.data()});
+    gpus.push_back({static_cast<std::int32_t>(i), gpu_kind(name.data()), uuid.data(),
+                    device_minor(nvml, device)});
   }
   return gpus;
 }

@@ -16,6 +16,8 @@ struct Gpu {
   std::int32_t number = 0;  // the driver's
   std::string kind;         // "A100-SXM4-40GB"
   std::string uuid;         // "GPU-...": the same for everybody on this machine; empty: not told
+  /// The N of /dev/nvidiaN, which need not be `number`. Only NVML says it.
+  std::optional<std::int32_t> device_minor{};
 
   bool operator==(const Gpu&) const = default;
 };

@@ -61,6 +61,15 @@ TEST_F(GpusTest, AreReadFromNvml) {
             (std::vector<Gpu>{{0, "A100-SXM4-40GB", "GPU-1"}, {1, "A100-SXM4-80GB", "GPU-2"}}));
 }
 
+TEST_F(GpusTest, DeviceMinorsAreNotInTheOrderOfNumbers) {
+  const std::string fake = library(std::string(kTwoGpus) + R"(
+int nvmlDeviceGetMinorNumber(void* d, unsigned* n) { *n = 8 - (unsigned)(long)d; return 0; }
+)");
+  if (fake.empty()) GTEST_SKIP() << "no C compiler here";
+  EXPECT_EQ(gpus_from_nvml(fake), (std::vector<Gpu>{{0, "A100-SXM4-40GB", "GPU-1", 7},
+                                                    {1, "A100-SXM4-80GB", "GPU-2", 6}}));
+}
+
 TEST_F(GpusTest, ALibraryThatIsMissingOrFailsIsNone) {
   EXPECT_FALSE(gpus_from_nvml("libno-such-library.so.1"));
   const std::string hollow = library("int nvmlInit_v2(void) { return 0; }");
