@@ -1,6 +1,8 @@
 """Two daemons on one machine never give out the same GPU: whoever runs them, and also when one is
 killed and its jobs run on. The GPUs are a driver's that only tells of them.
 """
+import contextlib
+import glob
 import os
 import socket
 
@@ -14,8 +16,8 @@ HOLD = ("sh", "-c", "echo gpus=$CUDA_VISIBLE_DEVICES; while [ ! -e leave ]; do s
 class GpuScene(Scene):
     """A daemon that finds these GPUs."""
 
-    def __init__(self, gpus, slots=None):
-        super().__init__(slots=slots)
+    def __init__(self, gpus, slots=None, uid=None):
+        super().__init__(slots=slots, uid=uid)
         driver = self.root / "nvidia-smi"
         driver.write_text("#!/bin/sh\n" + "".join(f"echo '{MACHINE}-{gpu}, NVIDIA H100'\n" for gpu in gpus))
         driver.chmod(0o755)
@@ -32,9 +34,14 @@ class GpuScene(Scene):
         return self.answer("nodes")["machines"][0]["capacity"]["gpus"]
 
     def hold(self, gpus=1):
-        job = self.submit("--gpus", gpus, "--", *HOLD)
+        job = self.submit("--gpus", gpus, "--", *HOLD, uid=self.uid)
         self.until(job, "running")
         return job, wait_until(lambda: self.logs(job), "its output").strip()
+
+
+def only_root():
+    if not IS_ROOT:
+        raise Skip("only root can be other users")
 
 
 def refused_start(scene):
@@ -98,31 +105,72 @@ def test_numbers_that_mean_other_gpus_after_a_restart():
         assert again["state"] in ("starting", "running"), again
 
 
-def test_who_sits_on_a_claim_is_named():
-    if not IS_ROOT:
-        raise Skip("only root can be other users")
+@contextlib.contextmanager
+def names_of_eve(*names):
+    """A process of Eve's has bound these; yields its number."""
     ready, tell = os.pipe()
     over, end = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(end)
         os.setresuid(EVE, EVE, EVE)
-        with socket.socket(socket.AF_UNIX) as squatted:
-            squatted.bind(f"\0trainyard/{MACHINE}-0/daemon")
-            squatted.listen()
-            os.write(tell, b"x")
-            os.read(over, 1)
+        sockets = []
+        for name in names:
+            sockets.append(socket.socket(socket.AF_UNIX))
+            sockets[-1].bind(f"\0trainyard/{MACHINE}-{name}")
+            sockets[-1].listen()
+        os.write(tell, b"x")
+        os.read(over, 1)
         os._exit(0)
     os.read(ready, 1)
     try:
-        with GpuScene("01") as scene:
-            assert scene.gpus() == 1
-            assert f"GPU 0 (H100, {MACHINE}-0) is held by process {child} of user nobody" in scene.said()
-            assert scene.hold()[1] == "gpus=1"
+        yield child
     finally:
         os.close(end)
         os.waitpid(child, 0)
 
 
+def test_no_name_of_a_user_keeps_roots_daemon_from_a_gpu():
+    only_root()
+    with names_of_eve("0/daemon", "0/run/x", "1/run/x") as child, GpuScene("01") as scene:
+        assert scene.gpus() == 2, scene.said()
+        for gpu in "01":
+            assert (f"GPU {gpu} (H100, {MACHINE}-{gpu}) was claimed before by process {child} of user nobody; "
+                    "root's daemon takes it all the same") in scene.said(), scene.said()
+        assert scene.hold(2)[1] == "gpus=0,1"
+        scene.kill()
+        scene.start()
+        assert scene.gpus() == 2, "also beside a run of its own"
+
+
+def test_a_users_daemon_leaves_out_what_root_has():
+    only_root()
+    with GpuScene("0") as root:
+        job, where = root.hold()
+        assert where == "gpus=0"
+        with GpuScene("01", uid=EVE) as eve:
+            assert eve.gpus() == 1
+            assert f"GPU 0 (H100, {MACHINE}-0) is held by root's daemon, or a run of it; it is left out" in eve.said()
+        root.kill()
+        with GpuScene("01", uid=EVE) as eve:
+            assert eve.gpus() == 1, "root's run lives"
+            assert eve.hold()[1] == "gpus=1"
+        root.start()
+        root.touch("leave")
+        root.until(job, "done")
+
+
+def test_among_users_the_holder_is_named():
+    only_root()
+    with names_of_eve("0/daemon") as child, GpuScene("01", uid=EVE + 1) as scene:
+        assert scene.gpus() == 1
+        assert f"GPU 0 (H100, {MACHINE}-0) is held by process {child} of user nobody" in scene.said()
+        assert scene.hold()[1] == "gpus=1"
+
+
 if __name__ == "__main__":
-    run_tests(globals(), limit=200)
+    try:
+        run_tests(globals(), limit=200)
+    finally:
+        for lock in glob.glob(f"/run/trainyard/gpus/{MACHINE}-*"):
+            os.unlink(lock)

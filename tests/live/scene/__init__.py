@@ -84,11 +84,17 @@ class Watched:
         os.close(self.descriptor)
 
 
+def as_user(uid):
+    """For subprocess: as this user; None: as whoever runs the test."""
+    return {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
+
+
 class Scene:
     def __init__(self, slots=2, settings=("yard.min_run=0",), space=None, options=(), tcp=False,
-                 policy="fitgpp"):
+                 policy="fitgpp", uid=None):
         """space: the state directory is a file system of this size ("8m"); options: more of serve's;
-        tcp: it listens on a port of the loopback too."""
+        tcp: it listens on a port of the loopback too; uid: the daemon is this user's."""
+        self.uid = uid
         self.slots, self.settings, self.space, self.policy = slots, settings, space, policy
         self.options = [*options, *(["--tcp", "127.0.0.1:0"] if tcp else [])]
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="trainyard-live-"))
@@ -103,6 +109,8 @@ class Scene:
         self.state.mkdir()
         self.work.mkdir()
         self.work.chmod(0o777)  # jobs of any user write here
+        if self.uid is not None:
+            os.chown(self.state, self.uid, self.uid)
         try:
             if self.space:
                 subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.space},mode=0711",
@@ -129,7 +137,7 @@ class Scene:
         command += self.options
         with open(self.root / "daemon.log", "ab") as log:
             return subprocess.Popen([str(word) for word in command], stdin=subprocess.DEVNULL,
-                                    stdout=log, stderr=log, start_new_session=True)
+                                    stdout=log, stderr=log, start_new_session=True, **as_user(self.uid))
 
     def said(self):
         log = self.root / "daemon.log"
@@ -158,8 +166,7 @@ class Scene:
                        "TRAINYARD_STATE": str(self.state), **(variables or {})}
         done = subprocess.run([program(), *map(str, words)], stdin=subprocess.DEVNULL,
                               capture_output=True, timeout=PATIENCE, env=environment,
-                              cwd=directory or self.work,
-                              **({} if uid is None else {"user": uid, "group": uid, "extra_groups": []}))
+                              cwd=directory or self.work, **as_user(uid))
         done.stdout, done.stderr = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
         assert not check or done.returncode == 0, f"{words}: {done.returncode} {done.stderr}"
         return done

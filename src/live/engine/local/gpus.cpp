@@ -106,6 +106,10 @@ std::optional<pid_t> spawn_query(const std::string& program, int output) {
 
 }  // namespace
 
+std::string name(const Gpu& gpu) {
+  return gpu.uuid.empty() ? fmt::format("number-{}", gpu.number) : gpu.uuid;
+}
+
 FoundGpus gpus_from_nvml(const std::string& library) {
   const std::unique_ptr<void, int (*)(void*)> handle(
       ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL),

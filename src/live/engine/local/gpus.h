@@ -22,6 +22,10 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
+/// What tells it from all others: its UUID. Where the driver tells none, its number, which is at
+/// least the same for everybody: "number-3".
+std::string name(const Gpu& gpu);
+
 /// Nothing where the source is missing or fails.
 using FoundGpus = std::optional<std::vector<Gpu>>;
 

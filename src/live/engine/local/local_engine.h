@@ -57,7 +57,11 @@ class LocalEngine : public Engine {
   void call(const std::string& born_as, JobNumber job) override;
   void forget(RunId id) override;
   void erase(JobNumber job, std::uint32_t runs) override;
-  [[nodiscard]] std::string gpu_names() const override { return claims_.names(); }
+  [[nodiscard]] std::string gpu_names() const override {
+    std::string text;
+    for (const Gpu& gpu : claims_.ours()) text += "trainyard/" + name(gpu) + "/";
+    return text;
+  }
   [[nodiscard]] int descriptor() const override { return events_.get(); }
   [[nodiscard]] std::vector<EngineReport> poll() override;
   [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
