@@ -579,7 +579,8 @@ Likeness Simulator::likeness(std::size_t j) const {
 
 }  // namespace
 
-std::vector<Outcome> simulate(const World& world, const Settings& settings) {
+std::vector<Outcome> simulate(const World& world, Settings settings) {
+  if (world.models == nullptr) settings.flow = "fair";  // no links are shared: nothing to order
   return Simulator(world, settings).run();
 }
 

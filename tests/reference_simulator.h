@@ -90,6 +90,6 @@ struct Outcome {
 };
 
 /// Of every job, in order of submission.
-std::vector<Outcome> simulate(const World& world, const Settings& settings);
+std::vector<Outcome> simulate(const World& world, Settings settings);
 
 }  // namespace trainyard::reference

@@ -9,6 +9,10 @@ namespace trainyard {
 enum class FlowClass : std::uint8_t {};
 constexpr FlowClass kFirstFlow{0};
 
+/// Whether the engine puts one job's bytes before another's. Where it does not, no flow stage is
+/// made: it would wake the policy and change jobs to no effect.
+enum class FlowClasses : std::uint8_t { ignored, carried_out };
+
 /// What a policy asks of the network besides classes.
 struct FlowRules {
   /// The share of every link that the last class in use always keeps, 0 to 1; 0: none.

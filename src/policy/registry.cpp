@@ -286,7 +286,10 @@ const std::vector<StageInfo>& stage_infos() {
       {"backfill", "which jobs may go while the first in the queue cannot?", infos(backfills())},
       {"place", "where does a job go?", infos(places())},
       {"preempt", "which jobs give way?", infos(preempts())},
-      {"flow", "whose bytes go first?", infos(flows())},
+      {"flow",
+       "whose bytes go first? (idle where the engine carries out no flow classes: under serve, and "
+       "in sim without --network shared)",
+       infos(flows())},
       {"joint", "who has what, decided for all jobs at once?", infos(joints()),
        StageInfo::Kind::joint},
       {"queue", "what bounds a wait?", {kQueue}, StageInfo::Kind::shared},
@@ -395,14 +398,19 @@ YardRules PolicySpec::rules() const {
           static_cast<std::uint32_t>(yard.whole("max_pauses")), yard.duration("min_stay")};
 }
 
-Stages PolicySpec::stages(PolicyContext& context) const {
+bool PolicySpec::orders_flows() const {
+  return !decides_jointly() && member("flow") != flows().front().info.name;
+}
+
+Stages PolicySpec::stages(PolicyContext& context, FlowClasses flow_classes) const {
   Stages stages;
   stages.order = make(orders(), member("order"), params("order"), context);
   context.set_order(*stages.order);
   stages.backfill = make(backfills(), member("backfill"), params("backfill"), context);
   stages.place = make(places(), member("place"), params("place"), context);
   stages.preempt = make(preempts(), member("preempt"), params("preempt"), context);
-  stages.flow = make(flows(), member("flow"), params("flow"), context);
+  if (flow_classes == FlowClasses::carried_out)
+    stages.flow = make(flows(), member("flow"), params("flow"), context);
   if (const double price = params("queue").real("trial_rooms"); price > 0)
     stages.rooms = std::make_unique<TrialRooms>(context, price);
   // Where no job can be overtaken for ever there is nothing to bound.
@@ -414,7 +422,7 @@ Stages PolicySpec::stages(PolicyContext& context) const {
   return stages;
 }
 
-std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed,
+std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed, FlowClasses flows,
                                           ReckoningListener* reckonings) const {
   const Params queue = params("queue");
   auto context = std::make_unique<PolicyContext>(
@@ -427,7 +435,7 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed,
                      .reckonings = reckonings});
   auto policy = make(joints(), member("joint"), params("joint"), *context);
   if (!decides_jointly()) {
-    auto staged = std::make_unique<StagedPolicy>(*context, stages(*context));
+    auto staged = std::make_unique<StagedPolicy>(*context, stages(*context, flows));
     context->set_queue(staged->queue());
     if (policy) {
       policy = std::make_unique<MarketAndStages>(yard, std::move(policy), std::move(staged));

@@ -53,9 +53,11 @@ class PolicySpec {
   [[nodiscard]] Params params(const std::string& stage) const;
 
   [[nodiscard]] YardRules rules() const;
+  /// True if it has a flow stage that would order bytes where flow classes are carried out.
+  [[nodiscard]] bool orders_flows() const;
   /// The policy at work on this yard: it sees all that happens there from now on. `seed` is for
   /// members that draw lots; `reckonings`, if given, is told what pauses are expected to gain.
-  [[nodiscard]] std::unique_ptr<Policy> build(Yard& yard, std::uint64_t seed,
+  [[nodiscard]] std::unique_ptr<Policy> build(Yard& yard, std::uint64_t seed, FlowClasses flows,
                                               ReckoningListener* reckonings = nullptr) const;
 
  private:
@@ -64,7 +66,7 @@ class PolicySpec {
   Expected<void> check_settings() const;
   Expected<void> check_joint() const;
   [[nodiscard]] bool has_stages_beside() const;
-  [[nodiscard]] Stages stages(PolicyContext& context) const;
+  [[nodiscard]] Stages stages(PolicyContext& context, FlowClasses flows) const;
 
   std::string name_;
   std::map<std::string, std::string> members_;   // by stage

@@ -19,7 +19,7 @@ std::string error_of(std::string_view text, const std::vector<std::string>& sett
 /// Builds it and has it decide once with a job in the queue.
 void expect_works(const PolicySpec& spec) {
   HandYard h("2x4xV100");
-  const auto policy = spec.build(h.yard, 1);
+  const auto policy = spec.build(h.yard, 1, FlowClasses::carried_out);
   const JobId job = h.submit(gang(4));
   Plan plan(h.yard);
   policy->decide(plan);

@@ -38,7 +38,7 @@ struct Stages {
   std::unique_ptr<BackfillStage> backfill;
   std::unique_ptr<PlaceStage> place;
   std::unique_ptr<PreemptStage> preempt;  // null: nothing is ever paused
-  std::unique_ptr<FlowStage> flow;        // null: all jobs are in one class
+  std::unique_ptr<FlowStage> flow;        // null if all jobs are in one class
   bool bounds_waits = false;              // by patience; false: none is set, or none is needed
   std::unique_ptr<BackfillStage> guard;   // of who ran out of it; null: the backfill stage does it
   std::unique_ptr<TrialRooms> rooms;      // that are kept for trial jobs to come; null: none

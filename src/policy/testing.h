@@ -78,7 +78,8 @@ class HandPolicy : public HandYard, public Reckonings {
 
  private:
   HandPolicy(Cluster c, const PolicySpec& spec)
-      : HandYard(std::move(c), spec.rules()), policy(spec.build(yard, 1, this)) {}
+      : HandYard(std::move(c), spec.rules()),
+        policy(spec.build(yard, 1, FlowClasses::carried_out, this)) {}
 };
 
 }  // namespace trainyard

@@ -35,6 +35,11 @@ class SimulatedEngine {
   /// For the yard; null where every job runs everywhere as its duration says.
   [[nodiscard]] const PlacementSpeed* speed() const;
 
+  /// It carries them out where jobs share links.
+  [[nodiscard]] static FlowClasses flow_classes(const NetworkOptions& network) {
+    return network.model == NetworkOptions::Model::none ? FlowClasses::ignored
+                                                        : FlowClasses::carried_out;
+  }
   /// From now on jobs share the network; the yard has no jobs yet.
   void share_network(const NetworkOptions& network, const FlowRules& rules);
 

@@ -31,7 +31,7 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
               {options_.models, machines_change(options_.faults), options_.seed, options_.delays}),
       yard_(cluster, workload, policy.rules(), engine_.speed()),
       gains_(yard_),
-      policy_(policy.build(yard_, options_.seed, &gains_)),
+      policy_(policy.build(yard_, options_.seed, engine_.flow_classes(options_.network), &gains_)),
       pauses_(yard_),
       tiers_(yard_) {
   engine_.share_network(options_.network, policy_->flow_rules());

@@ -30,6 +30,7 @@
 #include "live/job/job_word.h"
 #include "live/job/progress.h"
 #include "model/cluster.h"
+#include "model/flow_class.h"
 
 namespace trainyard {
 
@@ -148,6 +149,8 @@ class Engine {
   [[nodiscard]] virtual std::string describe() const { return trainyard::describe(cluster()); }
   /// Whether it ends jobs that have used up their time, and says so, by itself.
   [[nodiscard]] virtual bool keeps_time_limits() const { return false; }
+  /// Whether it can put one job's bytes before another's. If not, flow stages are idle.
+  [[nodiscard]] virtual FlowClasses flow_classes() const { return FlowClasses::ignored; }
   /// Which GPUs those of the cluster are: after a restart with others, numbers mean others too.
   [[nodiscard]] virtual std::string gpu_names() const { return {}; }
 

@@ -99,6 +99,15 @@ Expected<void> LiveState::begin_yard(const PolicySpec& spec) {
   return {};
 }
 
+void LiveState::log_idle_stages(const PolicySpec& spec) {
+  if (!spec.orders_flows() || engine.flow_classes() == FlowClasses::carried_out) return;
+  system.log().write(
+      LogLevel::info,
+      fmt::format("flow={} of the policy is idle: the engine cannot put one job's bytes before "
+                  "another's",
+                  spec.member("flow")));
+}
+
 namespace {
 
 /// A clock that is set right by the network is off by less; smaller corrections are slewed.

@@ -74,7 +74,7 @@ struct LiveState {
         clock(system, journal.setting("clock"), journal.last_time()),
         reserve(system, options.reserve),
         cluster(std::make_shared<Cluster>(engine.cluster())),
-        yard(cluster) {}
+        yard(cluster, engine.flow_classes()) {}
 
   [[nodiscard]] Time now() const { return clock.now(); }
 
@@ -99,6 +99,8 @@ struct LiveState {
 
   /// Begins the yard anew, on the cluster as it is now, with the jobs of the book.
   Expected<void> begin_yard(const PolicySpec& spec);
+  /// Tells operators, once for each policy that is taken into force, which part of it is idle.
+  void log_idle_stages(const PolicySpec& spec);
   /// Has all times agree with the wall clock, where somebody has set it: what they were moved by.
   Duration follow_wall_clock();
   /// The same where most of the jobs that the yard remembers have ended.

@@ -49,7 +49,7 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
   speed_ = std::make_unique<CatalogueSpeed>(*cluster_, workload_, Catalogue::builtin(),
                                             CatalogueSpeed::DurationIs::in_one_machine);
   yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());
-  policy_ = policy.build(*yard_, kSeed);
+  policy_ = policy.build(*yard_, kSeed, flows_);
   policy_->recall(learnt_, now);
   std::vector<const JobRecord*> known;
   for (const JobRecord* job : jobs)

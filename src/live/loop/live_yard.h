@@ -40,7 +40,8 @@ class LiveYard : private YardListener {
     JobNumber job = 0;
   };
 
-  explicit LiveYard(std::shared_ptr<const Cluster> cluster) : cluster_(std::move(cluster)) {}
+  LiveYard(std::shared_ptr<const Cluster> cluster, FlowClasses flows)
+      : cluster_(std::move(cluster)), flows_(flows) {}
 
   /// Begins anew on this cluster, under this policy, with these jobs, held and ended ones left out.
   /// `now` is no earlier than anything that happened to them. `closed` are machines that take no
@@ -114,6 +115,7 @@ class LiveYard : private YardListener {
   [[nodiscard]] JobLife to_numbers(SavedJob saved) const;
 
   std::shared_ptr<const Cluster> cluster_;
+  FlowClasses flows_;
   Workload workload_;
   std::vector<JobNumber> numbers_;  // by id
   std::unordered_map<JobNumber, JobId> ids_;

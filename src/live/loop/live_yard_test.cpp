@@ -51,7 +51,7 @@ class LiveYardTest : public testing::Test {
   static constexpr JobId kFirst{0};
   std::shared_ptr<const Cluster> cluster_ =
       std::make_shared<Cluster>(*parse_cluster_shorthand("1x4xV100"));
-  LiveYard yard_{cluster_};
+  LiveYard yard_{cluster_, FlowClasses::ignored};
   Time now_;
   JobNumber last_ = 0;
   std::map<JobNumber, JobRecord> jobs_;
@@ -85,6 +85,41 @@ TEST_F(LiveYardTest, AnElasticJobStartsWithTheFewestWorkersAndRunsByTheKindThatI
   EXPECT_EQ(yard_.misfit(unknown),
             "was measured on GPUs of kind 'P10O', which neither the cluster nor the catalogue has, "
             "did you mean 'P100'?");
+}
+
+/// Decisions within a minute in which nothing happens to 100 gangs that run on two machines each,
+/// and the jobs that these decisions changed.
+std::pair<int, int> idle_minute(const std::string& policy, FlowClasses flows) {
+  const auto cluster = std::make_shared<Cluster>(*parse_cluster_shorthand("200x1xV100"));
+  LiveYard yard(cluster, flows);
+  EXPECT_TRUE(yard.begin(cluster, *PolicySpec::parse(policy), {}, {}, Time{}));
+  for (JobNumber number = 1; number <= 100; ++number) {
+    JobRecord job;
+    job.number = number;
+    job.spec.workers = 2;
+    job.spec.time = minutes(100 + static_cast<std::int64_t>(number));
+    EXPECT_EQ(yard.submit(job, Time{}), Verdict::ok);
+  }
+  Time wake = yard.decide(Time{});
+  for (const LiveYard::Order& order : yard.take_orders())
+    EXPECT_EQ(yard.apply(EventKind::loaded, order.job, Time{}), Verdict::ok);
+  EXPECT_EQ(yard.yard().held_gpus(), 200);
+  wake = yard.decide(Time{} + seconds(1));
+  yard.take_changed([](JobNumber, const JobLife&) {});
+  int decisions = 0, changed = 0;
+  for (; wake <= Time{} + seconds(61); ++decisions) wake = yard.decide(wake);
+  yard.take_changed([&](JobNumber, const JobLife&) { ++changed; });
+  return {decisions, changed};
+}
+
+TEST(IdleFlowStage, NeitherWakesNorChangesJobsWhereTheEngineCarriesNoClassesOut) {
+  const std::string base = "order=fifo place=first-fit flow=";
+  EXPECT_EQ(idle_minute(base + "las", FlowClasses::ignored), (std::pair{0, 0}));
+  const auto acting = idle_minute(base + "las", FlowClasses::carried_out);
+  EXPECT_EQ(acting.first, 6) << "every 10 s";
+  const auto fair = idle_minute("trainyard", FlowClasses::ignored);
+  EXPECT_EQ(fair, (std::pair{0, 0})) << "the default of serve";
+  EXPECT_GE(idle_minute("trainyard", FlowClasses::carried_out).first, 6);
 }
 
 TEST_F(LiveYardTest, AJobTakesGpusOfItsKindAlone) {
@@ -141,7 +176,7 @@ TEST_F(LiveYardTest, WhatIsLearntIsKeptAndTakenUpAgain) {
   JobRecord read;
   read.number = job.number, read.spec = job.spec, read.owner = job.owner;
   ASSERT_TRUE(life_from_json(life_to_json(job), read));
-  LiveYard again(cluster_);
+  LiveYard again(cluster_, FlowClasses::ignored);
   ASSERT_TRUE(again.begin(cluster_, *PolicySpec::parse("srtf"), {&read}, {}, now_));
   EXPECT_EQ(again.yard().rate(kFirst), yard().rate(kFirst));
   EXPECT_EQ(again.yard().estimate(kFirst), yard().estimate(kFirst));

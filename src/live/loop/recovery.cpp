@@ -136,6 +136,7 @@ void Recovery::recall_settings() {
 
 Expected<void> Recovery::take_up_jobs() {
   if (auto ok = machines_.begin_yard(); !ok) return ok;
+  if (const auto spec = parse(state_.policy)) state_.log_idle_stages(*spec);
   state_.clock.advance_to(state_.yard.yard().now());
   for (const JobNumber number : state_.book.numbers())
     if (auto ok = take_up(number); !ok) return ok;

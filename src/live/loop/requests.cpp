@@ -210,6 +210,7 @@ Answer<void> Requests::set_policy(const Identity& who, const PolicyView& policy)
     state_.policy = in_force;
     runs_.take_orders();  // of the yard that ends now
     if (auto ok = state_.begin_yard(spec); !ok) throw std::logic_error(ok.error().message);
+    state_.log_idle_stages(spec);
   };
   return loop_.ask(std::move(command));
 }

@@ -8,7 +8,7 @@ namespace {
 
 TEST(AdaDual, RanksByRemainingServiceAndAsksForAdmission) {
   HandYard h("4x4xV100");
-  const auto policy = PolicySpec::parse("ada-srsf", {})->build(h.yard, 1, nullptr);
+  const auto policy = PolicySpec::parse("ada-srsf", {})->build(h.yard, 1, FlowClasses::carried_out);
   const FlowRules rules = policy->flow_rules();
   EXPECT_EQ(rules.at_most, 2);
   EXPECT_TRUE(rules.by_size);
@@ -23,7 +23,7 @@ TEST(AdaDual, RanksByRemainingServiceAndAsksForAdmission) {
 TEST(AdaDual, TheBaselinesAskOnlyForANumber) {
   HandYard h("1x4xV100");
   const auto rules = [&](const char* preset) {
-    return PolicySpec::parse(preset, {})->build(h.yard, 1, nullptr)->flow_rules();
+    return PolicySpec::parse(preset, {})->build(h.yard, 1, FlowClasses::carried_out)->flow_rules();
   };
   EXPECT_EQ(rules("srsf-1"), (FlowRules{.at_most = 1}));
   EXPECT_EQ(rules("srsf-2"), (FlowRules{.at_most = 2}));

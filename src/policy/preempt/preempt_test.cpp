@@ -108,7 +108,8 @@ TEST(ByLevel, AnOrderWithoutLevelsPausesNobody) {
 /// Who leaves for a trial job of 2 GPUs among four batch jobs of 2.
 std::vector<std::uint32_t> drawn(std::uint64_t seed) {
   HandYard h("1x8xV100");
-  const auto policy = PolicySpec::parse("preempt=random")->build(h.yard, seed);
+  const auto policy =
+      PolicySpec::parse("preempt=random")->build(h.yard, seed, FlowClasses::ignored);
   for (int i = 0; i < 4; ++i) h.running(lasting(2, hours(9)), 0);
   h.submit(trial(gang(2)));
   Plan plan(h.yard);
