@@ -72,6 +72,38 @@ Expected<void> read_rack(const toml::table& table, std::string_view origin, Clus
 
 }  // namespace
 
+std::string gpu_name(const Machine& machine, std::int32_t gpu) {
+  const bool has_name = gpu >= 0 && gpu < std::ssize(machine.gpu_names);
+  return has_name ? machine.gpu_names[static_cast<std::size_t>(gpu)] : std::to_string(gpu);
+}
+
+std::optional<std::int32_t> find_gpu(const Machine& machine, std::string_view name) {
+  return find_gpu(machine.gpu_names, machine.capacity.gpus, name);
+}
+
+std::optional<std::int32_t> find_gpu(const std::vector<std::string>& gpu_names, std::int32_t count,
+                                     std::string_view name) {
+  if (!gpu_names.empty()) {
+    const auto found = std::ranges::find(gpu_names, name);
+    if (found == gpu_names.end()) return {};
+    return static_cast<std::int32_t>(found - gpu_names.begin());
+  }
+  std::int32_t gpu = -1;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), gpu);
+  const bool is_number = read.ec == std::errc() && read.ptr == name.data() + name.size();
+  if (!is_number || gpu < 0 || gpu >= count) return {};
+  return gpu;
+}
+
+void Cluster::set_gpus(MachineId id, std::vector<std::string> names) {
+  Machine& machine = machines[index(id)];
+  const auto count = static_cast<std::int32_t>(names.size());
+  total_gpus += count - machine.capacity.gpus;
+  largest_machine_gpus = std::max(largest_machine_gpus, count);
+  machine.capacity.gpus = count;
+  machine.gpu_names = std::move(names);
+}
+
 void Cluster::add_rack(double uplink_gbps) {
   racks.push_back({uplink_gbps, static_cast<std::uint32_t>(machines.size()), 0});
 }

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,18 @@ struct Machine {
   Resources capacity;
   double nic_gbps = 1600;
   std::string name;  // "r0m3": the fourth machine of the first rack
+  /// Which GPUs these are, by number: their UUIDs. Empty where they have none; see gpu_name().
+  std::vector<std::string> gpu_names;
 };
+
+/// What tells a GPU from all others of its machine, also when their numbers change: its UUID. A GPU
+/// without one, or that the machine does not have, is called by its number: "3".
+std::string gpu_name(const Machine& machine, std::int32_t gpu);
+/// The number of the GPU of this name, if the machine has it; or if one of `count` GPUs of these
+/// names is it.
+std::optional<std::int32_t> find_gpu(const Machine& machine, std::string_view name);
+std::optional<std::int32_t> find_gpu(const std::vector<std::string>& gpu_names, std::int32_t count,
+                                     std::string_view name);
 
 struct Rack {
   double uplink_gbps = 0;  // 0: no limit
@@ -58,6 +70,8 @@ struct Cluster {
 
   /// A rack without machines yet; those added next stand in it.
   void add_rack(double uplink_gbps);
+  /// The machine has these GPUs from now on, in this order.
+  void set_gpus(MachineId machine, std::vector<std::string> names);
   /// `count` machines like this one (its rack, kind and name are set here) in the last rack.
   Expected<void> add_machines(std::int64_t count, Machine machine, std::string_view kind);
 };

@@ -18,9 +18,16 @@ class GpuScene(Scene):
 
     def __init__(self, gpus, slots=None, uid=None):
         super().__init__(slots=slots, uid=uid)
+        self.find(gpus)
+
+    def find(self, gpus):
+        """From the next start on the driver has these, in this order."""
         driver = self.root / "nvidia-smi"
         driver.write_text("#!/bin/sh\n" + "".join(f"echo '{MACHINE}-{gpu}, NVIDIA H100'\n" for gpu in gpus))
         driver.chmod(0o755)
+
+    def placement(self, job):
+        return self.job(job)["placement"][0]["gpus"]
 
     def serve(self):
         before = os.environ["PATH"]
@@ -93,16 +100,71 @@ def test_runs_outlive_their_daemon_and_keep_their_gpus():
         assert first.hold(2)[1] == "gpus=0,1", "both are free again"
 
 
-def test_numbers_that_mean_other_gpus_after_a_restart():
-    with GpuScene("01") as first:
-        job, where = first.hold()
-        assert where == "gpus=0"
-        first.kill()
-        (first.root / "nvidia-smi").write_text(f"#!/bin/sh\necho '{MACHINE}-1, NVIDIA H100'\n"
-                                               f"echo '{MACHINE}-0, NVIDIA H100'\n")
-        first.start()
-        again = wait_until(lambda: first.job(job)["runs"] == 2 and first.job(job), "it to run again")
-        assert again["state"] in ("starting", "running"), again
+def test_gpus_that_move_at_a_restart_keep_their_jobs():
+    with GpuScene("0123y") as scene:
+        jobs = [scene.hold()[0] for _ in range(3)]
+        scene.kill()
+        scene.find("32x10")
+        scene.start()
+        assert scene.gpus() == 5
+        for job in jobs:
+            found = scene.job(job)
+            assert (found["state"], found["runs"]) == ("running", 1), found
+        assert scene.placement(jobs[0]) == [4] and scene.placement(jobs[2]) == [1], "as they are numbered now"
+        assert scene.hold(2)[1] == "gpus=0,2", "the two that are free"
+
+
+def test_a_gpu_that_is_gone_ends_its_own_job_alone():
+    with GpuScene("012") as scene:
+        jobs = [scene.hold()[0] for _ in range(3)]
+        scene.kill()
+        scene.find("21")
+        scene.start()
+        hit = wait_until(lambda: scene.job(jobs[0])["state"] == "queued" and scene.job(jobs[0]), "it to be queued")
+        assert "is gone" in hit["reason"], hit
+        for job in jobs[1:]:
+            found = scene.job(job)
+            assert (found["state"], found["runs"]) == ("running", 1), found
+        scene.kill()
+        scene.find("021")
+        scene.start()
+        again = scene.until(jobs[0], "running")
+        assert again["runs"] == 2 and scene.placement(jobs[0]) == [0], again
+        for job in jobs[1:]:
+            assert scene.job(job)["runs"] == 1
+
+
+def test_stand_ins_and_gpus_are_not_taken_for_each_other():
+    with GpuScene("01", slots=2) as scene:
+        jobs = [scene.hold()[0] for _ in range(2)]
+        scene.kill()
+        scene.slots = 4
+        scene.start()
+        assert [scene.job(job)["runs"] for job in jobs] == [1, 1], "their slots are there"
+        scene.kill()
+        scene.slots = None
+        scene.start()
+        for job in jobs:
+            wait_until(lambda: scene.job(job)["runs"] == 2, "it to run on a GPU")
+            scene.until(job, "running")
+
+
+def test_a_users_daemon_gives_way_to_root():
+    only_root()
+    with GpuScene("01", uid=EVE) as eve:
+        jobs = [eve.hold()[0] for _ in range(2)]
+        with GpuScene("0") as root:
+            assert root.gpus() == 1
+            assert (f"GPU 0 (H100, {MACHINE}-0) was claimed before by process {eve.daemon.pid} of user nobody"
+                    in root.said()), root.said()
+            wait_until(lambda: eve.job(jobs[0])["state"] == "queued", "it to leave the GPU")
+            assert "is root's daemon's now: it is given up" in eve.said(), eve.said()
+            assert eve.gpus() == 1
+            assert (eve.job(jobs[1])["state"], eve.job(jobs[1])["runs"]) == ("running", 1)
+            eve.touch("leave")
+            eve.until(jobs[1], "done")
+            eve.until(jobs[0], "done")
+            assert "gpus=1" in eve.logs(jobs[0]), "on the GPU that is left"
 
 
 @contextlib.contextmanager

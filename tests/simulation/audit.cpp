@@ -45,6 +45,7 @@ std::string Audit::look_at_world() {
     if (cancelled != clients_.cancelled().end() && run.id.run > cancelled->second)
       return fmt::format("job {}: its cancellation was accepted after run {}, and there is run {}",
                          job, cancelled->second, run.id.run);
+    if (auto wrong = look_at_reason(run); !wrong.empty()) return wrong;
     if (!run.has_ended || !run.has_run || run.end.kind != RunReport::Kind::exited) continue;
     if (run.end.asked_requeue || told_[job].broken.contains(run.id.run)) continue;
     // One that was to be paused counts as paused, unless it says that it is done.
@@ -52,6 +53,18 @@ std::string Audit::look_at_world() {
     if (by_itself || run.end.exit_status == 0) last_run_.emplace(job, run.id.run);
     if (by_itself) lasted_[job] = run.end.at - run.began_to_run;
   }
+  return {};
+}
+
+std::string Audit::look_at_reason(const MemoryWorld::Seen& run) {
+  const auto told = told_.find(run.id.job);
+  if (told == told_.end() || compacts_) return {};
+  if (run.was_told && !told->second.has_reason.contains(run.id.run))
+    return fmt::format("job {}: run {} was told to leave, and no event says why", run.id.job,
+                       run.id.run);
+  if (told->second.without_gpu.contains(run.id.run) && !run.has_lost_gpu)
+    return fmt::format("job {}: run {} had to leave for a GPU that is gone, and has all of its own",
+                       run.id.job, run.id.run);
   return {};
 }
 
@@ -96,6 +109,12 @@ std::string Audit::take(const LiveEvent& event) {
   if (event.kind == "starting") ++told.starts;
   if (event.kind == "pausing" || event.kind == "broken") told.pausing.insert(told.starts);
   if (event.kind == "broken") told.broken.insert(told.starts);
+  if (event.kind == "broken" && event.details.find("is gone") != std::string::npos &&
+      event.details.find("GPU") != std::string::npos)
+    told.without_gpu.insert(told.starts);
+  if (event.kind == "pausing" || event.kind == "broken" || event.kind == "cancelling" ||
+      event.kind == "stopping" || told.has_ended)
+    told.has_reason.insert(told.starts);
   return {};
 }
 
@@ -122,20 +141,19 @@ std::string Audit::look_at_machines() {
     if (job->has_ended())
       return fmt::format("job {} holds {} GPUs and is {}", number, gpus, state_name(job->phase()));
   }
-  for (const MemoryWorld::Seen& run : machine_.world().runs()) {
-    if (!run.lives) continue;
-    for (const WorkerPlace& place : run.places) {
-      if (index(place.machine) >= cluster->machines.size()) continue;
-      const MachineView& machine = cluster->machines[index(place.machine)];
-      for (const std::int32_t gpu : place.gpus) {
-        const JobNumber by = machine.by_gpu.at(static_cast<std::size_t>(gpu));
+  for (const MemoryWorld::Seen& run : machine_.world().runs())
+    for (std::size_t rank = 0; run.lives && rank < run.places.size(); ++rank) {
+      if (index(run.places[rank].machine) >= cluster->machines.size()) continue;
+      const MachineView& machine = cluster->machines[index(run.places[rank].machine)];
+      for (const std::string& gpu : run.gpus[rank]) {
+        const auto number = find_gpu(machine.gpu_names, machine.capacity.gpus, gpu);
+        const JobNumber by = number ? machine.by_gpu.at(static_cast<std::size_t>(*number)) : 0;
         if (by == run.id.job || machine.state != "up" || is_unheard(run)) continue;
         return fmt::format("GPU {} of {} is used by run {} of job {}; the books say {}", gpu,
                            machine.name, run.id.run, run.id.job,
                            by == 0 ? "it is free" : fmt::format("job {} has it", by));
       }
     }
-  }
   return {};
 }
 

@@ -13,6 +13,9 @@
 //     what it took, whatever the clock was set to; all that ran is in the history.
 //  6. Every user, and all together, are within their budgets.
 //  7. The policy in force is the last that was accepted.
+//  8. A run is told to leave only for a reason that its job's events tell, and for GPUs that are
+//     gone only if one of its own is or was: other GPUs, fewer, more or in another order, neither
+//     end nor move a run. GPUs are compared by their names.
 #pragma once
 
 #include <map>
@@ -47,6 +50,7 @@ class Audit {
 
  private:
   std::string look_at_world();
+  std::string look_at_reason(const MemoryWorld::Seen& run);
   std::string look_at_events();
   std::string look_at_jobs();
   std::string look_at_machines();
@@ -60,8 +64,10 @@ class Audit {
   struct Told {  // of a job, by its events
     std::string last;
     std::uint32_t starts = 0;
-    std::set<std::uint32_t> pausing;  // runs that were told to leave, or were to be
-    std::set<std::uint32_t> broken;   // ... because a part of them is gone
+    std::set<std::uint32_t> pausing;      // runs that were told to leave, or were to be
+    std::set<std::uint32_t> broken;       // ... because a part of them is gone
+    std::set<std::uint32_t> without_gpu;  // ... which was a GPU
+    std::set<std::uint32_t> has_reason;   // runs that were to leave for any reason
     bool has_ended = false;
   };
 

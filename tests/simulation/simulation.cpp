@@ -22,6 +22,11 @@ std::string some_policy(Random& lots) {
 Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell), lots_(seed, 1) {
   cluster_ = *parse_cluster_shorthand(
       std::array{"2x4xV100", "1x8xA100", "3x2xV100", "4x4xA100"}[lots_.below(4)]);
+  original_ = cluster_;
+  // A quarter of the clusters has GPUs without names, as Slurm's.
+  if (lots_.below(4) != 0)
+    for (std::uint32_t m = 0; m < cluster_.machines.size(); ++m)
+      cluster_.set_gpus(MachineId{m}, new_gpus(cluster_.machines[m].capacity.gpus));
   options_.policy = {some_policy(lots_), {}};
   options_.memory = std::array{std::size_t{64} << 10, std::size_t{512} << 20}[lots_.below(2)];
   options_.private_jobs = lots_.below(3) == 0;
@@ -119,6 +124,7 @@ SimulationResult Simulation::run() {
 /// It always does, once nothing keeps it from it; until then it may die again.
 void Simulation::come_up() {
   for (int tries = 0; tries < kMostStarts; ++tries) {
+    if (lots_.below(6) == 0) trouble_gpus();
     if (lots_.below(3) == 0)
       machine_->die_at(1 + lots_.below(60), lots_.below(2) == 0 ? SimulatedMachine::Death::kill
                                                                 : SimulatedMachine::Death::power);
@@ -164,7 +170,8 @@ void Simulation::step() {
                            death == SimulatedMachine::Death::kill ? "be killed" : "lose power",
                            point));
   }
-  if (lot < 90) return trouble_machines();
+  if (lot < 88) return trouble_machines();
+  if (lot < 90) return trouble_gpus();
   if (lot < 93) {
     const Duration shift = seconds(static_cast<std::int64_t>(lots_.below(7200)) - 3600);
     machine_->set_clock_by(shift);
@@ -196,11 +203,13 @@ void Simulation::bear_job() {
 
 void Simulation::trouble_machines() {
   if (lots_.below(8) == 0 && cluster_.machines.size() < 6) {
-    const Cluster more = *parse_cluster_shorthand(
-        fmt::format("{}x{}x{}", cluster_.machines.size() + 1, cluster_.machines[0].capacity.gpus,
-                    cluster_.kinds[0]));
-    cluster_ = more;
-    machine_->world().set_cluster(more);
+    Machine more = original_.machines[0];
+    (void)cluster_.add_machines(1, more, cluster_.kinds[0]);
+    (void)original_.add_machines(1, more, original_.kinds[0]);
+    if (!cluster_.machines[0].gpu_names.empty())
+      cluster_.set_gpus(MachineId{static_cast<std::uint32_t>(cluster_.machines.size() - 1)},
+                        new_gpus(more.capacity.gpus));
+    machine_->world().set_cluster(cluster_);
     return say("the cluster has one more machine");
   }
   const Machine& machine = cluster_.machines[lots_.below(cluster_.machines.size())];
@@ -209,6 +218,60 @@ void Simulation::trouble_machines() {
                  MachineReport::State::down}[lots_.below(4)];
   machine_->world().set_machine({machine.name, state, "by lot"});
   say(fmt::format("{} is in state {}", machine.name, static_cast<int>(state)));
+}
+
+/// Names that no GPU has had.
+std::vector<std::string> Simulation::new_gpus(std::int32_t count) {
+  std::vector<std::string> names;
+  for (std::int32_t i = 0; i < count; ++i) names.push_back(fmt::format("GPU-{}", ++made_gpus_));
+  return names;
+}
+
+/// GPUs of a machine go, come, change places, or are exchanged for others. Those without names come
+/// and go at the end of the list.
+void Simulation::trouble_gpus() {
+  const MachineId id{static_cast<std::uint32_t>(lots_.below(cluster_.machines.size()))};
+  const Machine& machine = cluster_.machine(id);
+  std::vector<std::string> gpus = machine.gpu_names;
+  const auto original = static_cast<std::uint64_t>(original_.machine(id).capacity.gpus);
+  if (gpus.empty()) {
+    Cluster other = cluster_;
+    const auto count = static_cast<std::int32_t>(1 + lots_.below(original));
+    other.total_gpus += count - machine.capacity.gpus;
+    other.machines[index(id)].capacity.gpus = count;
+    cluster_ = other;
+  } else {
+    const std::uint64_t how = lots_.below(4);
+    if (how == 0 && gpus.size() > 1)
+      gpus.erase(gpus.begin() + static_cast<std::ptrdiff_t>(lots_.below(gpus.size())));
+    if (how == 1 && gpus.size() < 2 * original)
+      gpus.insert(gpus.begin() + static_cast<std::ptrdiff_t>(lots_.below(gpus.size())),
+                  new_gpus(1).front());
+    if (how == 2) gpus[lots_.below(gpus.size())] = new_gpus(1).front();
+    for (std::size_t i = gpus.size(); how != 2 && i > 1; --i)
+      std::swap(gpus[i - 1], gpus[lots_.below(i)]);
+    cluster_.set_gpus(id, gpus);
+  }
+  machine_->world().set_cluster(cluster_);
+  say(fmt::format("{} has {} GPUs now: {}", machine.name, machine.capacity.gpus,
+                  fmt::join(gpus, " ")));
+}
+
+/// Every machine has as many as at first, so that all jobs find room.
+void Simulation::restore_gpus() {
+  for (std::uint32_t m = 0; m < cluster_.machines.size(); ++m) {
+    const std::int32_t count = original_.machines[m].capacity.gpus;
+    std::vector<std::string> gpus = cluster_.machines[m].gpu_names;
+    if (gpus.empty()) {
+      cluster_.total_gpus += count - cluster_.machines[m].capacity.gpus;
+      cluster_.machines[m].capacity.gpus = count;
+      continue;
+    }
+    for (std::string& gpu : new_gpus(count - static_cast<std::int32_t>(gpus.size())))
+      gpus.push_back(std::move(gpu));
+    cluster_.set_gpus(MachineId{m}, std::move(gpus));
+  }
+  machine_->world().set_cluster(cluster_);
 }
 
 void Simulation::trouble_the_disk() {
@@ -245,6 +308,7 @@ void Simulation::finish() {
   machine_->end_meddling();
   for (const Machine& machine : cluster_.machines)
     machine_->world().set_machine({machine.name, MachineReport::State::up, ""});
+  restore_gpus();
   const Identity root{"root", 0, 0, Role::operator_};
   machine_->pass(seconds(30));
   for (const Machine& machine : cluster_.machines)

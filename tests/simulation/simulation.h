@@ -34,6 +34,9 @@ class Simulation {
   void finish();
   void trouble_the_disk();
   void trouble_machines();
+  void trouble_gpus();
+  void restore_gpus();
+  [[nodiscard]] std::vector<std::string> new_gpus(std::int32_t count);
   void bear_job();
   [[nodiscard]] MemoryScript script_of(const Launch& launch) const;
   void check(bool in_full);
@@ -44,6 +47,8 @@ class Simulation {
   bool tell_;
   Random lots_;
   Cluster cluster_;
+  Cluster original_;  // as many GPUs as each machine had at first
+  std::uint64_t made_gpus_ = 0;
   SchedulingOptions options_;
   std::unique_ptr<SimulatedMachine> machine_;
   std::unique_ptr<Clients> clients_;

@@ -38,29 +38,12 @@ JobState state_from_json(const json& j) {
   return state;
 }
 
-/// A bit each, as long as 64 bits suffice, and a list of numbers for larger machines.
-json gpus_to_json(const std::vector<std::int32_t>& gpus) {
-  std::uint64_t mask = 0;
-  for (const std::int32_t gpu : gpus) {
-    if (gpu >= 64) return gpus;
-    mask |= 1ULL << gpu;
-  }
-  return mask;
-}
-
-std::vector<std::int32_t> gpus_from_json(const json& j) {
-  if (j.is_array()) return j;
-  std::vector<std::int32_t> gpus;
-  for (std::uint64_t left = j; left != 0; left &= left - 1) gpus.push_back(std::countr_zero(left));
-  return gpus;
-}
-
-json room_to_json(const SavedRoom& room) {
+json room_to_json(const KeptRoom& room) {
   json shares = json::array();
   for (std::size_t i = 0; i < room.placement.size(); ++i) {
     json share{{"machine", index(room.placement[i].machine)},
                {"workers", room.placement[i].workers},
-               {"gpus", gpus_to_json(room.gpus[i])}};
+               {"gpus", room.gpus[i]}};
     if (!room.missing.empty())
       share["missing"] = {room.missing[i].gpus, room.missing[i].milli_cpus,
                           room.missing[i].memory_mib};
@@ -69,16 +52,16 @@ json room_to_json(const SavedRoom& room) {
   return shares;
 }
 
-void put_flow(json& j, const char* key, const SavedRoom& room) {
+void put_flow(json& j, const char* key, const KeptRoom& room) {
   if (room.flow != kFirstFlow) j[key] = static_cast<int>(room.flow);
 }
 
-SavedRoom room_from_json(const json& shares) {
-  SavedRoom room;
+KeptRoom room_from_json(const json& shares) {
+  KeptRoom room;
   for (const json& share : shares) {
     room.placement.push_back({MachineId{share.at("machine").get<std::uint32_t>()},
                               share.at("workers").get<std::int32_t>()});
-    room.gpus.push_back(gpus_from_json(share.at("gpus")));
+    room.gpus.push_back(share.at("gpus").get<std::vector<std::string>>());
     if (const auto missing = share.find("missing"); missing != share.end())
       room.missing.push_back({missing->at(0), missing->at(1), missing->at(2)});
   }
@@ -272,6 +255,34 @@ void put_payload(JobSpec& spec, JobPayload payload) {
 std::string name_of(const JobRecord& job) {
   if (job.task.array == 0) return std::to_string(job.number);
   return fmt::format("{}_{}", job.task.array, job.task.task);
+}
+
+namespace {
+
+std::vector<std::size_t> gpu_numbers(const json& j) {
+  if (j.is_array()) return j;
+  std::vector<std::size_t> numbers;
+  for (std::uint64_t left = j; left != 0; left &= left - 1)
+    numbers.push_back(static_cast<std::size_t>(std::countr_zero(left)));
+  return numbers;
+}
+
+}  // namespace
+
+std::string with_gpu_names(std::string life, const std::vector<std::string>& names) try {
+  json j = json::parse(life);
+  for (const char* room : {"place", "next"}) {
+    if (!j.contains(room)) continue;
+    for (json& share : j[room]) {
+      json gpus = json::array();
+      for (const std::size_t gpu : gpu_numbers(share.at("gpus")))
+        gpus.push_back(gpu < names.size() ? names[gpu] : std::to_string(gpu));
+      share["gpus"] = std::move(gpus);
+    }
+  }
+  return j.dump(-1, ' ', false, json::error_handler_t::replace);
+} catch (const json::exception&) {
+  return life;
 }
 
 std::string life_to_json(const JobRecord& job) {

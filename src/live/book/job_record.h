@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "live/book/job_words.h"
+#include "live/book/kept_room.h"
 #include "live/engine/engine.h"
 #include "live/job/identity.h"
 #include "live/job/job_array.h"
@@ -23,12 +24,12 @@
 namespace trainyard {
 
 /// What the yard knows of a job (yard/saved_job.h), as it is kept: where the yard has ids, which
-/// are of 32 bits and last as long as it does, it has the numbers of jobs.
+/// are of 32 bits and last as long as it does, it has the numbers of jobs, and of GPUs the names.
 struct JobLife {
   JobState state;
-  SavedRoom room;
+  KeptRoom room;
   JobNumber room_for = 0;  // 0: for none
-  SavedRoom next;
+  KeptRoom next;
   JobNumber lead = 0;  // 0: none
   RunProgress progress;
   Duration brought;
@@ -106,5 +107,10 @@ std::size_t memory_of(const JobSpec& spec);
 /// its own.
 std::string life_to_json(const JobRecord& job);
 Expected<void> life_from_json(std::string_view json, JobRecord& job);
+
+/// The same life as it is written since format 5 of the journal. Until format 4 it had GPUs by
+/// number, as bits or as a list; `names` has their names by number, or is empty where a number is
+/// the name. Unchanged if it cannot be read.
+std::string with_gpu_names(std::string life, const std::vector<std::string>& names);
 
 }  // namespace trainyard

@@ -8,6 +8,24 @@
 namespace trainyard {
 namespace {
 
+/// None, or one for each GPU.
+Expected<void> check_gpu_names(const Machine& machine) {
+  const std::vector<std::string>& names = machine.gpu_names;
+  if (names.empty()) return {};
+  if (std::ssize(names) != machine.capacity.gpus)
+    return fail("machine {} has {} GPUs and names for {}", machine.name, machine.capacity.gpus,
+                names.size());
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (name.empty() || !is_utf8(name))
+      return fail("machine {} has a GPU of the name {}: text in UTF-8 would be right", machine.name,
+                  quoted(name));
+    if (!seen.insert(name).second)
+      return fail("machine {} has two GPUs of the name {}", machine.name, name);
+  }
+  return {};
+}
+
 Expected<void> check_machine(const Machine& machine, const Cluster& cluster) {
   const Resources& has = machine.capacity;
   if (machine.name.empty()) return fail("a machine has no name");
@@ -17,6 +35,7 @@ Expected<void> check_machine(const Machine& machine, const Cluster& cluster) {
                 kMaxGpusPerMachine);
   if (has.milli_cpus < 0 || has.memory_mib < 0)
     return fail("machine {} has less than no CPUs or memory", machine.name);
+  if (auto ok = check_gpu_names(machine); !ok) return ok;
   if (index(machine.kind) >= cluster.kinds.size())
     return fail("machine {} is of a kind that is not named", machine.name);
   if (index(machine.rack) >= cluster.racks.size())

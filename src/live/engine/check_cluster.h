@@ -7,7 +7,7 @@
 namespace trainyard {
 
 /// There are machines, each with a name of its own, in a rack and of a kind that exist, and with as
-/// many GPUs as a machine may have; and the sums are right.
+/// many GPUs as a machine may have, which have names of their own or none; and the sums are right.
 Expected<void> check_cluster(const Cluster& cluster);
 
 }  // namespace trainyard

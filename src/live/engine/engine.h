@@ -41,7 +41,8 @@ struct RunId {
   auto operator<=>(const RunId&) const = default;
 };
 
-/// A worker's place: a machine of the engine's cluster, and its GPUs there by number.
+/// A worker's place: a machine of the engine's cluster, and its GPUs there by number. Numbers are of
+/// one cluster; a GPU is known over changes and restarts by its name (gpu_name() in cluster.h).
 struct WorkerPlace {
   MachineId machine{0};
   std::vector<std::int32_t> gpus;
@@ -120,8 +121,8 @@ struct MachineReport {
   bool operator==(const MachineReport&) const = default;
 };
 
-/// cluster() is another than it was: there are new machines, or some have other capacities.
-/// Machines are known by their names. One that is gone for good stays, and is down. Ids in reports
+/// cluster() is another than it was: there are new machines, or some have other GPUs or capacities.
+/// Machines and GPUs are known by their names. One that is gone for good stays, and is down. Ids in reports
 /// are of the cluster as it was when they were made. A cluster that cannot be (check_cluster.h) is
 /// not taken over.
 struct ClusterReport {};
@@ -151,8 +152,6 @@ class Engine {
   [[nodiscard]] virtual bool keeps_time_limits() const { return false; }
   /// Whether it can put one job's bytes before another's. If not, flow stages are idle.
   [[nodiscard]] virtual FlowClasses flow_classes() const { return FlowClasses::ignored; }
-  /// Which GPUs those of the cluster are: after a restart with others, numbers mean others too.
-  [[nodiscard]] virtual std::string gpu_names() const { return {}; }
 
   /// Jobs that something is kept of from earlier: the highest run of each, and where it lives if it
   /// does. The journal should know them all; if it was lost, this is what is left of them. Runs

@@ -63,12 +63,12 @@ TEST_F(JournalTest, GivesBackWhatItWasGiven) {
   job.life.state.done = seconds(3), job.life.state.lost = seconds(4);
   job.life.state.lost_by_pause = true;
   job.life.room.placement = {{MachineId{0}, 2}, {MachineId{1}, 2}};
-  job.life.room.gpus = {{63}, {2, 71}};
+  job.life.room.gpus = {{"GPU-63"}, {"GPU-2", "GPU-71"}};
   job.life.room.missing = {{1, 500, 7}, {}};
   job.life.yielded_to = {3, (JobNumber{1} << 40) + 7};
   job.life.room_for = (JobNumber{1} << 32) + 1;
   job.life.room.flow = FlowClass{2};
-  job.life.next = {{{MachineId{1}, 1}}, {{5}}, {{1, 0, 3}}, FlowClass{1}};
+  job.life.next = {{{MachineId{1}, 1}}, {{"GPU-5"}}, {{1, 0, 3}}, FlowClass{1}};
   job.life.lead = (JobNumber{1} << 32) + 2;
   job.eligible = Time{6};
   job.runs = 3, job.restarts = 1, job.has_started = true;
@@ -191,7 +191,7 @@ TEST_F(JournalTest, TheFormatBeforeIsTakenOver) {
   EXPECT_EQ((*journal->find(1))->ending, Ending::by_operator);
   journal.reset();
   SQLite::Database now(path, SQLite::OPEN_READONLY);
-  EXPECT_EQ(now.execAndGet("PRAGMA user_version").getInt(), 4) << "an older daemon refuses it";
+  EXPECT_EQ(now.execAndGet("PRAGMA user_version").getInt(), 5) << "an older daemon refuses it";
 }
 
 /// As format 2 wrote it.
@@ -266,6 +266,36 @@ TEST_F(JournalTest, AnOlderFormatIsTakenOver) {
   EXPECT_EQ((*journal->tally(2))->unfinished, 1U);
   EXPECT_EQ(*journal->numbers({2, {7}}), std::vector<JobNumber>{3});
   EXPECT_FALSE(*journal->tally(1));
+}
+
+/// Format 4 had GPUs by number: as bits, or as a list of those beyond 63.
+TEST_F(JournalTest, GpusThatWereNumbersGetTheirNames) {
+  for (const JobNumber number : {1, 2}) {
+    JobRecord job = record(number);
+    job.life.state.phase = Phase::draining;
+    job.life.room.placement = job.life.next.placement = {{MachineId{0}, 1}};
+    job.life.room.gpus = job.life.next.gpus = {{""}};
+    submit(job);
+  }
+  const std::string old = R"(
+      UPDATE job SET life = json_set(life, '$.place[0].gpus', 6, '$.next[0].gpus', json('[1]'));
+      PRAGMA user_version = 4)";
+  journal.reset();
+  SQLite::Database(path, SQLite::OPEN_READWRITE).exec(old);
+  open();
+  using Gpus = std::vector<std::vector<std::string>>;
+  EXPECT_EQ((*journal->find(1))->life.room.gpus, (Gpus{{"1", "2"}})) << "stand-ins, or Slurm's";
+  EXPECT_EQ((*journal->find(2))->life.next.gpus, (Gpus{{"1"}}));
+  journal.reset();
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec(
+          "INSERT INTO setting VALUES ('gpus', "
+          "'trainyard/GPU-a/trainyard/GPU-b/trainyard/number-7/'); " +
+          old);
+  open();
+  EXPECT_EQ((*journal->find(1))->life.room.gpus, (Gpus{{"GPU-b", "number-7"}}));
+  EXPECT_EQ((*journal->find(2))->life.next.gpus, (Gpus{{"GPU-b"}}));
+  EXPECT_EQ(journal->setting("gpus"), std::nullopt);
 }
 
 TEST_F(JournalTest, AFormatWithoutJobsThatAreBornElsewhereIsTakenOver) {

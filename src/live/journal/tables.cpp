@@ -61,8 +61,44 @@ void Journal::Tables::migrate(int version) {
       CREATE INDEX job_array ON job (array, task) WHERE array IS NOT NULL;
     )");
   db.exec("CREATE TABLE IF NOT EXISTS born (name TEXT PRIMARY KEY, number INTEGER NOT NULL)");
+  if (version < 5) migrate_to_5();
   db.exec("PRAGMA user_version = " + std::to_string(kVersion));
   transaction.commit();
+}
+
+namespace {
+
+/// The setting `gpus` of format 4: "trainyard/GPU-1/trainyard/GPU-2/".
+std::vector<std::string> gpus_of_format_4(std::string_view setting) {
+  constexpr std::string_view kBefore = "trainyard/";
+  std::vector<std::string> names;
+  while (setting.starts_with(kBefore)) {
+    setting.remove_prefix(kBefore.size());
+    const std::size_t end = std::min(setting.find('/'), setting.size());
+    names.emplace_back(setting.substr(0, end));
+    setting.remove_prefix(std::min(end + 1, setting.size()));
+  }
+  return names;
+}
+
+}  // namespace
+
+/// Format 4 had the GPUs of jobs by number, and in a setting which GPUs these were.
+void Journal::Tables::migrate_to_5() {
+  SQLite::Statement gpus(db, "SELECT value FROM setting WHERE key = 'gpus'");
+  const auto names =
+      gpus_of_format_4(gpus.executeStep() ? gpus.getColumn(0).getString() : std::string());
+  std::vector<std::pair<std::int64_t, std::string>> lives;
+  SQLite::Statement rows(db, "SELECT number, life FROM job WHERE ended IS NULL");
+  while (rows.executeStep())
+    lives.emplace_back(rows.getColumn(0).getInt64(), rows.getColumn(1).getString());
+  for (auto& [number, life] : lives) {
+    SQLite::Statement& row = statement("UPDATE job SET life = ? WHERE number = ?");
+    row.bind(1, with_gpu_names(std::move(life), names));
+    row.bind(2, number);
+    row.exec();
+  }
+  db.exec("DELETE FROM setting WHERE key = 'gpus'");
 }
 
 void Journal::Tables::insert(const JobRecord& job) {

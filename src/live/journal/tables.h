@@ -20,7 +20,7 @@
 namespace trainyard {
 
 struct Journal::Tables {
-  static constexpr int kVersion = 4;
+  static constexpr int kVersion = 5;
 
   SQLite::Database db;
   std::unordered_map<std::string, SQLite::Statement> statements;
@@ -33,6 +33,7 @@ struct Journal::Tables {
   void create();
   /// From an older format, in one transaction.
   void migrate(int version);
+  void migrate_to_5();
   /// Its payload goes into a table of its own.
   void insert(const JobRecord& job);
   void update(const JobRecord& job);

@@ -49,7 +49,8 @@ JobSpec stand_in() {
 
 }  // namespace
 
-SavedRoom room_on(const std::vector<WorkerPlace>& places, std::int32_t gpus_each) {
+KeptRoom room_on(const std::vector<WorkerPlace>& places, std::int32_t gpus_each,
+                 const Cluster& cluster) {
   std::map<MachineId, std::vector<std::int32_t>> by_machine;
   for (const WorkerPlace& worker : places) {
     if (worker.gpus.empty()) continue;
@@ -61,7 +62,7 @@ SavedRoom room_on(const std::vector<WorkerPlace>& places, std::int32_t gpus_each
     room.placement.push_back({machine, static_cast<std::int32_t>(gpus.size()) / gpus_each});
     room.gpus.push_back(std::move(gpus));
   }
-  return room;
+  return keep_room(std::move(room), cluster);
 }
 
 void Births::hear(BirthReport report) {
@@ -82,7 +83,7 @@ void Births::hear_again(const BirthReport& report, JobNumber number) {
   if (job == nullptr || job->has_ended())
     return state_.later([this, number] { state_.engine.forget({number, 0}); });
   if (!job->runs_outside || job->old_run == OldRun::none) return;
-  const SavedRoom room = room_on(report.places, job->spec.per_worker.gpus);
+  const KeptRoom room = room_on(report.places, job->spec.per_worker.gpus, *state_.cluster);
   if (room != job->life.room) state_.book.edit(number).life.room = room;
   if (!room.placement.empty()) state_.old_runs.insert(number);
 }
@@ -104,7 +105,7 @@ void Births::take_in(BirthReport report) {
   job.submitted = job.life.state.since = state_.now();
   if (runs) {
     job.runs_outside = true, job.runs = 1, job.old_run = OldRun::running;
-    job.life.room = room_on(report.places, job.spec.per_worker.gpus);
+    job.life.room = room_on(report.places, job.spec.per_worker.gpus, *state_.cluster);
     if (!job.life.room.placement.empty()) state_.old_runs.insert(job.number);
   }
   // One that waits may be refused, as whoever submits it here may be.

@@ -13,7 +13,8 @@
 namespace trainyard {
 
 /// Workers' places as a job's room.
-SavedRoom room_on(const std::vector<WorkerPlace>& places, std::int32_t gpus_each);
+KeptRoom room_on(const std::vector<WorkerPlace>& places, std::int32_t gpus_each,
+                 const Cluster& cluster);
 
 class Births {
  public:

@@ -4,14 +4,20 @@
 namespace trainyard {
 namespace {
 
-class ClusterChange : public EngineReports {};
+class ClusterChange : public EngineReports {
+ protected:
+  static Cluster with_less_memory(Cluster of, std::size_t machine) {
+    of.machines[machine].capacity.memory_mib /= 2;
+    return of;
+  }
+};
 
 TEST_F(ClusterChange, AnotherOneComesWhileAMachineWaitsToGetSmaller) {
   const JobNumber a = submit(spec(3)), b = submit(spec(4));
   ASSERT_TRUE(becomes(a, "running") && becomes(b, "running"));
-  world.set_cluster(with_gpus(cluster("2x4xV100"), 0, 2));
+  world.set_cluster(with_less_memory(cluster("2x4xV100"), 0));
   ASSERT_TRUE(node_becomes(0, "closed"));
-  world.set_cluster(with_gpus(with_one_before(), 1, 2));
+  world.set_cluster(with_less_memory(with_one_before(), 1));
   ASSERT_TRUE(machines_become(3)) << "at once: machines have other ids now";
   const JobNumber c = submit(spec(4));
   ASSERT_TRUE(becomes(c, "running"));
@@ -88,7 +94,7 @@ TEST_F(ClusterChange, AJobMayLeaveAndFitNoMoreInOneTurn) {
   submit(spec(2, JobClass::trial));
   ASSERT_TRUE(becomes(job, "draining"));
   world.set_cluster(cluster("1x2xV100"));
-  ASSERT_TRUE(node_becomes(0, "closed"));
+  ASSERT_TRUE(eventually([&] { return record(job).is_broken; }));
   pass(seconds(6));
   EXPECT_TRUE(becomes(job, "held"));
 }
@@ -132,7 +138,7 @@ TEST_F(ClusterChange, OverARestartOnlyWhatHasNoPlaceAnyMoreHasToLeave) {
   const JobNumber b = submit_that(spec(3), {.leaves_after = seconds(20)});
   ASSERT_TRUE(becomes(a, "running") && becomes(b, "running"));
   const std::size_t there = index(record(b).life.room.placement[0].machine);
-  world.set_cluster(with_gpus(cluster("2x4xV100"), there, 2));
+  world.set_cluster(with_less_memory(cluster("2x4xV100"), there));
   ASSERT_TRUE(node_becomes(there, "closed"));
   begin();
   pass(seconds(1));

@@ -6,6 +6,8 @@
 namespace trainyard {
 namespace {
 
+using Gpus = std::vector<std::string>;
+
 using testing::HasSubstr;
 
 // --- Machines ------------------------------------------------------------------------------------
@@ -205,7 +207,8 @@ TEST_F(EngineReports, TheEngineMayChooseTheGpus) {
   for (const JobNumber job : {first, second}) {
     const JobLife life = record(job).life;
     ASSERT_EQ(life.room.gpus.size(), 1U);
-    EXPECT_EQ(life.room.gpus[0], world.places({job, 1})[0].gpus) << job;
+    EXPECT_EQ(find_room(life.room, cluster("2x4xV100")).gpus[0], world.places({job, 1})[0].gpus)
+        << job;
   }
   const std::size_t machine = index(record(first).life.room.placement[0].machine);
   EXPECT_EQ(node(machine).by_gpu[3], first);
@@ -258,7 +261,7 @@ TEST_F(EngineReports, WhatRunsOutsideOfOurControlHoldsItsGpus) {
   EXPECT_EQ(node(0).by_gpu, (std::vector<JobNumber>{0, 1, 0, 1}));
   const JobNumber small = submit(spec(2));
   ASSERT_TRUE(becomes(small, "running"));
-  EXPECT_EQ(record(small).life.room.gpus[0], (std::vector<std::int32_t>{0, 2}));
+  EXPECT_EQ(record(small).life.room.gpus[0], (Gpus{"0", "2"}));
   const JobNumber trial = submit(spec(4, JobClass::trial));
   begin();
   EXPECT_EQ(node(0).by_gpu, (std::vector<JobNumber>{small, 1, small, 1}));
@@ -320,10 +323,10 @@ TEST_F(YardmasterTest, TwoThatStartAtOnceMayHaveEachOthersGpus) {
   started.places = {{MachineId{0}, {1, 2}}};
   engine->report(started);
   ASSERT_TRUE(becomes(first, "running"));
-  EXPECT_EQ(record(first).life.room.gpus[0], (std::vector<std::int32_t>{1, 2}));
-  EXPECT_EQ(record(second).life.room.gpus[0], (std::vector<std::int32_t>{0, 3}));
+  EXPECT_EQ(record(first).life.room.gpus[0], (Gpus{"1", "2"}));
+  EXPECT_EQ(record(second).life.room.gpus[0], (Gpus{"0", "3"}));
   begin();
-  EXPECT_EQ(record(second).life.room.gpus[0], (std::vector<std::int32_t>{0, 3})) << "as it is kept";
+  EXPECT_EQ(record(second).life.room.gpus[0], (Gpus{"0", "3"})) << "as it is kept";
 }
 
 TEST_F(YardmasterTest, OfAMachineThatThereIsNotNothingIsBelieved) {

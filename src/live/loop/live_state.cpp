@@ -44,7 +44,7 @@ Verdict LiveState::tell(EventKind kind, JobNumber job) {
 void LiveState::update_book() {
   // Also where its next room was or is being made: what is kept of that is not free.
   const auto touch = [&](const JobLife& life) {
-    for (const SavedRoom* room : {&life.room, &life.next})
+    for (const KeptRoom* room : {&life.room, &life.next})
       for (const Share& share : room->placement) touched.insert(share.machine);
   };
   yard.take_changed([&](JobNumber number, JobLife life) {

@@ -336,8 +336,15 @@ SavedJob LiveYard::to_ids(const JobRecord& record) const {
     const auto found = ids_.find(number);
     return found == ids_.end() ? kNoJob : found->second;
   };
-  SavedJob saved{life.state,    life.room,    id_of(life.room_for), life.next, id_of(life.lead),
-                 life.progress, life.brought, life.estimate,        {}};
+  SavedJob saved{life.state,
+                 find_room(life.room, *cluster_),
+                 id_of(life.room_for),
+                 find_room(life.next, *cluster_),
+                 id_of(life.lead),
+                 life.progress,
+                 life.brought,
+                 life.estimate,
+                 {}};
   for (const JobNumber number : life.yielded_to)
     if (const JobId other = id_of(number); other != kNoJob) saved.yielded_to.push_back(other);
   if (record.runs_outside) saved.state.pauses = kNeverPaused;
@@ -346,9 +353,9 @@ SavedJob LiveYard::to_ids(const JobRecord& record) const {
 
 JobLife LiveYard::to_numbers(SavedJob saved) const {
   JobLife life{saved.state,
-               std::move(saved.room),
+               keep_room(std::move(saved.room), *cluster_),
                saved.room_for == kNoJob ? 0 : number(saved.room_for),
-               std::move(saved.next),
+               keep_room(std::move(saved.next), *cluster_),
                saved.lead == kNoJob ? 0 : number(saved.lead),
                saved.progress,
                saved.brought,

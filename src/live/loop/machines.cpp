@@ -52,11 +52,33 @@ void append_machine(const Machine& was, const std::string& kind, Cluster& cluste
   if (cluster.add_machines(1, was, kind)) cluster.machines.back().name = was.name;
 }
 
+/// True if nothing but its GPUs is less or other than it was.
+bool holds_as_much(const Machine& then, const Machine& was) {
+  return was.capacity.milli_cpus <= then.capacity.milli_cpus &&
+         was.capacity.memory_mib <= then.capacity.memory_mib;
+}
+
 void restore_machine(const Machine& was, const std::string& kind, Machine& then, Cluster& cluster) {
-  cluster.total_gpus += was.capacity.gpus - then.capacity.gpus;
-  cluster.largest_machine_gpus = std::max(cluster.largest_machine_gpus, was.capacity.gpus);
-  then.capacity = was.capacity;
+  then.capacity.milli_cpus = std::max(was.capacity.milli_cpus, then.capacity.milli_cpus);
+  then.capacity.memory_mib = std::max(was.capacity.memory_mib, then.capacity.memory_mib);
   then.kind = KindId{static_cast<std::uint16_t>(cluster.kinds.add(kind))};
+}
+
+std::vector<std::string> gpu_names(const Machine& machine) {
+  std::vector<std::string> names;
+  for (std::int32_t gpu = 0; gpu < machine.capacity.gpus; ++gpu)
+    names.push_back(gpu_name(machine, gpu));
+  return names;
+}
+
+/// Calls `visit(machine, name)` for each GPU of a room, on machines that the cluster has.
+template <class Visit>
+void each_gpu(const KeptRoom& room, const Cluster& cluster, Visit visit) {
+  for (std::size_t i = 0; i < room.gpus.size(); ++i) {
+    const MachineId machine = room.placement[i].machine;
+    if (index(machine) >= cluster.machines.size()) continue;
+    for (const std::string& name : room.gpus[i]) visit(machine, name);
+  }
 }
 
 Happening happening(MachineReport::State state) {
@@ -133,7 +155,8 @@ MachineView Machines::view(MachineId id) const {
                    machine.capacity,
                    yard.free().on(id),
                    std::vector<JobNumber>(static_cast<std::size_t>(machine.capacity.gpus)),
-                   reason(status)};
+                   reason(status),
+                   machine.gpu_names};
   for (const JobId job : yard.jobs_on(id)) {
     const Placement& placement = yard.placement(job);
     for (std::size_t i = 0; i < placement.size(); ++i)
@@ -156,18 +179,48 @@ void Machines::hear(const ClusterReport& /*report*/) {
   if (next_)
     state_.system.log().write(
         LogLevel::warning,
-        "the engine has another cluster: machines that get smaller, are of another kind or are "
-        "gone stay as they were until their jobs have left");
+        "the engine has another cluster: machines that have less memory or CPUs, are of another "
+        "kind or are gone stay as they were until their jobs have left, and GPUs that are gone "
+        "until their runs have ended");
 }
 
 void Machines::settle() {
-  if (!next_) return;
-  const bool has_left = std::ranges::any_of(state_.machines, [&](const auto& machine) {
+  if (next_ && has_left()) take_over_cluster();
+  break_up_where_gpus_are_gone();
+}
+
+/// True when something that is kept for its jobs has none any more.
+bool Machines::has_left() const {
+  const bool has_left_machine = std::ranges::any_of(state_.machines, [&](const auto& machine) {
     if (!machine.second.is_kept) return false;
     const auto id = find_machine(*state_.cluster, machine.first);
     return id && !is_in_use(*id);
   });
-  if (has_left) take_over_cluster();
+  auto left = gone_;
+  for (const JobNumber number : state_.book.holding())
+    each_gpu(state_.book.at(number).life.room, *state_.cluster,
+             [&](MachineId machine, const std::string& gpu) {
+               const auto found = left.find(state_.cluster->machine(machine).name);
+               if (found != left.end()) found->second.erase(gpu);
+             });
+  return has_left_machine ||
+         std::ranges::any_of(left, [](const auto& machine) { return !machine.second.empty(); });
+}
+
+/// After all that was reported at once: a run that had ended by then was not broken.
+void Machines::break_up_where_gpus_are_gone() {
+  if (gone_.empty()) return;
+  for (const JobNumber number : std::set<JobNumber>(state_.book.holding())) {
+    std::string why;
+    each_gpu(state_.book.at(number).life.room, *state_.cluster,
+             [&](MachineId id, const std::string& gpu) {
+               const std::string& machine = state_.cluster->machine(id).name;
+               const auto gone = gone_.find(machine);
+               if (gone != gone_.end() && gone->second.contains(gpu))
+                 why = fmt::format("GPU {} of machine {} is gone", gpu, machine);
+             });
+    if (!why.empty()) runs_.break_up(number, why);
+  }
 }
 
 bool Machines::is_in_use(MachineId machine) const {
@@ -179,9 +232,11 @@ void Machines::take_over_cluster() {
   state_.update_book();
   give_up_rooms();
   auto next = std::make_shared<Cluster>(*next_);
-  if (!keep_what_is_in_use(*next)) next_.reset();
+  const bool keeps = keep_what_is_in_use(*next);
   const std::vector<std::string> before = names_of(*state_.cluster);
   move_jobs(before, *next);
+  keep_gone_gpus(*next);
+  if (gone_.empty() && !keeps) next_.reset();
   state_.cluster = std::move(next);
   if (names_of(*state_.cluster) != before)
     state_.settings.emplace_back("machines", json(names_of(*state_.cluster)).dump());
@@ -196,9 +251,9 @@ void Machines::take_over_cluster() {
   admit_what_fits();
 }
 
-/// A machine that gets smaller under its jobs, or is of another kind, is as it was until they have
-/// left, and takes no others meanwhile. One that is gone stands behind all others: so machines have
-/// the same ids here as the engine gives them.
+/// A machine that has less memory or CPUs than before, or is of another kind, has what it had until
+/// its jobs have left, and takes no others meanwhile. One that is gone stands behind all others: so
+/// machines have the same ids here as the engine gives them.
 bool Machines::keep_what_is_in_use(Cluster& next) {
   const Cluster& now = *state_.cluster;
   const auto ids = by_name(next);
@@ -213,12 +268,29 @@ bool Machines::keep_what_is_in_use(Cluster& next) {
       append_machine(was, kind, next);
     } else {
       Machine& then = next.machines[index(found->second)];
-      if (was.capacity.fits_in(then.capacity) && kind_of(then, next) == kind) continue;
+      if (holds_as_much(then, was) && kind_of(then, next) == kind) continue;
       restore_machine(was, kind, then, next);
     }
     state_.machines[was.name].is_kept = keeps = true;
   }
   return keeps;
+}
+
+/// Adds the GPUs that runs hold and that the cluster does not have. They stand behind all others of
+/// their machine: so GPUs have the same numbers here as the engine gives them.
+void Machines::keep_gone_gpus(Cluster& next) {
+  gone_.clear();
+  for (const JobNumber number : state_.book.holding())
+    each_gpu(state_.book.at(number).life.room, next, [&](MachineId id, const std::string& gpu) {
+      const Machine& machine = next.machine(id);
+      if (!find_gpu(machine, gpu)) gone_[machine.name].insert(gpu);
+    });
+  for (const auto& [machine, gpus] : gone_) {
+    const MachineId id = find_machine(next, machine).value();
+    std::vector<std::string> names = gpu_names(next.machine(id));
+    names.insert(names.end(), gpus.begin(), gpus.end());
+    next.set_gpus(id, std::move(names));
+  }
 }
 
 void Machines::move_jobs(const std::vector<std::string>& before, const Cluster& next) {
@@ -242,10 +314,15 @@ Expected<void> Machines::recall() {
   const std::vector<std::string> names = names_of(*state_.cluster);
   const std::string now = json(names).dump();
   const auto before = state_.journal.setting("machines");
-  if (before == now) return {};
   const json told = json::parse(before.value_or("[]"), nullptr, false);
-  if (told.is_array() && std::ranges::all_of(told, [](const json& n) { return n.is_string(); }))
+  if (before != now && told.is_array() &&
+      std::ranges::all_of(told, [](const json& n) { return n.is_string(); }))
     move_jobs(told.get<std::vector<std::string>>(), *state_.cluster);
+  auto cluster = std::make_shared<Cluster>(*state_.cluster);
+  keep_gone_gpus(*cluster);
+  if (!gone_.empty()) next_ = state_.engine.cluster();
+  state_.cluster = std::move(cluster);
+  if (before == now) return {};
   JournalChange change;
   change.settings.emplace_back("machines", now);
   for (const JobNumber number : state_.book.changed())
@@ -269,30 +346,29 @@ Expected<void> Machines::begin_yard() {
   return state_.begin_yard(*spec);
 }
 
-/// Where a machine is gone, or smaller than what runs there, all runs on it have to end.
+Resources Machines::held_by_worker(const JobRecord& job) const {
+  return job.granted != Resources{} ? job.granted : state_.yard.demand(job.spec);
+}
+
+/// Where a machine is gone, or has less than its runs hold, runs have to end: those for which there
+/// is no room beside the jobs before them.
 void Machines::leave_overfull_machines() {
   std::map<MachineId, Resources> held;
-  std::set<MachineId> overfull;
-  const auto each_share = [&](auto visit) {
-    for (const JobNumber number : std::set<JobNumber>(state_.book.holding())) {
-      const SavedRoom room = state_.book.at(number).life.room;
-      for (std::size_t i = 0; i < room.placement.size(); ++i) visit(number, room, i);
-    }
-  };
-  each_share([&](JobNumber number, const SavedRoom& room, std::size_t i) {
-    const MachineId machine = room.placement[i].machine;
-    if (index(machine) >= state_.cluster->machines.size()) return void(overfull.insert(machine));
+  for (const JobNumber number : std::set<JobNumber>(state_.book.holding())) {
     const JobRecord& job = state_.book.at(number);
-    const Resources each = job.granted != Resources{} ? job.granted : state_.yard.demand(job.spec);
-    const Resources& capacity = state_.cluster->machine(machine).capacity;
-    held[machine] += each * room.placement[i].workers;
-    const bool has_gpus =
-        std::ranges::all_of(room.gpus[i], [&](std::int32_t gpu) { return gpu < capacity.gpus; });
-    if (!has_gpus || !held[machine].fits_in(capacity)) overfull.insert(machine);
-  });
-  each_share([&](JobNumber number, const SavedRoom& room, std::size_t i) {
-    if (overfull.contains(room.placement[i].machine)) leave(number);
-  });
+    const Resources each = held_by_worker(job);
+    auto with_it = held;
+    const bool fits = std::ranges::all_of(job.life.room.placement, [&](const Share& share) {
+      if (index(share.machine) >= state_.cluster->machines.size()) return false;
+      Resources& there = with_it[share.machine];
+      there += each * share.workers;
+      return there.fits_in(state_.cluster->machine(share.machine).capacity);
+    });
+    if (fits)
+      held = std::move(with_it);
+    else
+      leave(number);
+  }
 }
 
 void Machines::leave_all() {

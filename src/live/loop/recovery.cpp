@@ -11,7 +11,6 @@ Expected<void> Recovery::recover() {
   if (auto ok = enter_jobs(); !ok) return ok;
   if (auto ok = recall_arrays(); !ok) return ok;
   if (auto ok = machines_.recall(); !ok) return ok;
-  if (auto ok = recall_gpus(); !ok) return ok;
   recall_settings();
   state_.recall_learnt();
   state_.system.log().write(LogLevel::info,
@@ -50,8 +49,7 @@ void Recovery::heed_traces() {
     JobRecord& job = state_.book.edit(number);
     job.runs = trace.last_run;
     JobLife life = job.life;
-    life.room =
-        trace.places.empty() ? SavedRoom{} : room_on(trace.places, job.spec.per_worker.gpus);
+    life.room = room_on(trace.places, job.spec.per_worker.gpus, *state_.cluster);
     life.next = {}, life.lead = life.room_for = 0;
     life.state.phase = Phase::absent;
     if (!trace.places.empty()) job.old_run = OldRun::leaving;
@@ -87,20 +85,6 @@ Expected<void> Recovery::recall_arrays() {
     if (*tally && (*tally)->not_done > 0) state_.book.arrays().add_not_done(array);
   }
   return {};
-}
-
-/// Jobs hold GPUs by number. After a restart the same numbers may be other GPUs: then all have to
-/// leave, which is written down with what the numbers mean now.
-Expected<void> Recovery::recall_gpus() {
-  const std::string gpus = state_.engine.gpu_names();
-  const auto before = state_.journal.setting("gpus");
-  if (before.value_or("") == gpus) return {};
-  JournalChange change;
-  change.settings.emplace_back("gpus", gpus);
-  if (before) machines_.leave_all();
-  for (const JobNumber number : state_.book.changed())
-    change.changed.push_back(&state_.book.at(number));
-  return state_.journal.commit(change);
 }
 
 namespace {

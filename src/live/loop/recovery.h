@@ -22,7 +22,6 @@ class Recovery {
   Expected<void> bury_damaged(std::vector<JobRecord>& jobs);
   void heed_traces();
   Expected<void> recall_arrays();
-  Expected<void> recall_gpus();
   void recall_settings();
   Expected<void> take_up_jobs();
   Expected<void> take_up(JobNumber job);

@@ -294,7 +294,7 @@ TEST_F(YardmasterTest, OfOthersAUserSeesWhatStandsInTheQueue) {
   EXPECT_EQ(seen.spec.name, "resnet");
   EXPECT_EQ(seen.spec.per_worker.gpus, 4);
   EXPECT_EQ(seen.phase(), Phase::running);
-  EXPECT_EQ(seen.life.room.gpus, (decltype(seen.life.room.gpus){{0, 1, 2, 3}}));
+  EXPECT_EQ(seen.life.room.gpus, (decltype(seen.life.room.gpus){{"0", "1", "2", "3"}}));
   EXPECT_TRUE(seen.spec.command.empty());
   EXPECT_EQ(seen.spec.directory, JobSpec{}.directory);
   EXPECT_EQ(seen.spec.model, "");

@@ -36,11 +36,9 @@ Answer<std::vector<JobNumber>> jobs_of(const Call& call) {
   return call.service.find(call.who, *name);
 }
 
-std::vector<std::string> machine_names(const Call& call) {
-  std::vector<std::string> names;
-  if (const auto cluster = call.service.cluster(call.who))
-    for (const MachineView& machine : cluster->machines) names.push_back(machine.name);
-  return names;
+std::vector<MachineView> machines_of(const Call& call) {
+  auto cluster = call.service.cluster(call.who);
+  return cluster ? std::move(cluster->machines) : std::vector<MachineView>();
 }
 
 }  // namespace
@@ -90,11 +88,11 @@ Reply answer_jobs(const Call& call) {
   if (!filter) return invalid(filter.error());
   const auto page = call.service.jobs(call.who, *filter);
   if (!page) return refusal_reply(page.error());
-  const auto names = machine_names(call);
+  const auto machines = machines_of(call);
   // A job at a time: as JSON in memory the whole page would take several times its text.
   std::string text;
   for (const JobRecord& job : page->jobs) {
-    json value = to_json(job, names);
+    json value = to_json(job, machines);
     for (const char* large : {"script", "curve"}) value.erase(large);
     if (const auto tasks = page->folded.find(job.number); tasks != page->folded.end())
       add_folded(job.task, tasks->second, value);
@@ -108,7 +106,7 @@ Reply answer_job(const Call& call) {
   if (!number) return refusal_reply(number.error());
   const auto job = call.service.job(call.who, *number);
   if (!job) return refusal_reply(job.error());
-  json value = to_json(*job, machine_names(call));
+  json value = to_json(*job, machines_of(call));
   if (!job->in_part) value["curve_fit"] = curve_fit_to_json(job->curve);
   return as_json(value);
 }

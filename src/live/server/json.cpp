@@ -38,17 +38,29 @@ json to_json(const Resources& resources) {
           {"memory_mib", resources.memory_mib}};
 }
 
-json placement_of(const JobLife& life, const std::vector<std::string>& machines) {
+/// As the machine numbers them now.
+std::vector<std::int32_t> numbers_of(const std::vector<std::string>& gpus,
+                                     const MachineView& machine) {
+  std::vector<std::int32_t> numbers;
+  for (const std::string& gpu : gpus)
+    if (const auto found = find_gpu(machine.gpu_names, machine.capacity.gpus, gpu))
+      numbers.push_back(*found);
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+json placement_of(const JobLife& life, const std::vector<MachineView>& machines) {
   json shares = json::array();
   for (std::size_t i = 0; i < life.room.placement.size(); ++i) {
     const Share& share = life.room.placement[i];
     const std::size_t machine = index(share.machine);
+    const bool is_known = machine < machines.size();
     json gpus = json::array();
-    if (i < life.room.gpus.size()) gpus = life.room.gpus[i];
-    shares.push_back(
-        {{"machine", machine < machines.size() ? machines[machine] : std::to_string(machine)},
-         {"workers", share.workers},
-         {"gpus", std::move(gpus)}});
+    if (is_known && i < life.room.gpus.size())
+      gpus = numbers_of(life.room.gpus[i], machines[machine]);
+    shares.push_back({{"machine", is_known ? machines[machine].name : std::to_string(machine)},
+                      {"workers", share.workers},
+                      {"gpus", std::move(gpus)}});
   }
   return shares;
 }
@@ -70,7 +82,7 @@ std::int32_t workers_now(const JobRecord& job) {
 }
 
 /// What everybody may see: the same fields as public_part() leaves.
-json in_queue(const JobRecord& job, const std::vector<std::string>& machines) {
+json in_queue(const JobRecord& job, const std::vector<MachineView>& machines) {
   const JobSpec& spec = job.spec;
   const JobState& state = job.life.state;
   return {{"job", job.number},
@@ -125,7 +137,7 @@ void add_private(const JobRecord& job, json& value) {
 
 }  // namespace
 
-json to_json(const JobRecord& job, const std::vector<std::string>& machines) {
+json to_json(const JobRecord& job, const std::vector<MachineView>& machines) {
   json value = in_queue(job, machines);
   if (!job.in_part) add_private(job, value);
   return value;

@@ -11,8 +11,8 @@
 
 namespace trainyard {
 
-/// `machines`: names by MachineId. Never the environment: it is full of secrets.
-nlohmann::json to_json(const JobRecord& job, const std::vector<std::string>& machines);
+/// `machines`: by MachineId. Never the environment: it is full of secrets.
+nlohmann::json to_json(const JobRecord& job, const std::vector<MachineView>& machines);
 /// What the curve that the job told tends to and how far it is; null where it has told too little.
 nlohmann::json curve_fit_to_json(const ReportedCurve& curve);
 /// The job stands for these tasks of its array too.

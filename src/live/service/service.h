@@ -82,6 +82,7 @@ struct MachineView {
   Resources capacity, free;
   std::vector<JobNumber> by_gpu;  // which job holds each GPU; 0: none, kHidden: one not to be told
   std::string reason;             // it is not up, as the engine says: "not responding"
+  std::vector<std::string> gpu_names{};  // as a machine of the cluster has them
 };
 
 struct ClusterView {

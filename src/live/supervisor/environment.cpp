@@ -49,16 +49,34 @@ void add_user(const RunPlan& plan, Variables& all) {
   set_unless_given(all, "OMP_NUM_THREADS", std::to_string(whole_cpus(plan)));
 }
 
-std::vector<std::int32_t> all_gpus(const RunPlan& plan) {
-  std::vector<std::int32_t> all;
-  for (const auto& gpus : plan.gpus) all.insert(all.end(), gpus.begin(), gpus.end());
-  std::ranges::sort(all);
+/// A worker's GPUs as CUDA is told of them: the driver's numbers, as programs expect. An instance
+/// of MIG has none, and CUDA takes either numbers or names.
+std::vector<std::string> devices(const RunPlan& plan, std::size_t rank) {
+  const auto is_instance = [](const std::string& name) { return name.starts_with("MIG-"); };
+  for (const auto& names : plan.gpu_names)
+    if (std::ranges::any_of(names, is_instance)) return plan.gpu_names.at(rank);
+  std::vector<std::string> numbers;
+  for (const std::int32_t gpu : plan.gpus.at(rank)) numbers.push_back(std::to_string(gpu));
+  return numbers;
+}
+
+/// Of all workers, by number.
+std::vector<std::string> all_devices(const RunPlan& plan) {
+  std::vector<std::pair<std::int32_t, std::string>> numbered;
+  for (std::size_t rank = 0; rank < plan.gpus.size(); ++rank) {
+    const auto here = devices(plan, rank);
+    for (std::size_t i = 0; i < here.size(); ++i)
+      numbered.emplace_back(plan.gpus[rank].at(i), here[i]);
+  }
+  std::ranges::sort(numbered);
+  std::vector<std::string> all;
+  for (auto& [number, device] : numbered) all.push_back(std::move(device));
   return all;
 }
 
 void add_gpus(const RunPlan& plan, std::int32_t rank, Variables& all) {
-  const std::vector<std::int32_t> gpus = all_gpus(plan);
-  const auto& visible = plan.runs_once ? gpus : plan.gpus[rank];
+  const std::vector<std::string> gpus = all_devices(plan);
+  const auto visible = plan.runs_once ? gpus : devices(plan, static_cast<std::size_t>(rank));
   all["CUDA_VISIBLE_DEVICES"] = plan.hides_gpus ? "" : fmt::format("{}", fmt::join(visible, ","));
   // Our numbers are those of the driver; CUDA's own begin with the fastest.
   set_unless_given(all, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");

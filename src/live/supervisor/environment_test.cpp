@@ -194,5 +194,21 @@ TEST(WorkerEnvironment, HasTheMarksByWhichItsProcessesAreFound) {
     EXPECT_THAT(all, Contains(mark));
 }
 
+TEST(WorkerEnvironment, InstancesOfMigAreNamedByTheirUuids) {
+  RunPlan two = plan();
+  two.gpus = {{0}, {0}};
+  two.gpu_names = {{"MIG-b"}, {"MIG-a"}};
+  const auto with = [&](const std::string& variable) {
+    const auto all = worker_environment(two, 0);
+    return std::ranges::find(all, variable) != all.end();
+  };
+  EXPECT_TRUE(with("CUDA_VISIBLE_DEVICES=MIG-b"));
+  EXPECT_TRUE(with("SLURM_JOB_GPUS=MIG-a,MIG-b")) << "srun deals these out";
+  two.gpu_names = {{"GPU-1"}, {"MIG-a"}};
+  EXPECT_TRUE(with("CUDA_VISIBLE_DEVICES=GPU-1")) << "CUDA takes either numbers or names";
+  two.gpu_names = {{"GPU-1"}, {"GPU-2"}};
+  EXPECT_TRUE(with("CUDA_VISIBLE_DEVICES=0"));
+}
+
 }  // namespace
 }  // namespace trainyard

@@ -63,6 +63,7 @@ RunPlan run_plan_from(const json& value) {
   get(value, "worker_milli_cpus", plan.per_worker.milli_cpus);
   get(value, "worker_memory_mib", plan.per_worker.memory_mib);
   get(value, "gpus", plan.gpus), get(value, "restarts", plan.restarts);
+  plan.gpu_names = value.value("gpu_names", plan.gpu_names);
   plan.output = value.value("output", ""), plan.error = value.value("error", "");
   plan.append = value.value("append", false);
   if (value.contains("task")) plan.task = array_task_from_json(value["task"]);
@@ -122,6 +123,7 @@ std::string to_json(const RunPlan& plan) {
                   {"worker_milli_cpus", plan.per_worker.milli_cpus},
                   {"worker_memory_mib", plan.per_worker.memory_mib},
                   {"gpus", plan.gpus},
+                  {"gpu_names", plan.gpu_names},
                   {"hides_gpus", plan.hides_gpus},
                   {"restarts", plan.restarts},
                   {"task", to_json(plan.task)},

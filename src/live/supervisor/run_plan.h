@@ -65,7 +65,9 @@ struct RunPlan {
   bool gpus_per_task = false;  // each of which then sees its own only
 
   Resources per_worker;
-  std::vector<std::vector<std::int32_t>> gpus;  // by rank
+  std::vector<std::vector<std::int32_t>> gpus;  // by rank: the driver's numbers
+  /// By rank, which GPUs these are (gpu_name() in cluster.h). Empty in plans of older daemons.
+  std::vector<std::vector<std::string>> gpu_names;
   bool hides_gpus = false;  // they are stand-ins, and the machine's own GPUs are not the job's
   std::uint32_t restarts = 0;
   ArrayTask task;  // of an array, if it is

@@ -26,6 +26,7 @@ TEST(RunPlan, IsReadAsItWasWritten) {
   plan.environment = {{"A", "1"}, {"B", "ü"}};
   plan.per_worker = {1, 500, 64};
   plan.gpus = {{0, 1}, {}};
+  plan.gpu_names = {{"GPU-a", "GPU-b"}, {}};
   plan.restarts = 2;
   plan.stop = {SIGUSR1, true, seconds(90), seconds(30)};
   plan.ask_after = minutes(58);

@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <iterator>
 #include <memory>
 #include <sstream>
 
@@ -26,7 +28,11 @@ struct Nvml {
   int (*handle)(unsigned, void**) = nullptr;
   int (*name)(void*, char*, unsigned) = nullptr;
   int (*uuid)(void*, char*, unsigned) = nullptr;
-  int (*minor_number)(void*, unsigned*) = nullptr;  // not in every version
+  // Not in every version:
+  int (*minor_number)(void*, unsigned*) = nullptr;
+  int (*mig_mode)(void*, unsigned*, unsigned*) = nullptr;
+  int (*most_instances)(void*, unsigned*) = nullptr;
+  int (*instance)(void*, unsigned, void**) = nullptr;
 
   explicit Nvml(void* library) {
     load(library, "nvmlInit_v2", init);
@@ -36,6 +42,9 @@ struct Nvml {
     load(library, "nvmlDeviceGetName", name);
     load(library, "nvmlDeviceGetUUID", uuid);
     load(library, "nvmlDeviceGetMinorNumber", minor_number);
+    load(library, "nvmlDeviceGetMigMode", mig_mode);
+    load(library, "nvmlDeviceGetMaxMigDeviceCount", most_instances);
+    load(library, "nvmlDeviceGetMigDeviceHandleByIndex", instance);
   }
   [[nodiscard]] bool is_whole() const {
     return init && shutdown && count && handle && name && uuid;
@@ -54,21 +63,59 @@ std::optional<std::int32_t> device_minor(const Nvml& nvml, void* device) {
   return static_cast<std::int32_t>(number);
 }
 
+/// Nothing of one that does not answer: it may have fallen off the bus.
+std::optional<Gpu> gpu_of(const Nvml& nvml, void* device, std::int32_t number) {
+  std::array<char, 96> name{}, uuid{};
+  if (nvml.name(device, name.data(), name.size()) != 0 ||
+      nvml.uuid(device, uuid.data(), uuid.size()) != 0)
+    return std::nullopt;
+  name.back() = uuid.back() = '\0';
+  return Gpu{number, gpu_kind(name.data()), uuid.data()};
+}
+
+bool is_divided(const Nvml& nvml, void* device) {
+  unsigned now = 0, after_a_reset = 0;
+  return nvml.mig_mode != nullptr && nvml.most_instances != nullptr && nvml.instance != nullptr &&
+         nvml.mig_mode(device, &now, &after_a_reset) == 0 && now == 1;
+}
+
+/// The instances of a GPU that MIG divides. Without one it runs nothing. They share its device
+/// node.
+std::vector<Gpu> instances_of(const Nvml& nvml, void* device, std::int32_t number) {
+  unsigned most = 0;
+  if (nvml.most_instances(device, &most) != 0) return {};
+  std::vector<Gpu> instances;
+  for (unsigned i = 0; i < most; ++i) {
+    void* instance = nullptr;
+    if (nvml.instance(device, i, &instance) != 0) continue;  // numbers have gaps
+    if (auto gpu = gpu_of(nvml, instance, number)) instances.push_back(*std::move(gpu));
+  }
+  return instances;
+}
+
+/// One that does not answer is left out. If none does, the driver is of no use.
 FoundGpus gpus_of(const Nvml& nvml) {
   unsigned count = 0;
   if (nvml.count(&count) != 0) return std::nullopt;
   std::vector<Gpu> gpus;
+  bool has_answered = count == 0;
   for (unsigned i = 0; i < count; ++i) {
     void* device = nullptr;
-    std::array<char, 96> name{}, uuid{};
-    if (nvml.handle(i, &device) != 0 || nvml.name(device, name.data(), name.size()) != 0 ||
-        nvml.uuid(device, uuid.data(), uuid.size()) != 0)
-      return std::nullopt;
-    name.back() = uuid.back() = '\0';
-    gpus.push_back({static_cast<std::int32_t>(i), gpu_kind(name.data()), uuid.data(),
-                    device_minor(nvml, device)});
+    const auto number = static_cast<std::int32_t>(i);
+    const auto gpu =
+        nvml.handle(i, &device) == 0 ? gpu_of(nvml, device, number) : std::optional<Gpu>();
+    has_answered |= gpu.has_value();
+    if (!gpu) continue;
+    const std::size_t before = gpus.size();
+    if (is_divided(nvml, device))
+      std::ranges::move(instances_of(nvml, device, number), std::back_inserter(gpus));
+    else
+      gpus.push_back(*gpu);
+    const auto minor_number = device_minor(nvml, device);
+    for (std::size_t added = before; added < gpus.size(); ++added)
+      gpus[added].device_minor = minor_number;
   }
-  return gpus;
+  return has_answered ? FoundGpus(std::move(gpus)) : std::nullopt;
 }
 
 /// Nothing if it takes too long.

@@ -1,5 +1,6 @@
 // Which GPUs this machine has: asked of NVIDIA's library (NVML) if it is installed, else of
-// nvidia-smi, else none. Numbers are the driver's, in the order of the PCI bus.
+// nvidia-smi, else none. Numbers are the driver's, in the order of the PCI bus. Where MIG divides a
+// GPU, its instances are the GPUs, with its number and device node and UUIDs of their own.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace trainyard {
 struct Gpu {
   std::int32_t number = 0;  // the driver's
   std::string kind;         // "A100-SXM4-40GB"
-  std::string uuid;         // "GPU-...": the same for everybody on this machine; empty: not told
+  std::string
+      uuid;  // "GPU-...", "MIG-...": the same for everybody on this machine; empty: not told
   /// The N of /dev/nvidiaN, which need not be `number`. Only NVML says it.
   std::optional<std::int32_t> device_minor{};
 

@@ -70,6 +70,57 @@ int nvmlDeviceGetMinorNumber(void* d, unsigned* n) { *n = 8 - (unsigned)(long)d;
                                                     {1, "A100-SXM4-80GB", "GPU-2", 6}}));
 }
 
+/// The first GPU is divided: instances 0 and 2 exist. The second has MIG too, and it is off.
+constexpr const char* kMig = R"(
+int nvmlDeviceGetMinorNumber(void* d, unsigned* n) { *n = 4 + (unsigned)(long)d; return (long)d > 2; }
+int nvmlDeviceGetMigMode(void* d, unsigned* now, unsigned* pending) {
+  *now = (long)d == 1;
+  *pending = 1;
+  return 0;
+}
+int nvmlDeviceGetMaxMigDeviceCount(void* d, unsigned* n) { *n = 7; return 0; }
+int nvmlDeviceGetMigDeviceHandleByIndex(void* d, unsigned i, void** instance) {
+  *instance = (void*)(long)(100 + i);
+  return i == 0 || i == 2 ? 0 : 6;
+}
+)";
+
+TEST_F(GpusTest, InstancesOfMigAreGpusOfTheirOwn) {
+  std::string source = kTwoGpus;
+  source.replace(source.find(R"("GPU-%d")"), 8, R"((long)d < 100 ? "GPU-%d" : "MIG-%d")");
+  const std::string fake = library(source + kMig);
+  if (fake.empty()) GTEST_SKIP() << "no C compiler here";
+  const auto gpus = gpus_from_nvml(fake);
+  ASSERT_TRUE(gpus);
+  ASSERT_EQ(gpus->size(), 3U);
+  EXPECT_EQ((*gpus)[0].uuid, "MIG-100");
+  EXPECT_EQ((*gpus)[1].uuid, "MIG-102");
+  EXPECT_EQ((*gpus)[2], (Gpu{1, "A100-SXM4-80GB", "GPU-2", 6}));
+  for (const std::size_t instance : {0, 1}) {
+    EXPECT_EQ((*gpus)[instance].number, 0) << "the divided GPU's";
+    EXPECT_EQ((*gpus)[instance].device_minor, 5) << "the divided GPU's";
+  }
+  const auto machine = this_machine(*gpus);
+  ASSERT_TRUE(machine);
+  EXPECT_EQ(machine->machines[0].gpu_names,
+            (std::vector<std::string>{"MIG-100", "MIG-102", "GPU-2"}));
+}
+
+TEST_F(GpusTest, OneThatDoesNotAnswerIsLeftOut) {
+  std::string source = kTwoGpus;
+  const std::string uuid = "int nvmlDeviceGetUUID(void* d, char* s, unsigned n) {";
+  source.replace(source.find(uuid), uuid.size(), uuid + " if ((long)d == LOST) return 15;");
+  for (const auto& [lost, left] : {std::pair{"1", "GPU-2"}, std::pair{"2", "GPU-1"}}) {
+    const std::string fake = library(fmt::format("#define LOST {}\n{}", lost, source));
+    if (fake.empty()) GTEST_SKIP() << "no C compiler here";
+    const auto gpus = gpus_from_nvml(fake);
+    ASSERT_TRUE(gpus);
+    ASSERT_EQ(gpus->size(), 1U);
+    EXPECT_EQ(gpus->front().uuid, left);
+  }
+  EXPECT_FALSE(gpus_from_nvml(library("#define LOST (long)d\n" + source))) << "none is left";
+}
+
 TEST_F(GpusTest, ALibraryThatIsMissingOrFailsIsNone) {
   EXPECT_FALSE(gpus_from_nvml("libno-such-library.so.1"));
   const std::string hollow = library("int nvmlInit_v2(void) { return 0; }");

@@ -109,10 +109,13 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
   plan.environment = spec.environment;
   plan.per_worker = launch.per_worker;
   for (const WorkerPlace& worker : launch.workers) {
-    plan.gpus.push_back(worker.gpus);
-    if (site.gpu_numbers.empty()) continue;
-    for (std::int32_t& gpu : plan.gpus.back())
-      gpu = site.gpu_numbers.at(static_cast<std::size_t>(gpu));
+    auto& numbers = plan.gpus.emplace_back();
+    auto& names = plan.gpu_names.emplace_back();
+    for (const std::int32_t gpu : worker.gpus) {
+      const Gpu* real = site.gpus.empty() ? nullptr : &site.gpus.at(static_cast<std::size_t>(gpu));
+      numbers.push_back(real != nullptr ? real->number : gpu);
+      names.push_back(real != nullptr ? name(*real) : std::to_string(gpu));
+    }
   }
   plan.hides_gpus = site.hides_gpus;
   plan.restarts = launch.restarts;

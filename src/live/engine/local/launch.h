@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "live/engine/engine.h"
 #include "live/engine/local/account.h"
+#include "live/engine/local/gpus.h"
 #include "live/engine/local/trash.h"
 #include "live/supervisor/run_plan.h"
 #include "live/system/files.h"
@@ -18,8 +19,8 @@ struct LaunchSite {
   std::string host;
   CgroupPlaces cgroups;
   std::string cgroup;  // the parent of all runs' groups
-  /// The driver's, by ours; empty: stand-ins, which have none.
-  std::vector<std::int32_t> gpu_numbers{};
+  /// By our numbers; empty where there are stand-ins.
+  std::vector<Gpu> gpus{};
   bool hides_gpus = false;  // stand-ins, though the machine has GPUs
 };
 

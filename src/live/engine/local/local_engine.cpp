@@ -72,9 +72,8 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEn
                   .host = machine.machines[0].name,
                   .cgroups = options.use_cgroups ? usable_cgroups(parent) : CgroupPlaces{},
                   .cgroup = parent,
-                  .gpu_numbers = {},
+                  .gpus = options.claims.ours(),
                   .hides_gpus = options.hides_gpus};
-  for (const Gpu& gpu : options.claims.ours()) site.gpu_numbers.push_back(gpu.number);
   std::unique_ptr<LocalEngine> engine(
       new LocalEngine(system, std::move(site), std::move(machine), supervisor, options));
   if (auto ok = engine->open_events(); !ok) return tl::make_unexpected(ok.error());
@@ -143,10 +142,14 @@ Expected<void> LocalEngine::start(const Launch& launch) {
     report_refused(launch.id, account.error().message);
     return {};
   }
+  if (!has_gpus(launch)) return fail("a GPU that job {} was to have is gone", launch.id.job);
   const auto plan = plan_run(launch, *account, site_);
   if (!plan) return tl::make_unexpected(plan.error());
   auto claims = claims_of(launch);
-  if (!claims) return tl::make_unexpected(claims.error());
+  if (!claims) {
+    looks_for_root_ = true;
+    return tl::make_unexpected(claims.error());
+  }
   if (auto ok = make_run_directory(*plan, launch.spec->script, trash_); !ok) return ok;
   Run run = make_run(launch.id, plan->uid);
   watch(run);
@@ -159,6 +162,14 @@ Expected<void> LocalEngine::start(const Launch& launch) {
   supervise(std::move(run), std::move(*process));
   system_.after("engine.start");
   return {};
+}
+
+/// False for one that was placed on a GPU that is gone, where a run of another job had not ended.
+bool LocalEngine::has_gpus(const Launch& launch) const {
+  const std::int32_t count = cluster_.machines.front().capacity.gpus;
+  return std::ranges::all_of(launch.workers, [&](const WorkerPlace& worker) {
+    return std::ranges::all_of(worker.gpus, [&](std::int32_t gpu) { return gpu < count; });
+  });
 }
 
 Expected<std::vector<Descriptor>> LocalEngine::claims_of(const Launch& launch) const {
@@ -204,7 +215,7 @@ Expected<void> LocalEngine::adopt(RunId id) {
 }
 
 std::map<JobNumber, Engine::Trace> LocalEngine::traces() const {
-  return find_traces(site_.state, site_.gpu_numbers);
+  return find_traces(site_.state, site_.gpus);
 }
 
 /// Once all that the journal knows have been adopted: what lives besides is nobody's, and has GPUs.
@@ -223,7 +234,7 @@ void LocalEngine::report_strays() {
                         fmt::format("run {} of job {} lives, and the journal does not know it: it "
                                     "keeps its GPUs, as a job of its own",
                                     id.run, id.job));
-    reports_.emplace_back(birth_of(*plan, site_.gpu_numbers));
+    reports_.emplace_back(birth_of(*plan, site_.gpus));
   }
 }
 
@@ -312,10 +323,26 @@ std::vector<EngineReport> LocalEngine::poll() {
     }
   }
   std::ignore = ::read(wake_.get(), &ignored, sizeof ignored);
+  give_way_to_root();
   return std::exchange(reports_, {});
 }
 
+/// Here alone, as numbers of GPUs mean those of the cluster that was last reported.
+void LocalEngine::give_way_to_root() {
+  if (!std::exchange(looks_for_root_, false)) return;
+  const auto given = claims_.give_way_to_root();
+  if (given.empty()) return;
+  for (const std::string& gpu : given)
+    system_.log().write(LogLevel::warning, gpu + ": it is given up, and runs on it have to end");
+  site_.gpus = claims_.ours();
+  std::vector<std::string> names;
+  for (const Gpu& gpu : site_.gpus) names.push_back(name(gpu));
+  cluster_.set_gpus(MachineId{0}, std::move(names));
+  reports_.emplace_back(ClusterReport{});
+}
+
 void LocalEngine::tick() {
+  looks_for_root_ = true;
   std::vector<RunId> cleared;
   for (auto& [id, run] : runs_) {
     if (!run.process && clear_rest(run)) cleared.push_back(id);

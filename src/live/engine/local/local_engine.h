@@ -57,11 +57,6 @@ class LocalEngine : public Engine {
   void call(const std::string& born_as, JobNumber job) override;
   void forget(RunId id) override;
   void erase(JobNumber job, std::uint32_t runs) override;
-  [[nodiscard]] std::string gpu_names() const override {
-    std::string text;
-    for (const Gpu& gpu : claims_.ours()) text += "trainyard/" + name(gpu) + "/";
-    return text;
-  }
   [[nodiscard]] int descriptor() const override { return events_.get(); }
   [[nodiscard]] std::vector<EngineReport> poll() override;
   [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
@@ -93,6 +88,7 @@ class LocalEngine : public Engine {
   [[nodiscard]] std::string directory_of(RunId id) const;
   void report_strays();
   Run make_run(RunId id, uid_t owner) const;
+  [[nodiscard]] bool has_gpus(const Launch& launch) const;
   [[nodiscard]] Expected<std::vector<Descriptor>> claims_of(const Launch& launch) const;
   void watch(Run& run);
   void supervise(Run run, Descriptor process);
@@ -100,6 +96,8 @@ class LocalEngine : public Engine {
   /// Begun under another state directory, of which `directory` was copied, and not known to have
   /// ended.
   [[nodiscard]] bool was_copied(const RunPlan& plan, const std::string& directory) const;
+  /// Reports another cluster if root's daemon has claimed GPUs of ours since.
+  void give_way_to_root();
   void tick();
   void set_timer();
   void read_notices();
@@ -120,6 +118,7 @@ class LocalEngine : public Engine {
   std::string supervisor_;
   GpuClaims claims_;
   bool has_slots_;
+  bool looks_for_root_ = false;  // at the next poll()
   Trash trash_;
   Descriptor events_, timer_, notices_, wake_;
   std::map<RunId, Run> runs_;

@@ -46,6 +46,12 @@ Expected<Cluster> this_machine(const std::vector<Gpu>& gpus, std::int32_t slots)
   if (auto ok = cluster.add_machines(1, machine, has_gpus ? gpus.front().kind : "cpu"); !ok)
     return tl::make_unexpected(ok.error());
   cluster.machines[0].name = host_name();
+  std::vector<std::string> names;
+  for (const Gpu& gpu : gpus) names.push_back(name(gpu));
+  if (has_gpus) {
+    names.resize(static_cast<std::size_t>(machine.capacity.gpus));
+    cluster.set_gpus(MachineId{0}, std::move(names));
+  }
   return cluster;
 }
 

@@ -11,7 +11,7 @@
 namespace trainyard {
 
 /// With these GPUs; those of several kinds count as the first's. With none: `slots` stand-ins, or
-/// as many as there are cores.
+/// as many as there are cores. A stand-in is called by its number, which no GPU is.
 Expected<Cluster> this_machine(const std::vector<Gpu>& gpus, std::int32_t slots = 0);
 
 std::string host_name();

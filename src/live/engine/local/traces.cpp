@@ -46,24 +46,38 @@ std::vector<RunId> living_runs(const std::string& state) {
   return found;
 }
 
-std::vector<WorkerPlace> places_of(const RunPlan& plan,
-                                   const std::vector<std::int32_t>& gpu_numbers) {
+namespace {
+
+/// The number in the cluster of the i-th GPU of a worker. A plan of an older daemon has the
+/// driver's numbers alone; those of stand-ins are their names.
+std::optional<std::int32_t> number_of(const RunPlan& plan, std::size_t rank, std::size_t i,
+                                      const std::vector<Gpu>& gpus) {
+  const std::int32_t number = plan.gpus[rank][i];
+  const bool is_named = rank < plan.gpu_names.size() && i < plan.gpu_names[rank].size();
+  const std::string called = is_named ? plan.gpu_names[rank][i] : std::to_string(number);
+  const bool is_stand_in = plan.hides_gpus || called == std::to_string(number);
+  if (gpus.empty()) return is_stand_in ? std::optional(number) : std::nullopt;
+  const auto found = std::ranges::find_if(gpus, [&](const Gpu& gpu) {
+    return is_named ? name(gpu) == called : !plan.hides_gpus && gpu.number == number;
+  });
+  if (found == gpus.end()) return {};
+  return static_cast<std::int32_t>(found - gpus.begin());
+}
+
+}  // namespace
+
+std::vector<WorkerPlace> places_of(const RunPlan& plan, const std::vector<Gpu>& gpus) {
   std::vector<WorkerPlace> places;
-  for (const std::vector<std::int32_t>& gpus : plan.gpus) {
+  for (std::size_t rank = 0; rank < plan.gpus.size(); ++rank) {
     WorkerPlace& worker = places.emplace_back();
-    for (const std::int32_t gpu : gpus) {
-      const auto found = std::ranges::find(gpu_numbers, gpu);
-      if (gpu_numbers.empty())
-        worker.gpus.push_back(gpu);
-      else if (found != gpu_numbers.end())
-        worker.gpus.push_back(static_cast<std::int32_t>(found - gpu_numbers.begin()));
-    }
+    for (std::size_t i = 0; i < plan.gpus[rank].size(); ++i)
+      if (const auto number = number_of(plan, rank, i, gpus)) worker.gpus.push_back(*number);
   }
   return places;
 }
 
 std::map<JobNumber, Engine::Trace> find_traces(const std::string& state,
-                                               const std::vector<std::int32_t>& gpu_numbers) {
+                                               const std::vector<Gpu>& gpus) {
   std::map<JobNumber, Engine::Trace> traces;
   each_entry(state + "/checkpoints", [&](RunId id) { traces.try_emplace(id.job); });
   each_entry(state + "/runs", [&](RunId id) {
@@ -72,11 +86,11 @@ std::map<JobNumber, Engine::Trace> find_traces(const std::string& state,
   });
   for (const RunId id : living_runs(state))
     if (const auto plan = read_plan(run_directory(state, id.job, id.run)))
-      traces[id.job].places = places_of(*plan, gpu_numbers);
+      traces[id.job].places = places_of(*plan, gpus);
   return traces;
 }
 
-BirthReport birth_of(const RunPlan& plan, const std::vector<std::int32_t>& gpu_numbers) {
+BirthReport birth_of(const RunPlan& plan, const std::vector<Gpu>& gpus) {
   BirthReport birth;
   birth.name = fmt::format("{}{}.{}", kStray, plan.job, plan.run);
   birth.owner = {plan.user, plan.uid, plan.gid, Role::user};
@@ -86,7 +100,7 @@ BirthReport birth_of(const RunPlan& plan, const std::vector<std::int32_t>& gpu_n
   birth.spec.per_worker = plan.per_worker;
   birth.spec.grace = plan.stop.grace;
   birth.spec.signal = {plan.stop.signal, plan.stop.leader_only, {}};
-  birth.places = places_of(plan, gpu_numbers);
+  birth.places = places_of(plan, gpus);
   return birth;
 }
 

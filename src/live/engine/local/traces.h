@@ -8,24 +8,24 @@
 #include <vector>
 
 #include "live/engine/engine.h"
+#include "live/engine/local/gpus.h"
 #include "live/supervisor/run_plan.h"
 
 namespace trainyard {
 
-/// `gpu_numbers`: what the GPUs of the cluster are called in a run's plan (launch.h).
+/// `gpus`: those of the cluster, by its numbers; empty: it has stand-ins (launch.h).
 std::map<JobNumber, Engine::Trace> find_traces(const std::string& state,
-                                               const std::vector<std::int32_t>& gpu_numbers);
+                                               const std::vector<Gpu>& gpus);
 
 /// Runs of which a supervisor lives.
 std::vector<RunId> living_runs(const std::string& state);
 
 /// Where a run's workers are, by its plan. GPUs that the cluster does not have are left out.
-std::vector<WorkerPlace> places_of(const RunPlan& plan,
-                                   const std::vector<std::int32_t>& gpu_numbers);
+std::vector<WorkerPlace> places_of(const RunPlan& plan, const std::vector<Gpu>& gpus);
 
 /// A run that lives and that the journal does not know, as a job that was born here. Its name is
 /// "run JOB.RUN"; stray_run() reads it again.
-BirthReport birth_of(const RunPlan& plan, const std::vector<std::int32_t>& gpu_numbers);
+BirthReport birth_of(const RunPlan& plan, const std::vector<Gpu>& gpus);
 std::optional<RunId> stray_run(const std::string& name);
 
 }  // namespace trainyard

@@ -30,6 +30,12 @@ Expected<Launch> MemoryEngine::in_the_world(Launch launch) const {
     const std::string& name = cluster_.machine(worker.machine).name;
     const auto found = std::ranges::find(there, name, &Machine::name);
     if (found == there.end()) return fail("there is no machine {} any more", name);
+    for (std::int32_t& gpu : worker.gpus) {
+      const std::string gpu_there = gpu_name(cluster_.machine(worker.machine), gpu);
+      const auto same = find_gpu(*found, gpu_there);
+      if (!same) return fail("there is no GPU {} in machine {} any more", gpu_there, name);
+      gpu = *same;
+    }
     worker.machine = MachineId{static_cast<std::uint32_t>(found - there.begin())};
   }
   return launch;

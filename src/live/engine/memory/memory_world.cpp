@@ -58,23 +58,59 @@ void MemoryWorld::set_machine(const MachineReport& machine) {
 void MemoryWorld::set_cluster(Cluster cluster) {
   const std::lock_guard lock(mutex_);
   catch_up();
-  const auto move = [&](std::vector<WorkerPlace>& places) {
-    for (WorkerPlace& place : places) {
-      const auto found =
-          std::ranges::find(cluster.machines, name_of(place.machine), &Machine::name);
-      place.machine = MachineId{static_cast<std::uint32_t>(found - cluster.machines.begin())};
-    }
+  // What is reported after a change that was not heard of yet is of the cluster that comes now.
+  const auto is_change = [](const EngineReport& report) {
+    return std::holds_alternative<ClusterReport>(report);
   };
-  for (auto& [id, run] : runs_) move(run.places);
-  for (auto& [name, birth] : births_) move(birth.report.places);
+  const auto told = std::ranges::find_if(reports_, is_change);
+  for (auto report = told; report != reports_.end(); ++report)
+    if (auto* run = std::get_if<RunReport>(&*report); run != nullptr && !run->places.empty())
+      renumber(run->places, gpus_of(run->places), cluster);
+  if (told != reports_.end()) reports_.erase(told);
+  for (auto& [id, run] : runs_) {
+    renumber(run.places, run.gpus, cluster);
+    for (std::size_t rank = 0; rank < run.places.size(); ++rank)
+      run.has_lost_gpu |= run.places[rank].gpus.size() < run.gpus[rank].size();
+  }
+  for (auto& [name, birth] : births_) renumber(birth.report.places, birth.gpus, cluster);
   cluster_ = std::move(cluster);
   say(ClusterReport{});
+}
+
+std::vector<std::vector<std::string>> MemoryWorld::gpus_of(
+    const std::vector<WorkerPlace>& places) const {
+  std::vector<std::vector<std::string>> gpus;
+  for (const WorkerPlace& place : places) {
+    auto& names = gpus.emplace_back();
+    for (const std::int32_t gpu : place.gpus)
+      names.push_back(index(place.machine) < cluster_.machines.size()
+                          ? gpu_name(cluster_.machine(place.machine), gpu)
+                          : std::to_string(gpu));
+  }
+  return gpus;
+}
+
+/// The places of these GPUs in another cluster than the present one. Those that it does not have
+/// are left out.
+void MemoryWorld::renumber(std::vector<WorkerPlace>& places,
+                           const std::vector<std::vector<std::string>>& gpus,
+                           const Cluster& next) const {
+  for (std::size_t rank = 0; rank < places.size(); ++rank) {
+    WorkerPlace& place = places[rank];
+    const auto found = std::ranges::find(next.machines, name_of(place.machine), &Machine::name);
+    place.machine = MachineId{static_cast<std::uint32_t>(found - next.machines.begin())};
+    if (found == next.machines.end()) continue;
+    place.gpus.clear();
+    for (const std::string& name : gpus[rank])
+      if (const auto gpu = find_gpu(*found, name)) place.gpus.push_back(*gpu);
+  }
 }
 
 void MemoryWorld::bear(BirthReport birth, MemoryScript script) {
   const std::lock_guard lock(mutex_);
   const std::string name = birth.name;
-  births_.insert_or_assign(name, Birth{birth, std::move(script), clock_.wall_clock()});
+  births_.insert_or_assign(
+      name, Birth{birth, gpus_of(birth.places), std::move(script), clock_.wall_clock()});
   say(std::move(birth));
 }
 
@@ -132,7 +168,7 @@ std::vector<MemoryWorld::Seen> MemoryWorld::runs() {
     const bool lives = run.state == Run::State::running && std::ranges::count(run.lives, true) > 0;
     const bool was_told = run.leaves != Time::never() || run.is_killed != Time::never();
     seen.push_back({id, lives, run.has_run, was_told, run.state == Run::State::ended, run.end,
-                    run.places, run.began_to_run});
+                    run.places, run.gpus, run.has_lost_gpu, run.began_to_run});
   }
   return seen;
 }
@@ -161,6 +197,7 @@ Expected<void> MemoryWorld::start(const Launch& launch) {
   Run& run = at->second;
   run.state = Run::State::starting;
   run.places = launch.workers;
+  run.gpus = gpus_of(run.places);
   run.lives.assign(launch.workers.size(), true);
   if (other_scripts_) run.script = other_scripts_(launch);
   if (const auto birth = births_.find(launch.born_as); birth != births_.end())
@@ -227,6 +264,7 @@ void MemoryWorld::call(const std::string& born_as, JobNumber job) {
   if (!is_new) return;
   run.state = Run::State::running;
   run.places = birth.report.places;
+  run.gpus = birth.gpus;
   run.lives.assign(run.places.size(), true);
   run.script = birth.script;
   run.begun = run.began_to_run = birth.at;
@@ -365,14 +403,16 @@ void MemoryWorld::choose(Run& run) {
       if (!is_used(place.machine, gpu) && !is_ours(gpu)) place.gpus.push_back(gpu);
     std::ranges::sort(place.gpus);
   }
+  run.gpus = gpus_of(run.places);
 }
 
 void MemoryWorld::check_places(RunId id, const Run& run) {
   for (const WorkerPlace& place : run.places)
     for (const std::int32_t gpu : place.gpus)
       if (is_used(place.machine, gpu))
-        faults_.push_back(fmt::format("run {}.{} began on GPU {} of {}, where another lives",
-                                      id.job, id.run, gpu, name_of(place.machine)));
+        faults_.push_back(
+            fmt::format("run {}.{} began on GPU {} of {}, where another lives", id.job, id.run,
+                        gpu_name(cluster_.machine(place.machine), gpu), name_of(place.machine)));
 }
 
 /// Empty for one that was taken out of the cluster while something ran there.
@@ -387,15 +427,19 @@ bool MemoryWorld::is_down(MachineId machine) const {
 
 /// By a process that runs there, also of a job that we have not heard of yet.
 bool MemoryWorld::is_used(MachineId machine, std::int32_t gpu) const {
-  const auto uses = [&](const WorkerPlace& place) {
-    return place.machine == machine && std::ranges::find(place.gpus, gpu) != place.gpus.end();
+  const std::string name = gpu_name(cluster_.machine(machine), gpu);
+  const auto uses = [&](const WorkerPlace& place, const std::vector<std::string>& gpus) {
+    return place.machine == machine && std::ranges::find(gpus, name) != gpus.end();
   };
   for (const auto& [id, run] : runs_)
     for (std::size_t rank = 0; run.state == Run::State::running && rank < run.places.size(); ++rank)
-      if (run.lives[rank] && uses(run.places[rank])) return true;
-  return std::ranges::any_of(births_, [&](const auto& birth) {
-    return birth.second.job == 0 && !birth.second.is_over &&
-           std::ranges::any_of(birth.second.report.places, uses);
+      if (run.lives[rank] && uses(run.places[rank], run.gpus[rank])) return true;
+  return std::ranges::any_of(births_, [&](const auto& each) {
+    const Birth& birth = each.second;
+    bool is_used = false;
+    for (std::size_t rank = 0; rank < birth.gpus.size(); ++rank)
+      is_used |= uses(birth.report.places[rank], birth.gpus[rank]);
+    return birth.job == 0 && !birth.is_over && is_used;
   });
 }
 

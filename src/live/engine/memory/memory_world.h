@@ -51,6 +51,7 @@ class MemoryWorld {
   void choose_gpus();
   /// Workers on a machine that goes down are gone.
   void set_machine(const MachineReport& machine);
+  /// Runs stay where they are, by the names of machines and GPUs; also on a GPU that is gone.
   void set_cluster(Cluster cluster);
   /// A job that somebody submitted here. One that has places runs as the script says.
   void bear(BirthReport birth, MemoryScript script = {});
@@ -76,6 +77,8 @@ class MemoryWorld {
     bool has_ended = false;
     RunReport end;  // then
     std::vector<WorkerPlace> places;
+    std::vector<std::vector<std::string>> gpus;  // their names, by rank
+    bool has_lost_gpu = false;  // one of them was gone at a time, be it that it has come back
     Time began_to_run;
   };
   [[nodiscard]] std::vector<Seen> runs();
@@ -88,7 +91,9 @@ class MemoryWorld {
   struct Run {
     enum class State : std::uint8_t { fenced, starting, running, ended };
     State state{};
-    std::vector<WorkerPlace> places;
+    std::vector<WorkerPlace> places;             // without GPUs that are gone
+    std::vector<std::vector<std::string>> gpus;  // by rank: which these are
+    bool has_lost_gpu = false;
     std::vector<bool> lives;  // by rank
     MemoryScript script;
     Time begun, began_to_run;
@@ -101,6 +106,7 @@ class MemoryWorld {
   };
   struct Birth {
     BirthReport report;
+    std::vector<std::vector<std::string>> gpus;  // by rank
     MemoryScript script;
     Time at;
     JobNumber job = 0;  // 0: it has not been called yet
@@ -130,6 +136,10 @@ class MemoryWorld {
   void end(RunId id, Run& run, RunReport::Kind kind, Time at, int status, const std::string& why);
   void choose(Run& run);
   void check_places(RunId id, const Run& run);
+  [[nodiscard]] std::vector<std::vector<std::string>> gpus_of(
+      const std::vector<WorkerPlace>& places) const;
+  void renumber(std::vector<WorkerPlace>& places, const std::vector<std::vector<std::string>>& gpus,
+                const Cluster& next) const;
   [[nodiscard]] std::string name_of(MachineId machine) const;
   [[nodiscard]] bool is_down(MachineId machine) const;
   [[nodiscard]] bool is_used(MachineId machine, std::int32_t gpu) const;
