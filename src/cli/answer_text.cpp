@@ -72,18 +72,6 @@ std::string in_words(std::string_view state) {
   return "is " + coloured_state(state);
 }
 
-std::string printable(std::string_view text) {
-  std::string clean;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-    const bool is_c1 = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
-    clean += byte < 0x20 || byte == 0x7f || is_c1 ? '?' : text[i];
-    if (is_c1) ++i;
-  }
-  return clean;
-}
-
 std::string ago(const json& seconds_since_epoch) {
   if (!seconds_since_epoch.is_number()) return "-";
   const double past = std::max(0.0, now() - seconds_since_epoch.get<double>());
@@ -149,11 +137,11 @@ std::string job_table(const json& jobs) {
   if (are_slurms) columns.emplace_back("SLURM");
   std::vector<std::vector<std::string>> rows{heading(columns)};
   for (const json& job : jobs) {
-    rows.push_back({job.at("id"), shortened(printable(job.at("name").get<std::string>()), 24),
-                    printable(job.at("user").get<std::string>()), job.at("class"),
-                    coloured_state(job.at("state").get<std::string>()), gpus_of(job),
-                    span(std::floor(age(job))), job.at("time_s") > 0 ? span(job["time_s"]) : "-",
-                    progress_of(job), where(job)});
+    rows.push_back({job.at("id"), shortened(job.at("name").get<std::string>(), 24), job.at("user"),
+                    job.at("class"), coloured_state(job.at("state").get<std::string>()),
+                    gpus_of(job), span(std::floor(age(job))),
+                    job.at("time_s") > 0 ? span(job["time_s"]) : "-", progress_of(job),
+                    where(job)});
     if (are_slurms) rows.back().push_back(engines_id(job));
   }
   return table(rows);

@@ -1,4 +1,5 @@
-// What the API answers, as text for people: states, times, places, tables.
+// What the API answers, as text for people: states, times, places, tables. The texts in it are
+// visible already (ClientOptions::is_exact).
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,6 @@ namespace trainyard::cli {
 /// A state, as it stands behind "job 3": "is running", "has failed", "was cancelled".
 std::string in_words(std::string_view state);
 
-/// Text of a job or of its user with nothing in it that a terminal would act on: control
-/// characters, also those of U+0080 to U+009F, become '?'.
-std::string printable(std::string_view text);
 /// "2m 10s ago" and the like; "-" for null.
 std::string ago(const nlohmann::json& seconds_since_epoch);
 /// Seconds as "1h 30m"; "-" for null.

@@ -26,7 +26,8 @@ Expected<void> cancel(const CancelOptions& options) {
   std::string text;
   for (const std::string& job : cancelled)
     text += fmt::format("job {} has been told to end\n", job);
-  if (auto ok = options.json ? print_json({{"cancelled", cancelled}}) : print(text); !ok) return ok;
+  if (auto ok = options.json() ? print_json({{"cancelled", cancelled}}) : print(text); !ok)
+    return ok;
   if (!refusals.empty()) return fail("{}", refusals);
   hint(options, "trainyard queue");
   return {};

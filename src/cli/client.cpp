@@ -21,7 +21,7 @@ Command& add_daemon_command(Command& parent, const std::string& name,
                  {.type = "DIR"});
   command.option("--server", &options.client.server,
                  "a daemon elsewhere, with the token in TRAINYARD_TOKEN", {.type = "URL"});
-  command.flag("--json", &options.json, "print the answer as JSON");
+  command.flag("--json", &options.client.is_exact, "print the answer as JSON");
   return command;
 }
 
@@ -35,7 +35,9 @@ std::string job_path(const std::string& job) {
 }
 
 Expected<void> print_json(const json& value) {
-  return print(value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  // The same value either way: on a terminal every character beyond ASCII is an escape.
+  const bool is_shown = ::isatty(STDOUT_FILENO) != 0;
+  return print(value.dump(-1, ' ', is_shown, json::error_handler_t::replace) + "\n");
 }
 
 void hint(const AskOptions& options, std::string_view text) {
@@ -43,7 +45,7 @@ void hint(const AskOptions& options, std::string_view text) {
   std::string line(text);
   // Only in front: a policy has the same name.
   if (line.starts_with(kProgram)) line.replace(0, kProgram.size(), program_to_type() + " ");
-  const bool is_read = !options.json && ::isatty(STDOUT_FILENO) != 0;
+  const bool is_read = !options.json() && ::isatty(STDOUT_FILENO) != 0;
   if (is_read)
     std::cout << coloured("Next:", Colour::faint) << ' ' << line << '\n' << std::flush;
   else

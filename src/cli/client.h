@@ -17,7 +17,7 @@ constexpr const char* kLiveGroup = "Commands that talk to the daemon";
 
 struct AskOptions {
   ClientOptions client;
-  bool json = false;
+  [[nodiscard]] bool json() const { return client.is_exact; }
 };
 
 /// A command with --state, --server and --json.

@@ -215,8 +215,7 @@ Expected<void> print_jobs() {
   std::string text;
   for (const nlohmann::json& job : page->at("jobs"))
     text += fmt::format("{}\t{}, {}\n", job.at("id").get<std::string>(),
-                        printable(job.at("name").get<std::string>()),
-                        job.at("state").get<std::string>());
+                        job.at("name").get<std::string>(), job.at("state").get<std::string>());
   return print(text);
 }
 

@@ -1,8 +1,11 @@
 // trainyard logs: what a job wrote, and with -f what it goes on to write.
+#include <unistd.h>
+
 #include <chrono>
 #include <iostream>
 #include <thread>
 
+#include "base/visible_text.h"
 #include "cli/answer_text.h"
 #include "cli/client.h"
 #include "cli/options.h"
@@ -15,17 +18,34 @@ using nlohmann::json;
 struct LogsOptions : AskOptions {
   std::string job;
   std::uint64_t worker = 0, run = 0;
-  bool follow = false;
+  bool follow = false, raw = false;
+};
+
+/// Output on its way to standard output. Where that is a terminal, and unless --raw is given, what
+/// would control the terminal is shown instead: the output is another user's when root reads it.
+class LogPrinter {
+ public:
+  explicit LogPrinter(bool raw) : is_shown_(!raw && ::isatty(STDOUT_FILENO) != 0) {}
+
+  bool print(std::string_view text) {
+    return cli::print(is_shown_ ? stream_.take(text) : std::string(text)).has_value();
+  }
+  bool finish() { return cli::print(stream_.finish()).has_value(); }
+
+ private:
+  bool is_shown_;
+  VisibleStream stream_;
 };
 
 /// The output of one run to its end.
 Expected<void> copy_run(Client& client, const LogsOptions& options, std::uint64_t run) {
+  LogPrinter printer(options.raw);
   bool is_written = true;
   const auto done =
       client.stream(fmt::format("{}/logs?worker={}&run={}&follow={}", job_path(options.job),
                                 options.worker, run, options.follow),
-                    [&](std::string_view text) { return is_written = print(text).has_value(); });
-  if (!is_written) return fail("standard output cannot be written");
+                    [&](std::string_view text) { return is_written = printer.print(text); });
+  if (!printer.finish() || !is_written) return fail("standard output cannot be written");
   return done;
 }
 
@@ -71,15 +91,14 @@ Expected<void> tell_failure(Client& client, const LogsOptions& options) {
   const auto job = client.get(job_path(options.job));
   if (!job) return tl::make_unexpected(job.error());
   if (job->at("state") == "failed")
-    note(fmt::format("job {} has failed: {}", options.job,
-                     printable(job->at("reason").get<std::string>())));
+    note(fmt::format("job {} has failed: {}", options.job, job->at("reason").get<std::string>()));
   return {};
 }
 
 Expected<void> logs(const LogsOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
-  if (options.json) return print_as_json(*client, options);
+  if (options.json()) return print_as_json(*client, options);
   if (options.run == 0)
     if (auto ok = tell_run(*client, options); !ok) return ok;
   auto done =
@@ -94,11 +113,15 @@ Expected<void> logs(const LogsOptions& options) {
 
 void add_logs_command(Command& program) {
   const auto options = std::make_shared<LogsOptions>();
-  Command& command = add_daemon_command(
-      program, "logs", "Prints what a job wrote.",
-      "trainyard logs 7\ntrainyard logs -f 7\ntrainyard logs 7 --worker 3 --run 1", *options);
+  Command& command = add_daemon_command(program, "logs", "Prints what a job wrote.",
+                                        "trainyard logs 7\ntrainyard logs -f 7\ntrainyard logs 7 "
+                                        "--worker 3 --run 1\ntrainyard logs 7 --raw | less -R",
+                                        *options);
   add_job_argument(command, options->job);
   command.flag("--follow,-f", &options->follow, "go on until the job has ended");
+  command.flag("--raw", &options->raw,
+               "as it was written, also to a terminal; else a terminal is shown all but colours "
+               "as \\x1b and the like");
   command.option("--worker", &options->worker, "by rank; 0 if not given",
                  {.range = Range{0, 1 << 20}});
   command.option("--run", &options->run, "1 for the first; the last if not given",

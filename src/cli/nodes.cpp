@@ -14,7 +14,7 @@ Expected<void> nodes(const AskOptions& options) {
   if (!client) return tl::make_unexpected(client.error());
   const auto cluster = client->get("/v1/cluster");
   if (!cluster) return tl::make_unexpected(cluster.error());
-  if (options.json) return print_json(*cluster);
+  if (options.json()) return print_json(*cluster);
   if (auto ok = print(machine_table(*cluster)); !ok) return ok;
   hint(options, "trainyard queue");
   return {};
@@ -26,7 +26,7 @@ Expected<void> change(const MachineOptions& options, const char* verb) {
   const auto done =
       client->post(fmt::format("/v1/machines/{}/{}", url_encoded(options.machine), verb), nullptr);
   if (!done) return tl::make_unexpected(done.error());
-  if (options.json) return print_json(*done);
+  if (options.json()) return print_json(*done);
   const bool closes = std::string_view(verb) == "close";
   if (auto ok = print(
           fmt::format("{} {}\n", options.machine,

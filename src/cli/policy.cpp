@@ -27,7 +27,7 @@ Expected<void> show_policy(const PolicyOptions& options) {
   if (!client) return tl::make_unexpected(client.error());
   const auto policy = client->get("/v1/policy");
   if (!policy) return tl::make_unexpected(policy.error());
-  if (options.json) return print_json(*policy);
+  if (options.json()) return print_json(*policy);
   if (auto ok = print(describe(*policy, "")); !ok) return ok;
   hint(options, "trainyard policies");
   return {};
@@ -41,7 +41,7 @@ Expected<void> set_policy(const PolicyOptions& options) {
   if (!done) return tl::make_unexpected(done.error());
   const auto in_force = client->get("/v1/policy");  // with what the daemon was started with
   if (!in_force) return tl::make_unexpected(in_force.error());
-  if (options.json) return print_json(*in_force);
+  if (options.json()) return print_json(*in_force);
   if (auto ok = print(describe(*in_force, " decides from now on")); !ok) return ok;
   hint(options, "trainyard watch");
   return {};

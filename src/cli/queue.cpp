@@ -26,7 +26,7 @@ std::string query_of(const QueueOptions& options) {
   add("name", options.name);
   add("class", options.job_class);
   if (options.array > 0) query += fmt::format("&array={}", options.array);
-  if (!options.json) query += "&fold=true";
+  if (!options.json()) query += "&fold=true";
   add("state", !options.state.empty() || options.all ? options.state : unfinished_state_names(","));
   return query;
 }
@@ -36,7 +36,7 @@ Expected<void> queue(const QueueOptions& options) {
   if (!client) return tl::make_unexpected(client.error());
   const auto page = client->get(query_of(options));
   if (!page) return tl::make_unexpected(page.error());
-  if (options.json) return print_json(*page);
+  if (options.json()) return print_json(*page);
   const json& jobs = page->at("jobs");
   if (jobs.empty()) {
     if (auto ok = print(options.all ? "there are no jobs\n" : "no jobs are waiting or running\n");

@@ -84,7 +84,7 @@ std::string state_of(const json& job) {
   std::string text = coloured_state(state);
   if (job.value("stopping", false) && !is_end_state(state)) text += ", being ended";
   if (const std::string reason = job.value("reason", ""); !reason.empty())
-    text += " (" + printable(reason) + ")";
+    text += " (" + reason + ")";
   if (const std::string waits = job.at("waits_by"); !waits.empty()) text += " (" + waits + ")";
   return text + ", since " + ago(job.at("since"));
 }
@@ -93,7 +93,7 @@ std::string state_of(const json& job) {
 template <class Add>
 void add_private(const json& job, const Add& add) {
   if (const std::string kind = job.value("measured_on", ""); !kind.empty())
-    add("measured on", printable(kind));
+    add("measured on", kind);
   add("grace", span(job.at("grace_s")));
   add("signal", job.at("signal").get<std::string>());
   if (job.at("pauses") > 0)
@@ -113,7 +113,7 @@ void add_private(const json& job, const Add& add) {
 std::string describe(const json& job) {
   std::vector<std::vector<std::string>> rows;
   const auto add = [&](const char* what, const std::string& value) {
-    if (!value.empty() && value != "-") rows.push_back({what, printable(value)});
+    if (!value.empty() && value != "-") rows.push_back({what, value});
   };
   std::string id = job.at("id");
   if (!job.at("array").is_null())
@@ -143,7 +143,7 @@ Expected<void> show(const ShowOptions& options) {
   if (!client) return tl::make_unexpected(client.error());
   const auto job = client->get(job_path(options.job));
   if (!job) return tl::make_unexpected(job.error());
-  if (options.json) return print_json(*job);
+  if (options.json()) return print_json(*job);
   if (auto ok = print(describe(*job) + drawn_curve(*job)); !ok) return ok;
   const std::string state = job->at("state");
   const bool waits = state == "queued" || state == "held";

@@ -215,9 +215,9 @@ Expected<void> wait(const SubmitOptions& options, const ClientOptions& daemon,
   if (!job) return tl::make_unexpected(job.error());
   const std::string state = job->at("state"), reason = job->at("reason");
   const json& status = job->at("exit_status");
-  auto ok = options.json ? print_json(*job)
-                         : print(fmt::format("job {} {}{}\n", number, in_words(state),
-                                             reason.empty() ? "" : ": " + printable(reason)));
+  auto ok = options.json() ? print_json(*job)
+                           : print(fmt::format("job {} {}{}\n", number, in_words(state),
+                                               reason.empty() ? "" : ": " + reason));
   if (!ok) return ok;
   hint(options, fmt::format("trainyard logs {}", number));
   if (state == "done") return {};
@@ -241,7 +241,7 @@ Expected<void> wait_for_array(const SubmitOptions& options, const ClientOptions&
     text = fmt::format("array {} has ended, and not all of its tasks are done: {} {}\n", number,
                        lost[0].at("id").get<std::string>(),
                        in_words(lost[0].at("state").get<std::string>()));
-  if (auto ok = options.json ? print_json(*page) : print(text); !ok) return ok;
+  if (auto ok = options.json() ? print_json(*page) : print(text); !ok) return ok;
   hint(options, fmt::format("trainyard queue --all --array {}", number));
   if (lost.empty()) return {};
   throw ExitWith{1};
@@ -272,7 +272,7 @@ Expected<void> submit(const SubmitOptions& options) {
     return is_array ? wait_for_array(options, client->found(), number)
                     : wait(options, client->found(), number);
   }
-  if (auto ok = options.json ? print_json(*answer) : print(text + "\n"); !ok) return ok;
+  if (auto ok = options.json() ? print_json(*answer) : print(text + "\n"); !ok) return ok;
   hint(options, is_array ? fmt::format("trainyard queue --array {}", number)
                          : fmt::format("trainyard logs -f {}", number));
   return {};

@@ -32,7 +32,7 @@ Expected<void> add_token(const TokenOptions& options) {
       options.user.empty() ? user_of(::geteuid(), ::getegid()).user : options.user;
   const auto token = file->add(options.name, *role, user);
   if (!token) return tl::make_unexpected(token.error());
-  if (options.json)
+  if (options.json())
     return print_json(
         {{"name", options.name}, {"role", options.role}, {"user", user}, {"token", *token}});
   if (auto ok = print(*token + "\n"); !ok) return ok;
@@ -54,7 +54,7 @@ Expected<void> list_tokens(const TokenOptions& options) {
     all.push_back({{"name", token.name}, {"role", name(token.role)}, {"user", token.user}});
     rows.push_back({token.name, std::string(name(token.role)), token.user});
   }
-  if (options.json) return print_json(all);
+  if (options.json()) return print_json(all);
   if (auto ok = print(table(rows)); !ok) return ok;
   hint(options, "trainyard token add --help");
   return {};
@@ -64,7 +64,7 @@ Expected<void> remove_token(const TokenOptions& options) {
   auto file = token_file(options);
   if (!file) return tl::make_unexpected(file.error());
   if (auto done = file->remove(options.name); !done) return done;
-  if (options.json) return print_json({{"removed", options.name}});
+  if (options.json()) return print_json({{"removed", options.name}});
   if (auto ok =
           print(fmt::format("the token {} is removed, and no longer accepted\n", options.name));
       !ok)
@@ -78,7 +78,7 @@ Command& add_part(Command& parent, const char* verb, const char* description, To
   const std::string name = is_named ? " ci" : "";
   Command& command = parent.add(verb, description, fmt::format("trainyard token {}{}", verb, name));
   command.option("--state", &options.client.state, "the daemon's state folder", {.type = "DIR"});
-  command.flag("--json", &options.json, "print the answer as JSON");
+  command.flag("--json", &options.client.is_exact, "print the answer as JSON");
   if (is_named) command.option("name", &options.name, "what it is for", {.required = true});
   return command;
 }

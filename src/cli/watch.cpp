@@ -133,7 +133,7 @@ Expected<void> watch_terminal(Client& client, const ClientOptions& options) {
 Expected<void> watch(const AskOptions& options) {
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
-  if (options.json) {
+  if (options.json()) {
     auto cluster = client->get("/v1/cluster"), page = client->get("/v1/jobs");
     if (!cluster) return tl::make_unexpected(cluster.error());
     if (!page) return tl::make_unexpected(page.error());

@@ -289,7 +289,7 @@ Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOpti
     replay.outcomes.push_back(recorded(replay.workload, waits));
   const auto& policies = options.policies.empty() ? kForAccounting : options.policies;
   if (auto ok = replay.try_all(policies, options.settings, options.settings); !ok) return ok;
-  if (auto ok = replay.show(options.json); !ok || options.json) return ok;
+  if (auto ok = replay.show(options.json()); !ok || options.json()) return ok;
   hint(options, "trainyard serve --engine slurm --partition NAME --dry-run" +
                     replay.best().as_options(" --policy "));
   return {};
@@ -354,7 +354,7 @@ Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions
                                options.settings);
       !ok)
     return ok;
-  if (auto ok = replay.show(options.json); !ok || options.json) return ok;
+  if (auto ok = replay.show(options.json()); !ok || options.json()) return ok;
   note_other_jobs(replay.outcomes[0].jobs, replay.workload.jobs.size());
   recommend(options, replay, decides);
   return {};

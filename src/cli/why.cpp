@@ -17,7 +17,7 @@ Expected<void> why(const WhyOptions& options) {
   if (!client) return tl::make_unexpected(client.error());
   const auto answer = client->get(job_path(options.job) + "/why");
   if (!answer) return tl::make_unexpected(answer.error());
-  if (options.json) return print_json(*answer);
+  if (options.json()) return print_json(*answer);
   const std::string state = answer->at("state"), category = answer->at("category");
   std::string text = fmt::format("job {} {}", options.job, in_words(state));
   if (category.empty()) {
@@ -26,14 +26,14 @@ Expected<void> why(const WhyOptions& options) {
   } else {
     text +=
         fmt::format("\n{}: {}\n", coloured(answer->at("token").get<std::string>(), Colour::bold),
-                    printable(answer->at("sentence").get<std::string>()));
+                    answer->at("sentence").get<std::string>());
     if (answer->at("place") > 0)
       text += fmt::format("place in the queue: {}\n", answer->at("place").get<std::size_t>());
     if (const json& start = answer->at("expected_start"); start.is_number())
       text += fmt::format("expected start: {} ({}), if {}\n", clock(start), from_now(start),
                           answer->at("expected_if").get<std::string>());
     if (const std::string advice = answer->at("advice"); !advice.empty())
-      text += fmt::format("what you can do: {}\n", printable(advice));
+      text += fmt::format("what you can do: {}\n", advice);
   }
   if (auto ok = print(text); !ok) return ok;
   hint(options, category.empty() ? fmt::format("trainyard show {}", options.job)

@@ -250,13 +250,14 @@ expect "found by its name" "\"name\":\"x' OR '1'='1\"" "$work/out"
 
 # --- what a job is called and given does nothing to a terminal ---
 bell=$(printf '\007') escape=$(printf '\033') csi=$(printf '\302\233') e_acute=$(printf '\303\251')
-yard submit --wait --name "a${csi}31mb$e_acute" -- true "x$escape]0;owned$bell" "y${csi}2J"
+refuses "name: 'a\\\\u\{009b\}31mb' has a character that is not visible" submit --name "a${csi}31mb" -- true
+yard submit --wait --name "b$e_acute" -- true "x$escape]0;owned$bell" "y${csi}2J"
 last=$(sed -nE 's/^submitted job ([0-9]+).*/\1/p;s/^job ([0-9]+) is .*/\1/p' "$work/out" | head -n 1)
 yard show "$last"
-expect "the name, without its control" "\\(a\\?31mb$e_acute\\)" "$work/out"
-expect "the command, without its controls" 'command +true x\?\]0;owned\? y\?2J$' "$work/out"
+expect "the command, with its controls visible" 'command +true x\\x1b\]0;owned\\x07 y\\u\{009b\}2J$' "$work/out"
+! LC_ALL=C grep -q "$escape\|$bell\|$csi" "$work/out" || fail "a control character is printed"
 yard queue --all
-expect "the name in the list" "a\\?31mb$e_acute " "$work/out"
+expect "the name in the list" "b$e_acute " "$work/out"
 ! LC_ALL=C grep -q "$escape\|$bell\|$csi" "$work/out" || fail "a control character is printed"
 
 # --- other users see the queue and nothing else, and cannot make themselves somebody else ---

@@ -128,6 +128,21 @@ def test_learning_curve():
         scene.touch("leave")
 
 
+def test_output_does_nothing_to_a_terminal():
+    wrote = "\x1b]0;owned\x07\x1b[31mred\x1b[0m\x1b[2J\x1b[8mhidden \u202eabc\n"
+    with Scene(slots=1) as scene:
+        job = scene.submit("--", "printf", "%s", wrote)
+        scene.until(job, "done")
+        shown = said(scene, "logs", job)
+        assert "\\x1b]0;owned\\x07\x1b[31mred\x1b[0m\\x1b[2J\\x1b[8mhidden \\u{202e}abc" in shown, repr(shown)
+        assert "\x1b]" not in shown and "\x1b[2J" not in shown, repr(shown)
+        assert wrote.strip() in said(scene, "logs", job, "--raw"), "as it is, where that is asked for"
+        assert scene.command("logs", job).stdout == wrote, "as it is, where no terminal reads it"
+        listed = said(scene, "show", job)
+        assert "\\x1b]0;owned" in listed and "\x1b]" not in listed, repr(listed)
+        assert "\u202e" not in said(scene, "show", job, "--json")
+
+
 def test_watch():
     with Scene(slots=2) as scene:
         first = scene.submit("--name", "first", "--", *HOLD)

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "base/visible_text.h"
 #include "live/book/job_words.h"
 #include "live/server/sockets.h"
 
@@ -75,11 +76,24 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+/// Makes every text in it, also the names of fields, fit for a terminal.
+json made_visible(const json& value) {
+  if (value.is_string()) return visible(value.get_ref<const std::string&>());
+  if (!value.is_structured()) return value;
+  json all = value.is_array() ? json::array() : json::object();
+  for (const auto& [key, part] : value.items())
+    if (value.is_array())
+      all.push_back(made_visible(part));
+    else
+      all[visible(key)] = made_visible(part);
+  return all;
+}
+
 Expected<json> parse_answer(const httplib::Response& response) {
   json body = json::parse(response.body, nullptr, false);
   if (response.status < 300 && !body.is_discarded()) return body;
   if (body.is_object() && body.contains("error") && body["error"].is_object())
-    return fail("{}", body["error"].value("message", "the daemon refused"));
+    return fail("{}", visible(body["error"].value("message", "the daemon refused")));
   return fail("the daemon answered with status {} and no reason", response.status);
 }
 
@@ -310,7 +324,8 @@ Expected<json> Client::ask(const char* method, const std::string& path, const st
   const WithoutPipeSignal quiet;
   const httplib::Result result = wire_->http->send(request);
   if (!result) return wire_->unanswered(result.error());
-  return parse_answer(*result);
+  auto answer = parse_answer(*result);
+  return answer && !wire_->found.is_exact ? made_visible(*answer) : answer;
 }
 
 Expected<json> Client::get(const std::string& path) {

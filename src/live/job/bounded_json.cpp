@@ -34,12 +34,31 @@ Expected<void> check_size(std::string_view text) {
   return {};
 }
 
+/// Texts become paths, names and arguments of other programs, for which a NUL byte ends them.
+Expected<void> check_texts(const json& value) {
+  const auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
+  if (value.is_string() && has_nul(value.get_ref<const std::string&>()))
+    return fail("a text has a NUL byte: {}",
+                trainyard::quoted(value.get_ref<const std::string&>()));
+  if (!value.is_structured()) return {};
+  for (const auto& [key, part] : value.items()) {
+    if (has_nul(key)) return fail("a name has a NUL byte: {}", trainyard::quoted(key));
+    if (auto ok = check_texts(part); !ok) return ok;
+  }
+  return {};
+}
+
 }  // namespace
 
 Expected<json> parse_bounded_json(std::string_view text) {
   if (auto ok = check_size(text); !ok) return tl::make_unexpected(ok.error());
+  // The parser takes a NUL byte for the end, whatever follows it.
+  if (const auto nul = text.find('\0'); nul != text.npos)
+    return fail("not JSON: byte {} of {} is NUL", nul + 1, text.size());
   try {
-    return json::parse(text);
+    json value = json::parse(text);
+    if (auto ok = check_texts(value); !ok) return tl::make_unexpected(ok.error());
+    return value;
   } catch (const json::parse_error& error) {
     return fail("not JSON: byte {} of {} is not as it should be", error.byte, text.size());
   } catch (const json::exception& error) {

@@ -68,5 +68,15 @@ TEST(BoundedJson, WhatIsWrongIsNamed) {
   EXPECT_THAT(json_problem(R"({"cpus": 1e999})"), HasSubstr("1e999"));
 }
 
+TEST(BoundedJson, NulBytesAreRefusedWhereverTheyAre) {
+  EXPECT_THAT(json_problem(std::string("{\"a\":1}\0{}", 10)), HasSubstr("byte 8 of 10 is NUL"));
+  EXPECT_THAT(json_problem(std::string("{}\0", 3)), HasSubstr("byte 3 of 3 is NUL"));
+  EXPECT_THAT(json_problem(std::string("[\"a\0b\"]", 7)), HasSubstr("is NUL"));
+  EXPECT_THAT(json_problem(R"({"a": ["x", {"b": "c\u0000d"}]})"),
+              HasSubstr("a text has a NUL byte: 'c\\x00d'"));
+  EXPECT_THAT(json_problem(R"({"a\u0000b": 1})"), HasSubstr("a name has a NUL byte"));
+  EXPECT_EQ(json_problem(R"({"a": "\\u0000"})"), "") << "a backslash and letters";
+}
+
 }  // namespace
 }  // namespace trainyard

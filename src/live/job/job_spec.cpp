@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/visible_text.h"
 #include "live/job/bounded_json.h"
 #include "live/job/constraint.h"
 #include "live/job/job_array.h"
@@ -285,10 +286,23 @@ constexpr std::array kFields{
 std::string default_name(const JobSpec& spec) {
   if (!spec.script.empty()) return "script";
   const std::string& program = spec.command.front();
-  std::string name;
-  for (const char c : program.substr(program.rfind('/') + 1))
-    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) name += c;
-  return name.empty() || name.size() > kLongestName ? "job" : name;
+  const std::string name = program.substr(program.rfind('/') + 1);
+  return name.empty() || name.size() > kLongestName || !is_visible(name) ? "job" : name;
+}
+
+/// Refuses names that a reader could be misled by.
+Expected<void> check_visible(const JobSpec& spec) {
+  const std::array<std::pair<std::string_view, std::string_view>, 5> names{
+      {{"name", spec.name},
+       {"model", spec.model},
+       {"measured_on", spec.measured_on},
+       {"output", spec.output},
+       {"error", spec.error}}};
+  for (const auto& [field, text] : names)
+    if (!is_visible(text))
+      return fail("{}: '{}' has a character that is not visible; leave it out", field,
+                  visible(text));
+  return {};
 }
 
 }  // namespace
@@ -339,6 +353,13 @@ Expected<JobSpec> parse_job_spec(std::string_view text) {
   const auto value = parse_bounded_json(text);
   if (!value) return tl::make_unexpected(value.error());
   return job_spec_from_json(*value);
+}
+
+Expected<JobSpec> parse_submission(std::string_view text) {
+  auto spec = parse_job_spec(text);
+  if (!spec) return spec;
+  if (auto ok = check_visible(*spec); !ok) return tl::make_unexpected(ok.error());
+  return spec;
 }
 
 json to_json(const JobSpec& spec) {

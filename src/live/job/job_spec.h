@@ -83,6 +83,9 @@ bool is_variable_name(std::string_view name);
 
 /// Refuses what no daemon could run: names what is wrong, field by field.
 Expected<JobSpec> parse_job_spec(std::string_view json);
+/// The same for what a user submits: refuses names with characters that are not visible. Journals
+/// of earlier versions and other systems have such names, and their jobs are still read.
+Expected<JobSpec> parse_submission(std::string_view json);
 Expected<JobSpec> job_spec_from_json(const nlohmann::json& json);
 nlohmann::json to_json(const JobSpec& spec);
 /// One field of it, as in JSON, in place of what stood there: for those who read it from elsewhere.

@@ -172,7 +172,8 @@ TEST(JobSpec, WhatIsDeepOrHugeIsRefused) {
 
 TEST(JobSpec, ANameIsMadeWhereNoneIsGiven) {
   EXPECT_EQ(parse_job_spec(R"({"command": ["/opt/"]})")->name, "job");
-  EXPECT_EQ(parse_job_spec(R"({"command": ["a\tb"]})")->name, "ab");
+  EXPECT_EQ(parse_job_spec(R"({"command": ["a\tb"]})")->name, "job");
+  EXPECT_EQ(parse_job_spec(R"({"command": ["a\u202eb"]})")->name, "job");
   EXPECT_EQ(parse_job_spec(R"({"script": "#!/bin/sh"})")->name, "script");
   EXPECT_EQ(parse_job_spec(R"({"command": ["x"], "name": ""})")->name, "");
 }
@@ -294,6 +295,18 @@ TEST(JobSpec, WarnsOfAGraceThatIsTooShortForTheSignal) {
   EXPECT_THAT(warnings(spec), ElementsAre(HasSubstr("a grace of 30s is shorter than the 1m 30s")));
   spec.grace = seconds(90);
   EXPECT_THAT(warnings(spec), IsEmpty());
+}
+
+TEST(JobSpec, NamesThatAreNotVisibleAreReadAndNotSubmitted) {
+  for (const char* field : {"name", "model", "measured_on", "output", "error"})
+    for (const char* text : {"a\\u202eb", "a\\u009bb", "a\\u200bb", "a\\u2028b", "\\ufeff"}) {
+      const std::string job = fmt::format(R"({{"command": ["x"], "{}": "{}"}})", field, text);
+      EXPECT_TRUE(parse_job_spec(job)) << job;
+      const auto submitted = parse_submission(job);
+      ASSERT_FALSE(submitted) << job;
+      EXPECT_THAT(submitted.error().message, testing::HasSubstr("that is not visible")) << job;
+    }
+  EXPECT_TRUE(parse_submission(R"({"command": ["x"], "name": "café 日本"})"));
 }
 
 }  // namespace

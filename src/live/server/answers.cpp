@@ -78,7 +78,7 @@ Reply refusal_reply(const Refusal& refusal) {
 }
 
 Reply answer_submit(const Call& call) {
-  auto spec = parse_job_spec(call.body);
+  auto spec = parse_submission(call.body);
   if (!spec) return invalid(spec.error());
   return json_reply(call.service.submit(call.who, *std::move(spec)), 201);
 }

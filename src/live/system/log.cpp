@@ -10,6 +10,7 @@
 #include <array>
 #include <utility>
 
+#include "base/visible_text.h"
 #include "live/system/systemd.h"
 
 namespace trainyard {
@@ -24,13 +25,6 @@ constexpr std::array<std::string_view, 4> kSyslogPrefixes{"<7>", "<6>", "<4>", "
 
 std::size_t index(LogLevel level) {
   return static_cast<std::size_t>(level);
-}
-
-std::string on_one_line(std::string_view text) {
-  std::string line(text);
-  for (char& c : line)
-    if (const auto byte = static_cast<unsigned char>(c); byte < 0x20 || byte == 0x7f) c = '?';
-  return line;
 }
 
 class SpdLog final : public Log {
@@ -48,7 +42,7 @@ class SpdLog final : public Log {
 
   void write(LogLevel level, std::string_view line) override {
     const std::string_view prefix = to_journal_ ? kSyslogPrefixes.at(index(level)) : "";
-    logger_.log(kTheirs.at(index(level)), "{}{}", prefix, on_one_line(line));
+    logger_.log(kTheirs.at(index(level)), "{}{}", prefix, visible(line));
   }
 
  private:

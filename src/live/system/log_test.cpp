@@ -46,7 +46,7 @@ TEST_F(LogTest, KeepsLinesOfItsLevelAndAbove) {
 
 TEST_F(LogTest, WhatAUserWroteIsOneLine) {
   open(LogLevel::info)->write(LogLevel::info, "named 'a\n2026 error the disk\x1b[2J\r'");
-  EXPECT_THAT(content(path_), HasSubstr("named 'a?2026 error the disk?[2J?'\n"));
+  EXPECT_THAT(content(path_), HasSubstr("named 'a\\x0a2026 error the disk\\x1b[2J\\x0d'\n"));
 }
 
 TEST_F(LogTest, GoesOnWhereItWasAndIsNotForEverybody) {
