@@ -15,8 +15,8 @@ namespace {
 using testing::HasSubstr;
 
 /// A certificate for 127.0.0.1 that vouches for itself, and its key, as PEM files.
-void make_certificate(const std::string& certificate, const std::string& key) {
-  EVP_PKEY* pair = EVP_EC_gen("P-256");
+void make_certificate(const std::string& certificate, const std::string& key,
+                      EVP_PKEY* pair = EVP_EC_gen("P-256")) {
   X509* x509 = X509_new();
   X509_set_version(x509, 2);
   ASN1_INTEGER_set(X509_get_serialNumber(x509), 1);
@@ -37,6 +37,7 @@ void make_certificate(const std::string& certificate, const std::string& key) {
   file = std::fopen(key.c_str(), "w");
   PEM_write_PrivateKey(file, pair, nullptr, nullptr, 0, nullptr, nullptr);
   std::fclose(file);
+  ::chmod(key.c_str(), 0600);
   X509_EXTENSION_free(alternative);
   X509_free(x509);
   EVP_PKEY_free(pair);
@@ -134,12 +135,70 @@ TEST_F(Tls, PlainBytesAreNotAnswered) {
 
 TEST_F(Tls, FilesThatAreNoneAreNamed) {
   EXPECT_THAT(TlsContext::load(folder.path + "/none", key).error().message, HasSubstr("/none: is"));
+  EXPECT_THAT(TlsContext::load(certificate, folder.path + "/none").error().message,
+              HasSubstr("/none: there is no such file"));
+  ASSERT_EQ(::chmod(certificate.c_str(), 0600), 0);
   EXPECT_THAT(TlsContext::load(certificate, certificate).error().message,
-              HasSubstr("tls.crt: is not the key"));
+              HasSubstr("tls.crt: is not a private key in PEM"));
   const std::string other = folder.path + "/other";
   make_certificate(other + ".crt", other + ".key");
   EXPECT_THAT(TlsContext::load(certificate, other + ".key").error().message,
               HasSubstr("is not the key of"));
+}
+
+TEST_F(Tls, AKeyThatOthersCanReadIsRefusedWithWhatToType) {
+  ASSERT_EQ(::chmod(key.c_str(), 0640), 0);
+  ServerOptions options;
+  options.state_directory = folder.path;
+  options.tcp = "0.0.0.0:0";
+  options.certificate = certificate;
+  options.key = key;
+  server.reset();
+  const auto started = HttpServer::start(service, options);
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message, HasSubstr("type: chmod 600 '" + key + "'"));
+}
+
+/// What OpenSSL's own client says of a handshake with these options, in lower case.
+std::string handshake(int port, const std::string& options) {
+  const std::string command =
+      fmt::format("echo Q | openssl s_client -connect 127.0.0.1:{} {} 2>&1", port, options);
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  std::string text;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;)
+    text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  ::pclose(pipe);
+  return text;
+}
+
+/// With a key that all of these suites could use, so that only the server's choice refuses them.
+TEST_F(Tls, OnlyForwardSecretAuthenticatedEncryptionIsAgreedOn) {
+  if (std::system("openssl version >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no openssl";
+  server.reset();
+  make_certificate(certificate, key, EVP_RSA_gen(2048));
+  ServerOptions options;
+  options.tcp = "0.0.0.0:0";
+  options.certificate = certificate;
+  options.key = key;
+  start(options);
+  const int port = server->tcp_port();
+  for (const char* good : {"-tls1_3", "-tls1_2 -cipher ECDHE-RSA-AES256-GCM-SHA384",
+                           "-tls1_2 -cipher ECDHE-RSA-AES128-GCM-SHA256",
+                           "-tls1_2 -cipher ECDHE-RSA-CHACHA20-POLY1305",
+                           "-tls1_3 -ciphersuites TLS_CHACHA20_POLY1305_SHA256"}) {
+    const std::string text = handshake(port, good);
+    EXPECT_THAT(text, testing::ContainsRegex("new, tlsv1.[23], cipher is (tls_|ecdhe-)")) << good;
+    EXPECT_THAT(text, testing::Not(HasSubstr("tls session ticket:"))) << good;
+    EXPECT_THAT(text, HasSubstr("compression: none")) << good;
+  }
+  for (const char* bad :
+       {"-tls1_2 -cipher AES256-GCM-SHA384", "-tls1_2 -cipher AES128-SHA",
+        "-tls1_2 -cipher ECDHE-RSA-AES256-SHA384", "-tls1_2 -cipher ECDHE-RSA-AES128-SHA",
+        "-tls1_2 -cipher DHE-RSA-AES256-GCM-SHA384", "-tls1_2 -cipher aNULL@SECLEVEL=0",
+        "-tls1_3 -ciphersuites TLS_AES_128_CCM_SHA256", "-tls1_1 -cipher ALL@SECLEVEL=0"})
+    EXPECT_THAT(handshake(port, bad), testing::Not(HasSubstr("master-key: "))) << bad;
+  for (const char* bad : {"-tls1_2 -cipher AES256-GCM-SHA384", "-tls1_2 -cipher AES128-SHA"})
+    EXPECT_THAT(handshake(port, bad), HasSubstr("handshake failure")) << bad;
 }
 
 }  // namespace

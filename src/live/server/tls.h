@@ -18,7 +18,9 @@ using TlsSession = std::unique_ptr<SSL, FreeSsl>;
 
 class TlsContext {
  public:
-  /// Both in PEM; the certificate may be followed by those that vouch for it. TLS 1.2 at least.
+  /// Both in PEM; the certificate may be followed by those that vouch for it. The key must be its
+  /// owner's alone (private_file.h). TLS 1.3, or 1.2 with ephemeral keys and authenticated
+  /// encryption.
   static Expected<TlsContext> load(const std::string& certificate, const std::string& key);
 
   /// For a socket that was accepted. Empty when there is no memory.
