@@ -43,6 +43,7 @@ void add_open_command(Command& program);
 void add_policy_command(Command& program);
 void add_whatif_command(Command& program);
 void add_demo_command(Command& program);
+void add_audit_command(Command& program);
 void add_token_command(Command& program);
 void add_slurm_command(Command& program);
 

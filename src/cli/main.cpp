@@ -49,6 +49,7 @@ void add_live_commands(Command& program) {
   add_policy_command(program);
   add_whatif_command(program);
   add_demo_command(program);
+  add_audit_command(program);
   add_token_command(program);
   add_slurm_command(program);
 }

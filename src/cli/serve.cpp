@@ -11,6 +11,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/visible_text.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "live/client/client.h"
@@ -59,7 +60,8 @@ std::string greeting(Daemon& daemon, const HttpServer& server, const ServeOption
   std::string text = fmt::format(
       "trainyard: {}; policy {}\n"
       "trainyard: listening on {}\n",
-      daemon.about_engine(), daemon.service().policy({})->policy, daemon.state().socket());
+      visible(daemon.about_engine()), visible(daemon.service().policy({})->policy),
+      visible(daemon.state().socket()));
   if (server.tcp_port() > 0)
     text += fmt::format("trainyard: and on TCP port {}, with tokens (trainyard token add)\n",
                         server.tcp_port());
@@ -172,11 +174,11 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   daemon_options.scheduling.private_jobs = options.is_private;
   daemon_options.scheduling.explains_starts = options.dry_run;
   daemon_options.scheduling.memory = bytes / 2;
-  options.server.memory = bytes / 4;
+  options.server.requests.memory = bytes / 4;
   auto daemon = Daemon::start(system, std::move(daemon_options), engine_for(options));
   if (!daemon) return tl::make_unexpected(daemon.error());
   options.server.state_directory = (*daemon)->state().path();
-  options.server.log = &log;
+  options.server.system = &system;
   auto server = HttpServer::start((*daemon)->service(), options.server);
   if (!server) return tl::make_unexpected(server.error());
   log.write(LogLevel::info, fmt::format("listening on {}", (*daemon)->state().socket()));

@@ -83,7 +83,7 @@ logged 'debug   job 1 of [a-z]+ was submitted'
 logged 'info    job 1 of [a-z]+ is starting: gpus [0-9], run 1'
 logged 'warning job 1 of [a-z]+ has failed: exit status 3'
 logged 'warning job 2 of [a-z]+ has failed: .*/no/such/program'
-logged 'info    policy changed: policy fifo'
+logged 'info    policy changed: by [^ ]*, policy fifo'
 logged 'info    machine closed: '
 logged 'info    ending; jobs run on'
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "live/system/audit_log.h"
+
 namespace trainyard {
 namespace {
 
@@ -196,6 +198,33 @@ std::string Audit::look_at_jobs() {
 
 // --- Promises ------------------------------------------------------------------------------------
 
+std::string Audit::look_at_audit_log(const JobPage& jobs) {
+  std::map<std::string, std::string> done;   // who submitted it, by "job 7"
+  std::map<std::string, std::size_t> asked;  // how often, by user
+  const auto verdict = read_audit(clients_.folder(), [&](const AuditLine& line) {
+    if (line.entry.act != "POST /v1/jobs") return;
+    if (line.entry.outcome == "asked") ++asked[line.entry.user];
+    if (line.entry.outcome == "done") done[line.entry.object] = line.entry.user;
+  });
+  if (!verdict) return verdict.error().message;
+  if (!verdict->problems.empty()) return "the audit is damaged: " + verdict->problems.front();
+  for (const auto& [tag, submission] : clients_.submissions()) {
+    if (submission.fate != Submission::Fate::accepted) continue;
+    const auto found = done.find(fmt::format("job {}", submission.number));
+    if (found == done.end() || found->second != submission.who.user)
+      return fmt::format("the audit does not have that {} submitted job {}", submission.who.user,
+                         submission.number);
+  }
+  std::map<std::string, std::set<JobNumber>> theirs;
+  for (const JobRecord& job : jobs.jobs)
+    if (job.born_as.empty()) theirs[job.owner.user].insert(job.submission());
+  for (const auto& [user, numbers] : theirs)
+    if (numbers.size() > asked[user])
+      return fmt::format("{} has {} submissions; the audit has {} of them", user, numbers.size(),
+                         asked[user]);
+  return {};
+}
+
 std::string Audit::look_at_promises() {
   Yardmaster& master = machine_.master();
   const auto policy = master.policy(kOperator);
@@ -223,6 +252,7 @@ std::string Audit::look_at_promises() {
                          known->second.who.user);
     if (auto wrong = look_at_ended(job); !wrong.empty()) return wrong;
   }
+  if (auto wrong = look_at_audit_log(*page); !wrong.empty()) return wrong;
   for (const auto& [tag, submission] : clients_.submissions()) {
     using Fate = Submission::Fate;
     const std::size_t count = by_tag[tag];

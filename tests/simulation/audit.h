@@ -16,6 +16,10 @@
 //  8. A run is told to leave only for a reason that its job's events tell, and for GPUs that are
 //     gone only if one of its own is or was: other GPUs, fewer, more or in another order, neither
 //     end nor move a run. GPUs are compared by their names.
+//  9. Whoever behaves is served while others hold connections, ask too often or read no answers; a
+//     request that was cut off, or had no valid token, changed nothing (clients' complaints).
+// 10. The daemon's audit is whole: its chain holds, every submission that was accepted is in it as
+//     its user's, and every job was asked for in it, also if the daemon died meanwhile.
 #pragma once
 
 #include <map>
@@ -55,6 +59,7 @@ class Audit {
   std::string look_at_jobs();
   std::string look_at_machines();
   std::string look_at_promises();
+  std::string look_at_audit_log(const JobPage& jobs);
   std::string look_at_ended(const JobRecord& job);
   std::string look_at_duration(const JobRecord& job);
   std::string look_at_history();

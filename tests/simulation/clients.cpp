@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "live/server/routes.h"
+#include "live/client/client.h"
 #include "policy/registry.h"
 
 namespace trainyard {
@@ -13,10 +13,17 @@ using nlohmann::json;
 
 const Identity kOperator{"root", 0, 0, Role::operator_};
 
-struct NoServer : ServerStatus {
-  [[nodiscard]] std::size_t connections() const override { return 1; }
-  [[nodiscard]] std::array<std::uint64_t, 6> answers() const override { return {}; }
-};
+std::vector<Identity> some_users() {
+  std::vector<Identity> users;
+  for (const char* name : {"ada", "bob", "eve"})
+    users.push_back({name, static_cast<uid_t>(1001 + users.size()), 1000, Role::user});
+  return users;
+}
+
+std::vector<Identity> with_operator(std::vector<Identity> users) {
+  users.push_back(kOperator);
+  return users;
+}
 
 std::vector<std::string> policy_names() {
   std::vector<std::string> names;
@@ -27,9 +34,11 @@ std::vector<std::string> policy_names() {
 }  // namespace
 
 Clients::Clients(SimulatedMachine& machine, std::uint64_t seed, const std::string& policy)
-    : machine_(machine), lots_(seed, 21), policies_{{0, policy}} {
-  for (const char* name : {"ada", "bob", "eve"})
-    users_.push_back({name, static_cast<uid_t>(1001 + users_.size()), 1000, Role::user});
+    : machine_(machine),
+      lots_(seed, 21),
+      users_(some_users()),
+      wire_(machine, seed, with_operator(users_)),
+      policies_{{0, policy}} {
   machine_.meanwhile = [this] {
     if (depth_ >= 3 || lots_.below(4) != 0) return false;
     ask_something();
@@ -48,34 +57,24 @@ JobNumber Clients::some_number() {
   return numbers_[numbers_.size() - 1 - back];
 }
 
-/// As RunningServer::answer does it, from when it knows who asks.
 Clients::Asked Clients::ask(const Identity& who, const std::string& method, const std::string& path,
                             std::string body, std::multimap<std::string, std::string> query) {
+  std::string target = path;
+  for (const auto& [name, value] : query)
+    target += fmt::format("{}{}={}", target == path ? "?" : "&", name, url_encoded(value));
   ++depth_;
-  RouteMatch match = match_route(method, path);
-  Reply reply = error_reply(404, "not_found", "");
-  if (match.route != nullptr) {
-    const auto known = check_query(*match.route, query);
-    const bool may = !match.route->role || who.role >= *match.route->role;
-    if (!known) {
-      reply = error_reply(400, "invalid", known.error().message);
-    } else if (!may) {
-      reply = error_reply(403, "forbidden", "");
-    } else {
-      const NoServer server;
-      reply = match.route->answer({machine_.master(), server, who, std::move(match.words),
-                                   std::move(query), std::move(body), ""});
-      for (std::string part; reply.next_part && reply.next_part(part);) part.clear();
-    }
-  }
+  const Wire::Answer answer = wire_.ask({who, method, target, std::move(body)});
   --depth_;
   const bool waits = lots_.below(20) != 0;
   last_ = fmt::format("{} {} {} {}", who.user, method, path,
-                      machine_.is_dead() ? "-" : std::to_string(reply.status));
-  return {std::move(reply), !machine_.is_dead() && waits};
+                      machine_.is_dead() ? "-" : std::to_string(answer.status));
+  const bool is_answered = !machine_.is_dead() && (waits || !answer.is_whole);
+  return {{.status = answer.status, .body = answer.body}, is_answered, answer.is_whole};
 }
 
 void Clients::ask_something() {
+  if (!machine_.is_up()) return;
+  if (depth_ == 0 && lots_.below(6) == 0) wire_.make_trouble();
   if (!machine_.is_up()) return;
   const std::uint64_t lot = lots_.below(100);
   if (lot < 50) return submit();
@@ -161,6 +160,7 @@ void Clients::set_policy() {
   const json body{{"policy", name}, {"settings", json::array()}};
   const Asked asked = ask(who, "PUT", "/v1/policy", body.dump());
   const bool is_set = asked.is_answered && asked.reply.status == 200;
+  if (!asked.is_whole) policies_.erase(turn);
   if (is_set) policies_.erase(policies_.begin(), policies_.lower_bound(turn));
 }
 

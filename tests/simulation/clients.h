@@ -1,6 +1,6 @@
 // Those who ask the daemon for something: users, an operator, and some who lie or leave before they
-// are answered. They speak to the route table as the HTTP server does, once it knows who they are.
-// What they were promised is kept here, for the audit.
+// are answered. They speak HTTP over connections in memory (wire.h). What they were promised is
+// kept here, for the audit.
 #pragma once
 
 #include <map>
@@ -10,6 +10,7 @@
 
 #include "live/server/reply.h"
 #include "machine.h"
+#include "wire.h"
 
 namespace trainyard {
 
@@ -47,12 +48,17 @@ class Clients {
   [[nodiscard]] const std::map<std::uint64_t, std::string>& policies() const { return policies_; }
 
   /// What they were refused though it must work; empty: nothing.
-  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  [[nodiscard]] const std::string& complaint() const {
+    return complaint_.empty() ? wire_.complaint() : complaint_;
+  }
+  /// Where the daemon's audit is.
+  [[nodiscard]] std::string folder() const { return wire_.folder(); }
 
  private:
   struct Asked {
     Reply reply;
     bool is_answered = false;  // else the daemon died, or the client did not wait
+    bool is_whole = true;      // else the request was cut off or had no valid token
   };
   Asked ask(const Identity& who, const std::string& method, const std::string& path,
             std::string body = {}, std::multimap<std::string, std::string> query = {});
@@ -69,6 +75,7 @@ class Clients {
   SimulatedMachine& machine_;
   Random lots_;
   std::vector<Identity> users_;
+  Wire wire_;
   std::map<std::string, Submission> submissions_;
   std::vector<JobNumber> numbers_;  // that were given
   std::map<JobNumber, std::uint32_t> cancelled_;

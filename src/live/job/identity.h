@@ -21,6 +21,7 @@ struct Identity {
   uid_t uid = 0;
   gid_t gid = 0;
   Role role = Role::user;
+  std::string via = "socket";  // how it was shown: "socket", or "token NAME"
 };
 
 }  // namespace trainyard

@@ -58,7 +58,8 @@ Service::EventPage EventFeed::page(const Identity& who, std::int64_t after, Dura
   const auto take = [&](const LiveEvent& event) {
     after = event.sequence;
     const bool is_others = who.role != Role::operator_ && event.job != 0 && event.user != who.user;
-    if (!is_others) found.push_back(event);
+    const bool is_operators = who.role != Role::operator_ && event.job == 0;
+    if (!is_others) found.push_back(is_operators ? without_actor(event) : event);
     if (is_others && !is_private_) found.push_back(public_part(event));
   };
   std::unique_lock lock(mutex_);

@@ -110,8 +110,8 @@ Answer<Submitted> Requests::submit(const Identity& who, JobSpec spec) {
       job.spec.per_worker.gpus = gpus;
       job.submitted = job.life.state.since = state_.now();
       change.submitted.push_back(&job);
-      change.events.push_back(
-          state_.event_of(job, Happening::submitted, {{"name", job.spec.name}}));
+      change.events.push_back(state_.event_of(job, Happening::submitted,
+                                              {{"name", job.spec.name}, {"via", job.owner.via}}));
     }
     return {};
   };
@@ -150,7 +150,8 @@ Answer<void> Requests::cancel(const Identity& who, const std::vector<JobNumber>&
     }
     for (const JobRecord& job : *jobs) {
       change.changed.push_back(&job);
-      change.events.push_back(state_.event_of(job, Happening::cancelling, {{"by", who.user}}));
+      change.events.push_back(
+          state_.event_of(job, Happening::cancelling, {{"by", who.user}, {"via", who.via}}));
     }
     if (is_known || numbers.empty()) return {};
     return refuse_to_cancel(who, numbers.back());
@@ -182,10 +183,11 @@ Answer<void> Requests::open_or_close(const Identity& who, const std::string& nam
   if (!find_machine(*loop_.snapshot()->cluster, name))
     return refuse(Refusal::Kind::not_found, "there is no machine {}", trainyard::quoted(name));
   Command command;
-  command.stage = [this, name, open](JournalChange& change) -> Answer<void> {
+  command.stage = [this, who, name, open](JournalChange& change) -> Answer<void> {
     change.settings.emplace_back("machine/" + name, open ? "open" : "closed");
-    change.events.push_back(state_.event_of(
-        open ? Happening::machine_opened : Happening::machine_closed, {{"machine", name}}));
+    change.events.push_back(
+        state_.event_of(open ? Happening::machine_opened : Happening::machine_closed,
+                        {{"machine", name}, {"by", who.user}, {"via", who.via}}));
     return {};
   };
   command.enter = [] {};
@@ -199,10 +201,12 @@ Answer<void> Requests::set_policy(const Identity& who, const PolicyView& policy)
   const auto spec = parse(in_force);
   if (!spec) return refuse(Refusal::Kind::invalid, "{}", spec.error().message);
   Command command;
-  command.stage = [this, policy](JournalChange& change) -> Answer<void> {
+  command.stage = [this, who, policy](JournalChange& change) -> Answer<void> {
     const json set{{"policy", policy.policy}, {"settings", policy.settings}};
     change.settings.emplace_back("policy", set.dump());
-    change.events.push_back(state_.event_of(Happening::policy_changed, set));
+    json told = set;
+    told["by"] = who.user, told["via"] = who.via;
+    change.events.push_back(state_.event_of(Happening::policy_changed, told));
     return {};
   };
   command.enter = [] {};

@@ -241,6 +241,7 @@ Answer<WhyAnswer> Views::why(const Identity& who, JobNumber number) {
   });
   if (!asked) return tl::make_unexpected(asked.error());
   if (shown->in_part) answer.advice.clear();  // it is not theirs to follow
+  if (is_private() && who.role != Role::operator_) answer.reason.place = 0;  // it counts others
   return answer;
 }
 
@@ -327,6 +328,19 @@ WhyAnswer Views::why_held(const JobRecord& job) const {
 
 // --- Machines ------------------------------------------------------------------------------------
 
+namespace {
+
+/// Where jobs are private, how many others have is not told either.
+void count_own(const Snapshot& snapshot, const Identity& who, ClusterView& view) {
+  view.running = view.queued = 0;
+  snapshot.jobs.each_newest_first(0, [&](const JobRecord& job) {
+    if (is_owner(who, job.owner)) ++(job.life.room.placement.empty() ? view.queued : view.running);
+    return true;
+  });
+}
+
+}  // namespace
+
 ClusterView Views::cluster(const Identity& who) const {
   const auto snapshot = loop_.snapshot();
   ClusterView all;
@@ -340,6 +354,7 @@ ClusterView Views::cluster(const Identity& who) const {
   }
   all.running = snapshot->running;
   all.queued = snapshot->jobs.size() - snapshot->running;
+  if (is_private() && who.role != Role::operator_) count_own(*snapshot, who, all);
   return all;
 }
 

@@ -1,5 +1,7 @@
 #include "live/server/answers.h"
 
+#include <fmt/ranges.h>
+
 #include <nlohmann/json.hpp>
 
 #include "live/server/json.h"
@@ -80,7 +82,10 @@ Reply refusal_reply(const Refusal& refusal) {
 Reply answer_submit(const Call& call) {
   auto spec = parse_submission(call.body);
   if (!spec) return invalid(spec.error());
-  return json_reply(call.service.submit(call.who, *std::move(spec)), 201);
+  const auto submitted = call.service.submit(call.who, *std::move(spec));
+  Reply reply = json_reply(submitted, 201);
+  if (submitted) reply.object = fmt::format("job {}", submitted->number);
+  return reply;
 }
 
 Reply answer_jobs(const Call& call) {
@@ -142,7 +147,9 @@ Reply answer_policy(const Call& call) {
 Reply answer_set_policy(const Call& call) {
   const auto policy = policy_from_json(call.body);
   if (!policy) return invalid(policy.error());
-  return done_reply(call.service.set_policy(call.who, *policy));
+  Reply reply = done_reply(call.service.set_policy(call.who, *policy));
+  reply.object = fmt::format("policy {} {}", policy->policy, fmt::join(policy->settings, " "));
+  return reply;
 }
 
 Reply answer_metrics(const Call& call) {

@@ -36,7 +36,7 @@ Descriptor connect_to_loopback(int port) {
 
 TEST_F(ServerTest, AHeadThatTricklesInIsCutOff) {
   ServerOptions options;
-  options.limits.each.head = std::chrono::milliseconds(300);
+  options.session.head = std::chrono::milliseconds(300);
   start(options);
   RawClient slow = connect();
   slow.send("GET /healthz HTTP/1.1\r\nX: ");
@@ -48,7 +48,7 @@ TEST_F(ServerTest, AHeadThatTricklesInIsCutOff) {
 
 TEST_F(ServerTest, ABodyThatTricklesInIsCutOff) {
   ServerOptions options;
-  options.limits.each.body = std::chrono::milliseconds(300);
+  options.session.body = std::chrono::milliseconds(300);
   start(options);
   RawClient slow = connect();
   slow.send("POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
@@ -60,8 +60,8 @@ TEST_F(ServerTest, ABodyThatTricklesInIsCutOff) {
 /// What is announced is counted before it comes, and is free again when it is not kept.
 TEST_F(ServerTest, RequestsTakeNoMoreMemoryThanThereIs) {
   ServerOptions options;
-  options.memory = 3 * kSmallAnswer;
-  options.memory_patience = std::chrono::milliseconds(50);
+  options.requests.memory = 3 * kSmallAnswer;
+  options.requests.memory_patience = std::chrono::milliseconds(50);
   start(options);
   {
     RawClient listener = connect();
@@ -92,8 +92,8 @@ TEST_F(ServerTest, ManyWhoAreSlowKeepNobodyElseWaiting) {
 TEST_F(ServerTest, AConnectionTooManyIsTurnedAwayAtOnce) {
   ServerOptions options;
   options.daemon_uid = ::geteuid();
-  options.limits.connections = 4;
-  options.limits.reserved = 0;
+  options.admission.connections = 4;
+  options.admission.reserved = 0;
   start(options);
   std::vector<RawClient> open;
   for (int i = 0; i < 4; ++i) {
@@ -140,10 +140,10 @@ TEST_F(ServerTest, NobodyTakesAllConnections) {
   ASSERT_TRUE(TokenFile(folder.path).add("ci", Role::viewer, "root"));
   ServerOptions options;
   options.tcp = "127.0.0.1:0";
-  options.limits.connections = 10;
-  options.limits.reserved = 1;
-  options.limits.of_one_user = 4;
-  options.limits.strangers = 3;
+  options.admission.connections = 10;
+  options.admission.reserved = 1;
+  options.admission.of_one_user = 4;
+  options.admission.strangers = 3;
   start(options);
   const auto greedy = [&] { return connect_as(65534, folder.path); };
   const auto other = [&] { return connect_as(65533, folder.path); };
@@ -179,9 +179,9 @@ TEST_F(ServerTest, StrangersKeepNobodyOut) {
   ASSERT_TRUE(token);
   ServerOptions options;
   options.tcp = "127.0.0.1:0";
-  options.limits.strangers = 20;
-  options.limits.connections = options.limits.reserved + 40;
-  options.limits.each.stranger = std::chrono::hours(1);
+  options.admission.strangers = 20;
+  options.admission.connections = options.admission.reserved + 40;
+  options.session.stranger = std::chrono::hours(1);
   start(options);
   const auto through_tcp = [&] { return RawClient(connect_to_loopback(server->tcp_port())); };
   RawClient known = through_tcp();
@@ -202,7 +202,7 @@ TEST_F(ServerTest, AStrangerHasLittleTime) {
   ASSERT_TRUE(token);
   ServerOptions options;
   options.tcp = "127.0.0.1:0";
-  options.limits.each.stranger = std::chrono::milliseconds(200);
+  options.session.stranger = std::chrono::milliseconds(200);
   start(options);
   RawClient silent(connect_to_loopback(server->tcp_port()));
   RawClient asked(connect_to_loopback(server->tcp_port()));
@@ -234,17 +234,17 @@ TEST_F(ServerTest, TheStreamsOfATokenEndWithIt) {
 TEST_F(ServerTest, WhoOperatesTheDaemonIsNotHeldToTheShareOfAUser) {
   ServerOptions options;
   options.daemon_uid = ::geteuid();
-  options.limits.connections = 6;
-  options.limits.reserved = 1;
-  options.limits.of_one_user = 2;
+  options.admission.connections = 6;
+  options.admission.reserved = 1;
+  options.admission.of_one_user = 2;
   start(options);
   EXPECT_EQ(as_many_as_are_taken([&] { return connect(); }).size(), 6U);
 }
 
 TEST_F(ServerTest, WhoAsksTooOftenIsToldWhenToComeBack) {
   ServerOptions options;
-  options.burst = 5;
-  options.per_second = 0.01;
+  options.requests.burst = 5;
+  options.requests.per_second = 0.01;
   start(options);
   RawClient client = connect();
   for (int i = 0; i < 5; ++i) ASSERT_EQ(client.ask("GET", "/healthz").status, 200);

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "base/error.h"
-#include "live/server/listener.h"
+#include "live/server/server_handler.h"
 #include "live/service/service.h"
-#include "live/system/log.h"
+#include "live/system/system.h"
 
 namespace trainyard {
 
@@ -23,13 +23,10 @@ struct ServerOptions {
   uid_t daemon_uid = ::geteuid();
   std::string tcp;               // "127.0.0.1:8642", "[::1]:8642"; empty: none. Port 0: any.
   std::string certificate, key;  // in PEM; must be given unless `tcp` is of the loopback
-  ListenerLimits limits;
-  std::size_t body_bytes = 4 << 20;
-  /// What requests and answers may take of memory at once; those of one caller, a quarter of it.
-  std::size_t memory = std::size_t{256} << 20;
-  std::chrono::milliseconds memory_patience{10'000};  // so long a request waits for it
-  double burst = 10'000, per_second = 5'000;          // requests of one caller
-  Log* log = &silent_log();                           // must outlive the server
+  AdmissionLimits admission;
+  SessionLimits session;
+  HandlerLimits requests;
+  System* system = nullptr;  // must outlive the server; null: the machine, and no log
 };
 
 class HttpServer {

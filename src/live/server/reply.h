@@ -39,6 +39,8 @@ struct Reply {
   /// yet), and says whether more may follow. Takes the place of `body`. If it throws, the answer is
   /// cut off such that the client sees it.
   std::function<bool(std::string& part)> next_part{};
+  /// The job, machine or policy that was changed, for the audit.
+  std::string object{};
   /// Kept until it has been sent: its part of a MemoryBudget.
   std::shared_ptr<void> held{};
 };

@@ -30,6 +30,10 @@ struct Route {
   std::string_view answer_type;
   Reply (*answer)(const Call& call);
   std::size_t memory = kSmallAnswer;  // that making the answer takes, about, beside the body
+  bool ends_jobs = false;             // goes on also where the disk is full
+
+  /// True if it may change something: such requests are audited.
+  [[nodiscard]] bool changes() const { return method != "GET"; }
 };
 
 std::span<const Route> routes();

@@ -20,7 +20,7 @@
 
 #include "live/server/http_server.h"
 #include "live/server/sockets.h"
-#include "live/system/kept_log.h"
+#include "live/system/testing.h"
 
 namespace trainyard {
 
@@ -287,7 +287,7 @@ class ServerTest : public testing::Test {
  protected:
   void start(ServerOptions options = {}) {
     options.state_directory = folder.path;
-    options.log = &log;
+    options.system = &system;
     auto started = HttpServer::start(service, std::move(options));
     ASSERT_TRUE(started) << started.error().message;
     server = *std::move(started);
@@ -300,7 +300,8 @@ class ServerTest : public testing::Test {
 
   TemporaryFolder folder;
   FakeService service;
-  KeptLog log;
+  HandSystem system;
+  KeptLog& log = system.log();
   std::unique_ptr<HttpServer> server;
 };
 

@@ -15,6 +15,9 @@
 #include <nlohmann/json.hpp>
 
 #include "live/system/files.h"
+#include "live/system/private_file.h"
+#include "live/system/sha256.h"
+#include "live/system/utc.h"
 
 namespace trainyard {
 namespace {
@@ -31,12 +34,6 @@ std::string hexadecimal(const unsigned char* bytes, std::size_t size) {
   return text;
 }
 
-std::string sha256(std::string_view text) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
-  return hexadecimal(digest.data(), digest.size());
-}
-
 Expected<void> check_name(std::string_view name) {
   const auto is_allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -45,27 +42,6 @@ Expected<void> check_name(std::string_view name) {
   if (!name.empty() && name.size() <= 64 && std::ranges::all_of(name, is_allowed)) return {};
   return fail("{} is not a name for a token: 1 to 64 letters, digits, and - _ . are",
               trainyard::quoted(name));
-}
-
-/// The text of a file that only its owner, who we are or who is root, may use. None: no such file.
-Expected<std::optional<std::string>> read_private(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  if (!file && errno == ENOENT) return std::nullopt;
-  struct stat facts {};
-  if (!file || ::fstat(file.get(), &facts) != 0)
-    return fail("{}: cannot be read: {}", path, std::strerror(errno));
-  if (!S_ISREG(facts.st_mode)) return fail("{}: is not a file", path);
-  if ((facts.st_mode & 077) != 0)
-    return fail("{}: others may use it (mode {:o}); make it 0600, and its tokens anew", path,
-                facts.st_mode & 07777);
-  if (facts.st_uid != ::geteuid() && facts.st_uid != 0)
-    return fail("{}: belongs to user {}, not to the user who runs this", path, facts.st_uid);
-  std::string text;
-  std::array<char, 4096> part{};
-  ssize_t got = 0;
-  while ((got = ::read(file.get(), part.data(), part.size())) > 0 && text.size() < kMostBytes)
-    text.append(part.data(), static_cast<std::size_t>(got));
-  return text;
 }
 
 Expected<Token> token_from_json(const json& value) {
@@ -77,10 +53,27 @@ Expected<Token> token_from_json(const json& value) {
   const auto role = parse_role(text("role"));
   if (!role) return tl::make_unexpected(role.error());
   Token token{text("name"), *role, text("user"), text("sha256")};
+  if (const auto expires = value.find("expires"); expires != value.end()) {
+    if (!expires->is_number_integer())
+      return fail("token {}: expires is not a number of seconds", quoted(token.name));
+    token.expires = Time{} + seconds(expires->get<std::int64_t>());
+  }
   if (auto ok = check_name(token.name); !ok) return tl::make_unexpected(ok.error());
   if (token.sha256.size() != std::size_t{2} * SHA256_DIGEST_LENGTH || token.user.empty())
     return fail("token {} has no sha256 or no user", token.name);
   return token;
+}
+
+std::string used_path(std::string path) {
+  path.replace(path.rfind(".json"), std::string::npos, "-used.json");
+  return path;
+}
+
+/// When each token was last used, by its hash; nothing where that cannot be read.
+json uses(const std::string& path) {
+  const auto text = read_private_file(used_path(path), kMostBytes, false);
+  json all = text && *text ? json::parse(**text, nullptr, false) : json();
+  return all.is_object() ? all : json::object();
 }
 
 Expected<void> write_private(const std::string& path, const std::string& text) {
@@ -114,23 +107,34 @@ Expected<Role> parse_role(std::string_view text) {
   return fail("{} is not a role: viewer, user and operator are", trainyard::quoted(text));
 }
 
-TokenFile::TokenFile(std::string state_directory) : path_(std::move(state_directory)) {
+TokenFile::TokenFile(std::string state_directory, FindUser find_user)
+    : path_(std::move(state_directory)), find_user_(std::move(find_user)) {
   path_ += "/tokens.json";
 }
 
 Expected<std::vector<Token>> TokenFile::list() const {
-  const auto text = read_private(path_);
+  const auto text = read_private_file(path_, kMostBytes, false);
   if (!text) return tl::make_unexpected(text.error());
   std::vector<Token> tokens;
   if (!text->has_value()) return tokens;
   const json all = json::parse(**text, nullptr, false);
   if (!all.is_array()) return fail("{}: is not a list of tokens in JSON", path_);
+  const json used = uses(path_);
   for (const json& entry : all) {
     auto token = token_from_json(entry);
     if (!token) return fail_at(path_, token.error());
+    if (const auto at = used.find(token->sha256); at != used.end() && at->is_number_integer())
+      token->last_used = Time{} + seconds(at->get<std::int64_t>());
     tokens.push_back(*std::move(token));
   }
   return tokens;
+}
+
+void TokenFile::note_use(const std::vector<Token>& tokens) const {
+  json used = json::object();
+  for (const Token& token : tokens)
+    if (token.last_used) used[token.sha256] = token.last_used->us / 1'000'000;
+  (void)replace_file(used_path(path_), used.dump() + "\n", 0600);  // only an operator's comfort
 }
 
 /// Reads, lets `edit` change the list, and writes, while others who do the same wait.
@@ -143,17 +147,21 @@ Expected<void> TokenFile::change(const auto& edit) {
   if (!tokens) return tl::make_unexpected(tokens.error());
   if (auto ok = edit(*tokens); !ok) return ok;
   json all = json::array();
-  for (const Token& token : *tokens)
+  for (const Token& token : *tokens) {
     all.push_back({{"name", token.name},
                    {"role", name(token.role)},
                    {"user", token.user},
                    {"sha256", token.sha256}});
+    if (token.expires) all.back()["expires"] = token.expires->us / 1'000'000;
+  }
   return write_private(path_, all.dump(2) + "\n");
 }
 
-Expected<std::string> TokenFile::add(const std::string& name, Role role, const std::string& user) {
+Expected<std::string> TokenFile::add(const std::string& name, Role role, const std::string& user,
+                                     std::optional<Time> expires) {
   if (auto ok = check_name(name); !ok) return tl::make_unexpected(ok.error());
-  if (!find_user(user)) return fail("there is no user {} on this machine", trainyard::quoted(user));
+  if (!find_user_(user))
+    return fail("there is no user {} on this machine", trainyard::quoted(user));
   std::array<unsigned char, 32> bits{};
   if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1)
     return fail("the system gives no random numbers");
@@ -161,7 +169,7 @@ Expected<std::string> TokenFile::add(const std::string& name, Role role, const s
   const auto done = change([&](std::vector<Token>& tokens) -> Expected<void> {
     if (std::ranges::find(tokens, name, &Token::name) != tokens.end())
       return fail("there is a token {} already; remove it first", name);
-    tokens.push_back({name, role, user, sha256(token)});
+    tokens.push_back({name, role, user, sha256(token), expires, {}});
     return {};
   });
   if (!done) return tl::make_unexpected(done.error());
@@ -192,18 +200,29 @@ Expected<void> TokenCheck::reload() {
   return {};
 }
 
-std::optional<TokenCheck::Bearer> TokenCheck::find(std::string_view token) {
+Expected<TokenCheck::Bearer> TokenCheck::find(std::string_view token, Time now) {
   const std::string digest = sha256(token);
   const std::lock_guard lock(mutex_);
-  if (!reload()) return {};
-  const Token* match = nullptr;
-  for (const Token& known : tokens_)
-    if (CRYPTO_memcmp(known.sha256.data(), digest.data(), digest.size()) == 0) match = &known;
-  if (match == nullptr) return {};
-  auto identity = find_user(match->user);
-  if (!identity) return {};
+  Token* match = nullptr;
+  if (reload())
+    for (Token& known : tokens_)
+      if (CRYPTO_memcmp(known.sha256.data(), digest.data(), digest.size()) == 0) match = &known;
+  if (match == nullptr) return fail("the token is not valid");
+  if (match->expires && now >= *match->expires)
+    return fail("the token {} expired at {}; ask an operator for another", match->name,
+                format_utc(*match->expires));
+  auto identity = file_.users()(match->user);
+  if (!identity) return fail("the token {} is of a user who does not exist", match->name);
   identity->role = match->role;
+  note_use(*match, now);
   return Bearer{match->name, *std::move(identity)};
+}
+
+void TokenCheck::note_use(Token& token, Time now) {
+  // Also where the clock was set back.
+  if (token.last_used && now >= *token.last_used && now - *token.last_used < minutes(1)) return;
+  token.last_used = now;
+  file_.note_use(tokens_);
 }
 
 Expected<std::size_t> TokenCheck::count() {

@@ -22,13 +22,13 @@ TEST(Tokens, AreMadeFoundListedAndRemoved) {
   EXPECT_NE(*token, *file.add("other", Role::user, "root"));
   TokenCheck check(file);
   EXPECT_EQ(*check.count(), 2U);
-  const auto bearer = check.find(*token);
+  const auto bearer = check.find(*token, Time{});
   ASSERT_TRUE(bearer);
   EXPECT_EQ(bearer->token_name, "ci");
   EXPECT_EQ(bearer->identity.user, "root");
   EXPECT_EQ(bearer->identity.role, Role::operator_);
   ASSERT_TRUE(file.remove("ci"));
-  EXPECT_FALSE(check.find(*token));
+  EXPECT_FALSE(check.find(*token, Time{}));
   EXPECT_FALSE(file.remove("ci"));
 }
 
@@ -66,14 +66,37 @@ TEST(Tokens, AFileThatIsBrokenLetsNobodyIn) {
   TokenFile file(folder.path);
   const auto token = file.add("ci", Role::user, "root");
   TokenCheck check(file);
-  ASSERT_TRUE(check.find(*token));
+  ASSERT_TRUE(check.find(*token, Time{}));
   for (const char* text : {"", "{}", "[1]", "[{}]", R"([{"name":"ci","role":"god","user":"root"}])",
                            R"([{"name":"ci","role":"user","user":"root","sha256":""}])"}) {
     std::ofstream(file.path()) << text;
-    EXPECT_FALSE(check.find(*token)) << text;
-    EXPECT_FALSE(check.find("")) << text;
+    EXPECT_FALSE(check.find(*token, Time{})) << text;
+    EXPECT_FALSE(check.find("", Time{})) << text;
     EXPECT_FALSE(check.count()) << text;
   }
+}
+
+TEST(Tokens, ExpireAndSayWhenTheyWereUsed) {
+  const TemporaryFolder folder;
+  TokenFile file(folder.path);
+  const Time made = Time{} + days(20'000), end = made + days(90);
+  const auto token = file.add("ci", Role::user, "root", end),
+             lasting = file.add("x", Role::user, "root");
+  ASSERT_TRUE(token);
+  EXPECT_EQ(file.list()->at(0).expires, end);
+  EXPECT_EQ(file.list()->at(1).expires, std::nullopt);
+  EXPECT_EQ(file.list()->at(0).last_used, std::nullopt);
+  TokenCheck check(file);
+  EXPECT_TRUE(check.find(*token, made + minutes(5)));
+  EXPECT_EQ(file.list()->at(0).last_used, made + minutes(5));
+  EXPECT_TRUE(check.find(*token, end - seconds(1)));
+  const auto late = check.find(*token, end);
+  ASSERT_FALSE(late);
+  EXPECT_THAT(late.error().message, HasSubstr("the token ci expired at 2025-01-02T00:00:00Z"));
+  EXPECT_EQ(file.list()->at(0).last_used, end - seconds(1)) << "a refusal is no use";
+  EXPECT_TRUE(check.find(*lasting, end + days(10'000)));
+  ASSERT_TRUE(file.remove("x"));
+  EXPECT_EQ(file.list()->at(0).expires, end) << "kept when the file is written again";
 }
 
 }  // namespace

@@ -14,4 +14,14 @@ LiveEvent public_part(const LiveEvent& event) {
   return part;
 }
 
+LiveEvent without_actor(const LiveEvent& event) {
+  LiveEvent part = event;
+  nlohmann::json details = nlohmann::json::parse(event.details, nullptr, false);
+  if (!details.is_object()) return part;
+  details.erase("by");
+  details.erase("via");
+  part.details = details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return part;
+}
+
 }  // namespace trainyard

@@ -109,6 +109,8 @@ struct LiveEvent {
 
 /// What everybody may see of it: what happened to which job, and of a new one its name.
 LiveEvent public_part(const LiveEvent& event);
+/// The event without who made it happen: of what operators do, users see what was done.
+LiveEvent without_actor(const LiveEvent& event);
 
 /// Counts for /metrics, since the daemon began.
 struct Counters {
