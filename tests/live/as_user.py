@@ -193,6 +193,9 @@ def test_private_jobs():
             assert ask("GET", f"/v1/jobs?user={BOB}").json()["jobs"] == []
             by_gpu = ask("GET", "/v1/cluster").json()["machines"][0]["by_gpu"]
             assert sorted(map(str, by_gpu)) == ["0", "None"], by_gpu
+            cluster = ask("GET", "/v1/cluster").json()
+            assert (cluster["running"], cluster["queued"]) == (0, 0), "others' jobs are not counted"
+            assert ask("GET", "/metrics").status == 403
         assert {event["job"] for event in events_up_to_own(scene, EVE)} == {job + 1}
         assert str(BOB) not in scene.command("watch", uid=EVE).stdout
         check_not_hers(scene, job)

@@ -56,6 +56,9 @@ class Yardmaster final : public Service {
   EventPage events(const Identity& who, std::int64_t after, Duration patience) override;
   [[nodiscard]] std::int64_t last_event() const override;
   [[nodiscard]] Counters counters() const override;
+  [[nodiscard]] bool may_count(const Identity& who) const override {
+    return !state_.options.private_jobs || who.role != Role::user;
+  }
 
  private:
   Yardmaster(System& system, Journal& journal, Engine& engine, SchedulingOptions options);

@@ -153,6 +153,9 @@ Reply answer_set_policy(const Call& call) {
 }
 
 Reply answer_metrics(const Call& call) {
+  if (!call.service.may_count(call.who))
+    return error_reply(403, "forbidden",
+                       "jobs are private here: this is for viewers and operators");
   const auto cluster = call.service.cluster(call.who);
   if (!cluster) return refusal_reply(cluster.error());
   return {.body = metrics_text(call.service.counters(), *cluster, call.server)};

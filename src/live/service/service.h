@@ -172,6 +172,8 @@ class Service {
   virtual EventPage events(const Identity& who, std::int64_t after, Duration patience) = 0;
   [[nodiscard]] virtual std::int64_t last_event() const = 0;
   [[nodiscard]] virtual Counters counters() const = 0;
+  /// True if `who` may see numbers about all users' jobs together.
+  [[nodiscard]] virtual bool may_count(const Identity& /*who*/) const { return true; }
 };
 
 }  // namespace trainyard
