@@ -225,7 +225,7 @@ std::vector<std::string> beginning_of(const std::vector<std::string>& words) {
 }  // namespace
 
 JobPayload take_payload(JobSpec& spec) {
-  JobPayload payload{std::exchange(spec.script, {}), std::exchange(spec.environment, {}), {}};
+  JobPayload payload{std::exchange(spec.script, {}), std::exchange(spec.environment, {}), {}, {}};
   if (!payload.script.empty()) spec.script = "#!";
   if (bytes_of(spec.command) > kShortCommand) {
     payload.command = std::move(spec.command);

@@ -93,6 +93,7 @@ struct JobPayload {
   std::string script;
   std::map<std::string, std::string> environment;
   std::vector<std::string> command;  // empty: the record has it
+  std::string damage;                // why it cannot be read; empty: it can
 };
 
 /// Moves them out of a specification; in the script's place remains that there is one, and of a

@@ -87,6 +87,7 @@ auto Journal::read(Work work) const {
   const std::lock_guard lock(reading_mutex_);
   auto found = attempt(path_, "read", [&] { return work(*reading_); });
   reading_->settle();
+  tell_damage(*reading_);
   return found;
 }
 
@@ -168,17 +169,38 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
   });
 }
 
-/// Throws what SQLite throws.
+/// Each row is named once. Thousands of lines would say no more than some.
+void Journal::tell_damage(Tables& tables) const {
+  constexpr std::size_t kMostTold = 1000;
+  const std::lock_guard lock(damage_mutex_);
+  for (const std::string& row : std::exchange(tables.damaged, {})) {
+    if (told_damage_.size() >= kMostTold || !told_damage_.insert(row).second) continue;
+    system_.log().write(LogLevel::error, fmt::format("the journal is damaged: {}", row));
+  }
+}
+
+/// Throws what SQLite throws. Numbers that no job or event can have come from damage.
 void Journal::recall() {
-  SQLite::Database& db = reading_->db;
-  SQLite::Statement number(db, "SELECT max(number) FROM job");
+  constexpr std::int64_t kBeyond = std::int64_t{1} << 53;
+  SQLite::Statement number(reading_->db, "SELECT max(number) FROM job WHERE number < ?");
+  number.bind(1, kBeyond);
   if (number.executeStep()) known_.last_number = number.getColumn(0).getInt64();
-  SQLite::Statement last(db, "SELECT sequence, at FROM event ORDER BY sequence DESC LIMIT 1");
-  if (last.executeStep())
-    known_.last_event = last.getColumn(0).getInt64(), known_.last_time.us = last.getColumn(1);
-  SQLite::Statement rows(db, "SELECT key, value FROM setting");
-  while (rows.executeStep())
-    known_.settings[rows.getColumn(0).getString()] = rows.getColumn(1).getString();
+  SQLite::Statement events(reading_->db,
+                           "SELECT * FROM event WHERE sequence < ? ORDER BY sequence DESC");
+  events.bind(1, kBeyond);
+  while (events.executeStep()) {
+    const StoredRow event = whole_row(events);
+    known_.last_event = std::max(known_.last_event, event.integer("sequence"));
+    if (!reading_->check(event, "event")) continue;
+    known_.last_time.us = event.integer("at");
+    break;
+  }
+  SQLite::Statement rows(reading_->db, "SELECT * FROM setting");
+  while (rows.executeStep()) {
+    const StoredRow row = whole_row(rows);
+    if (reading_->check(row, "setting")) known_.settings[row.text("key")] = row.text("value");
+  }
+  tell_damage(*reading_);
 }
 
 void Journal::remember(const JournalChange& change) {
@@ -189,11 +211,15 @@ void Journal::remember(const JournalChange& change) {
   for (const auto& [key, value] : change.settings) known_.settings[key] = value;
 }
 
-/// What it was, beside what it is.
+/// Compares what it is with what it was. Where its own head is damaged the file's is all there is.
 void Journal::recall_head() {
-  if (const auto own = setting("head")) head_ = parse_journal_head(*own).value_or(JournalHead{});
+  const auto own = setting("head");
   const auto text = read_small_file(path_ + ".head");
   const auto was = text ? parse_journal_head(*text) : std::nullopt;
+  const bool is_new = known_.last_event == 0 && known_.last_number == 0;
+  head_ = own       ? parse_journal_head(*own).value_or(JournalHead{})
+          : !is_new ? was.value_or(JournalHead{})
+                    : JournalHead{};
   if (!was) return;
   loss_ = describe_loss(head_, *was);
   lost_number_ = was->last_number;
@@ -234,6 +260,7 @@ Expected<void> Journal::commit(const JournalChange& change) {
     SQLite::Transaction transaction(writing_->db, SQLite::TransactionBehavior::IMMEDIATE);
     for (const JobRecord* job : change.submitted) writing_->insert(*job);
     for (const JobRecord* job : change.changed) writing_->update(*job);
+    for (const JobRecord* job : change.buried) writing_->replace(*job);
     for (const LiveEvent& event : change.events) writing_->insert(event);
     for (const auto& [key, value] : change.settings) writing_->set(key, value);
     writing_->set("head", format(next));
@@ -255,9 +282,8 @@ Expected<std::vector<JobRecord>> Journal::unfinished() const {
     std::vector<JobRecord> jobs;
     SQLite::Statement rows(tables.db,
                            Tables::select_jobs() + "WHERE ended IS NULL ORDER BY job.number");
-    while (rows.executeStep()) {
-      jobs.push_back(Tables::read_job(rows));
-    }
+    while (rows.executeStep()) jobs.push_back(tables.read_job(rows));
+    tables.damaged.clear();  // whoever buries these tells of it
     return jobs;
   });
 }
@@ -267,47 +293,69 @@ Expected<std::optional<JobRecord>> Journal::find(JobNumber number) const {
     SQLite::Statement& row = tables.statement(Tables::select_jobs() + "WHERE job.number = ?");
     row.bind(1, number);
     if (!row.executeStep()) return std::optional<JobRecord>();
-    return std::optional(Tables::read_job(row));
+    return std::optional(tables.read_job(row));
   });
 }
 
+namespace {
+
+Expected<JobPayload> read_payload(const std::string& text) try {
+  const nlohmann::json j = nlohmann::json::parse(text);
+  return JobPayload{
+      j.at("script"), j.at("environment"), j.value("command", std::vector<std::string>()), {}};
+} catch (const nlohmann::json::exception& problem) {
+  return fail("{}", problem.what());
+}
+
+}  // namespace
+
 Expected<JobPayload> Journal::payload(JobNumber submission) const {
   return read([&](Tables& tables) -> Expected<JobPayload> {
-    SQLite::Statement& row = tables.statement("SELECT payload FROM payload WHERE number = ?");
+    SQLite::Statement& row = tables.statement("SELECT * FROM payload WHERE number = ?");
     row.bind(1, submission);
-    if (!row.executeStep()) return JobPayload{};
-    const nlohmann::json j = nlohmann::json::parse(row.getColumn(0).getString(), nullptr, false);
-    if (j.is_discarded())
-      return fail("job {}: its script and environment cannot be read", submission);
-    return JobPayload{j.at("script"), j.at("environment"),
-                      j.value("command", std::vector<std::string>())};
+    JobPayload none;
+    none.damage = "its script and environment are not in the journal any more";
+    if (!row.executeStep()) return none;
+    auto found = read_payload(whole_row(row).text("payload"));
+    if (tables.check(whole_row(row), "payload") && found) return found;
+    none.damage = fmt::format(
+        "its script and environment are damaged in the journal (table payload, "
+        "row {})",
+        submission);
+    return none;
   });
 }
 
 Expected<std::optional<Journal::ArrayTally>> Journal::tally(JobNumber array) const {
   return read([&](Tables& tables) -> Expected<std::optional<ArrayTally>> {
-    SQLite::Statement& row = tables.statement(
-        "SELECT user, uid, gid, sum(ended IS NULL), sum(ended IS NOT NULL AND state != 'done') "
-        "FROM job WHERE array = ? GROUP BY array");
-    row.bind(1, array);
-    if (!row.executeStep()) return std::optional<ArrayTally>();
+    SQLite::Statement& sums = tables.statement(
+        "SELECT sum(ended IS NULL), sum(ended IS NOT NULL AND state != 'done') FROM job "
+        "WHERE array = ? GROUP BY array");
+    sums.bind(1, array);
+    if (!sums.executeStep()) return std::optional<ArrayTally>();
     ArrayTally found;
-    found.owner.user = row.getColumn(0).getString();
-    found.owner.uid = static_cast<uid_t>(row.getColumn(1).getInt64());
-    found.owner.gid = static_cast<gid_t>(row.getColumn(2).getInt64());
-    found.unfinished = static_cast<std::size_t>(row.getColumn(3).getInt64());
-    found.not_done = static_cast<std::size_t>(row.getColumn(4).getInt64());
+    found.unfinished = static_cast<std::size_t>(sums.getColumn(0).getInt64());
+    found.not_done = static_cast<std::size_t>(sums.getColumn(1).getInt64());
+    SQLite::Statement& tasks = tables.statement("SELECT * FROM job WHERE array = ?");
+    tasks.bind(1, array);
+    while (tasks.executeStep()) {
+      const StoredRow task = whole_row(tasks);
+      found.owner.user = task.text("user");
+      found.owner.uid = static_cast<uid_t>(task.integer("uid"));
+      found.owner.gid = static_cast<gid_t>(task.integer("gid"));
+      if (tables.check(task, "job")) break;
+    }
     return std::optional(found);
   });
 }
 
 Expected<std::optional<JobNumber>> Journal::born(const std::string& name) const {
   return read([&](Tables& tables) -> Expected<std::optional<JobNumber>> {
-    SQLite::Statement& row = tables.statement("SELECT number FROM born WHERE name = ?");
+    SQLite::Statement& row = tables.statement("SELECT * FROM born WHERE name = ?");
     row.bind(1, name);
-    if (!row.executeStep()) return std::optional<JobNumber>();
-    const JobNumber number = row.getColumn(0).getInt64();
-    return std::optional(number);
+    if (!row.executeStep() || !tables.check(whole_row(row), "born"))
+      return std::optional<JobNumber>();
+    return std::optional(whole_row(row).integer("number"));
   });
 }
 
@@ -376,7 +424,7 @@ Expected<JobPage> Journal::find_ended(const JobFilter& filter) const {
         page.more = true;
         break;
       }
-      page.jobs.push_back(Tables::read_job(rows));
+      page.jobs.push_back(tables.read_job(rows));
     }
     return page;
   });
@@ -394,23 +442,24 @@ Expected<std::vector<JobRecord>> Journal::ended_after(const JobFilter& of, JobNu
     rows.bind(1, after);
     if (of.user) rows.bind(2, *of.user);
     std::vector<JobRecord> page;
-    while (rows.executeStep()) page.push_back(Tables::read_job(rows));
+    while (rows.executeStep()) page.push_back(own.read_job(rows));
+    tell_damage(own);
     return page;
   });
 }
 
 Expected<std::vector<LiveEvent>> Journal::events(std::int64_t after, std::size_t limit) const {
   return read([&](Tables& tables) -> Expected<std::vector<LiveEvent>> {
-    SQLite::Statement& rows = tables.statement(
-        "SELECT sequence, at, kind, job, user, details FROM event WHERE sequence > ? "
-        "ORDER BY sequence LIMIT ?");
+    SQLite::Statement& rows =
+        tables.statement("SELECT * FROM event WHERE sequence > ? ORDER BY sequence");
     rows.bind(1, after);
-    rows.bind(2, static_cast<std::int64_t>(limit));
     std::vector<LiveEvent> events;
-    while (rows.executeStep())
-      events.push_back({rows.getColumn(0).getInt64(), Time{rows.getColumn(1).getInt64()},
-                        rows.getColumn(2).getString(), rows.getColumn(3).getInt64(),
-                        rows.getColumn(4).getString(), rows.getColumn(5).getString()});
+    while (events.size() < limit && rows.executeStep()) {
+      const StoredRow row = whole_row(rows);
+      if (!tables.check(row, "event")) continue;
+      events.push_back({row.integer("sequence"), Time{row.integer("at")}, row.text("kind"),
+                        row.integer("job"), row.text("user"), row.text("details")});
+    }
     return events;
   });
 }
@@ -429,22 +478,23 @@ Expected<std::size_t> Journal::compact(Time ended_before, std::size_t limit,
   if (auto ok = system_.before("journal.compact"); !ok) return tl::make_unexpected(ok.error());
   auto done = attempt(path_, "compacted", [&]() -> Expected<std::size_t> {
     std::vector<JobRecord> old;
-    SQLite::Statement rows(
-        writing_->db,
-        Tables::select_jobs() +
-            "WHERE ended >= coalesce((SELECT value FROM setting WHERE key = 'compacted'), 0) + 0 "
-            "AND ended < ? AND EXISTS (SELECT 1 FROM event WHERE event.job = job.number) "
-            "ORDER BY ended LIMIT ?");
+    SQLite::Statement rows(writing_->db, Tables::select_jobs() +
+                                             "WHERE ended >= ?3 + 0 AND ended < ?1 AND EXISTS "
+                                             "(SELECT 1 FROM event WHERE event.job = job.number) "
+                                             "ORDER BY ended LIMIT ?2");
     rows.bind(1, ended_before.us);
+    rows.bind(3, setting("compacted").value_or("0"));
     rows.bind(2, static_cast<std::int64_t>(limit));
-    while (rows.executeStep()) old.push_back(Tables::read_job(rows));
+    while (rows.executeStep()) old.push_back(writing_->read_job(rows));
     rows.reset();
     if (old.empty()) return 0U;
     for (const JobRecord& job : old) erased(job);  // first: what is stripped is not found again
     SQLite::Transaction transaction(writing_->db, SQLite::TransactionBehavior::IMMEDIATE);
     for (const JobRecord& job : old) writing_->strip(job);
-    writing_->set("compacted", std::to_string(old.back().life.state.since.us));
+    const std::string until = std::to_string(old.back().life.state.since.us);
+    writing_->set("compacted", until);
     transaction.commit();
+    known_.settings["compacted"] = until;
     return old.size();
   });
   writing_->settle();

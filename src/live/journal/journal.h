@@ -8,7 +8,10 @@
 //     whatever has been finished before.
 //  3. What others do to its files for a while (locks, readers that stay) is waited for or refused,
 //     and over when they are; the write-ahead log does not grow with those who read.
-//  4. A row that cannot be read costs that job alone: it is shown as failed.
+//  4. A row that cannot be read, or whose checksum is wrong (row_sum.h), costs that job alone: it
+//  is
+//     shown as failed. A setting is as if it had not been set, and an event is left out. The log
+//     names each such row.
 //  5. A journal that was lost or shortened since is known by its head (journal_head.h), and no job
 //     number is given a second time.
 //  6. The format has a number. A newer one than ours is refused, nothing is touched.
@@ -21,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -39,11 +43,13 @@ namespace trainyard {
 struct JournalChange {
   std::vector<const JobRecord*> submitted;  // new ones
   std::vector<const JobRecord*> changed;    // the lives of known ones
+  std::vector<const JobRecord*> buried;     // whose rows are damaged: they are written anew
   std::vector<LiveEvent> events;
   std::vector<std::pair<std::string, std::string>> settings;  // key, value
 
   [[nodiscard]] bool empty() const {
-    return submitted.empty() && changed.empty() && events.empty() && settings.empty();
+    return submitted.empty() && changed.empty() && buried.empty() && events.empty() &&
+           settings.empty();
   }
 };
 
@@ -101,14 +107,16 @@ class Journal {
   Expected<std::size_t> compact(Time ended_before, std::size_t limit,
                                 const std::function<void(const JobRecord&)>& erased);
 
+  struct Tables;  // tables.h
+
  private:
-  struct Tables;
   Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
           std::unique_ptr<Tables> reading);
   void checkpoint_until(const std::stop_token& stop) const;
   void bound_log();
   void recall();
   void recall_head();
+  void tell_damage(Tables& tables) const;
   void remember(const JournalChange& change);
   void write_head() const;
   template <class Work>
@@ -129,6 +137,8 @@ class Journal {
     std::map<std::string, std::string> settings;
   } known_;
   JobNumber lost_number_ = 0;  // the highest of the jobs that may have been lost
+  mutable std::mutex damage_mutex_;
+  mutable std::set<std::string> told_damage_;
   std::string loss_;
   std::jthread checkpointer_;
 };

@@ -30,21 +30,21 @@ void Journal::Tables::create() {
       user TEXT NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL,
       name TEXT NOT NULL, class TEXT NOT NULL, state TEXT NOT NULL,
       submitted INTEGER NOT NULL, ended INTEGER, life TEXT NOT NULL,
-      array INTEGER, task INTEGER);
+      array INTEGER, task INTEGER, sum INTEGER);
     CREATE INDEX job_unfinished ON job (number) WHERE ended IS NULL;
     CREATE INDEX job_ended ON job (ended) WHERE ended IS NOT NULL;
     CREATE INDEX job_user ON job (user, number);
     CREATE INDEX job_name ON job (name, number);
     CREATE INDEX job_state ON job (state, number);
     CREATE INDEX job_array ON job (array, task) WHERE array IS NOT NULL;
-    CREATE TABLE spec (number INTEGER PRIMARY KEY, spec TEXT NOT NULL);
-    CREATE TABLE payload (number INTEGER PRIMARY KEY, payload TEXT NOT NULL);
+    CREATE TABLE spec (number INTEGER PRIMARY KEY, spec TEXT NOT NULL, sum INTEGER);
+    CREATE TABLE payload (number INTEGER PRIMARY KEY, payload TEXT NOT NULL, sum INTEGER);
     CREATE TABLE event (
       sequence INTEGER PRIMARY KEY, at INTEGER NOT NULL, kind TEXT NOT NULL,
-      job INTEGER NOT NULL, user TEXT NOT NULL, details TEXT NOT NULL);
+      job INTEGER NOT NULL, user TEXT NOT NULL, details TEXT NOT NULL, sum INTEGER);
     CREATE INDEX event_job ON event (job);
-    CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-    CREATE TABLE born (name TEXT PRIMARY KEY, number INTEGER NOT NULL);
+    CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER);
+    CREATE TABLE born (name TEXT PRIMARY KEY, number INTEGER NOT NULL, sum INTEGER);
   )");
   db.exec("PRAGMA user_version = " + std::to_string(kVersion));
   transaction.commit();
@@ -52,8 +52,9 @@ void Journal::Tables::create() {
 
 void Journal::Tables::migrate(int version) {
   SQLite::Transaction transaction(db);
-  // Format 3 knew no jobs that were born elsewhere; format 2 said otherwise how a job is to end,
-  // which life_from_json() reads; format 1 knew no arrays.
+  // Format 4 had no checksums, and a row gets one when it changes: to give one to each of a million
+  // rows took a minute. Format 3 knew no jobs that were born elsewhere; format 2 said
+  // otherwise how a job is to end, which life_from_json() reads; format 1 knew no arrays.
   if (version == 1)
     db.exec(R"(
       ALTER TABLE job ADD COLUMN array INTEGER;
@@ -83,8 +84,10 @@ std::vector<std::string> gpus_of_format_4(std::string_view setting) {
 
 }  // namespace
 
-/// Format 4 had the GPUs of jobs by number, and in a setting which GPUs these were.
+/// Format 4 had no checksums, and the GPUs of jobs by number, with a setting that named them.
 void Journal::Tables::migrate_to_5() {
+  for (const char* table : kNames)
+    db.exec(fmt::format("ALTER TABLE {} ADD COLUMN {} INTEGER", table, kSumColumn));
   SQLite::Statement gpus(db, "SELECT value FROM setting WHERE key = 'gpus'");
   const auto names =
       gpus_of_format_4(gpus.executeStep() ? gpus.getColumn(0).getString() : std::string());
@@ -101,64 +104,102 @@ void Journal::Tables::migrate_to_5() {
   db.exec("DELETE FROM setting WHERE key = 'gpus'");
 }
 
-void Journal::Tables::insert(const JobRecord& job) {
-  SQLite::Statement& row =
-      statement("INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?)");
-  row.bind(1, job.number);
-  row.bind(2, job.owner.user);
-  row.bind(3, static_cast<std::int64_t>(job.owner.uid));
-  row.bind(4, static_cast<std::int64_t>(job.owner.gid));
-  row.bind(5, job.spec.name);
-  row.bind(6, std::string(name(job.spec.job_class)));
-  row.bind(7, std::string(state_name(job.phase())));
-  row.bind(8, job.submitted.us);
-  row.bind(9, life_to_json(job));
-  row.bind(10), row.bind(11);
-  if (job.task.array != 0) row.bind(10, job.task.array), row.bind(11, job.task.task);
-  row.exec();
-  JobSpec small = job.spec;
-  const JobPayload payload = take_payload(small);
-  SQLite::Statement& spec = statement("INSERT INTO spec VALUES (?, ?)");
-  spec.bind(1, job.number);
-  spec.bind(2, to_json(small).dump());
-  spec.exec();
-  // Of an array the first task brings it for all.
-  SQLite::Statement& large = statement("INSERT OR IGNORE INTO payload VALUES (?, ?)");
-  large.bind(1, job.submission());
-  nlohmann::json parts{{"script", payload.script}, {"environment", payload.environment}};
-  if (!payload.command.empty()) parts["command"] = payload.command;
-  large.bind(2, parts.dump());
-  large.exec();
-  if (job.born_as.empty()) return;
-  SQLite::Statement& born = statement("INSERT INTO born VALUES (?, ?)");
-  born.bind(1, job.born_as);
-  born.bind(2, job.number);
-  born.exec();
+namespace {
+
+void bind(SQLite::Statement& statement, int at, const RowField::Value& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) {
+    statement.bind(at, *number);
+  } else if (const auto* text = std::get_if<std::string>(&value)) {
+    statement.bind(at, *text);
+  } else {
+    statement.bind(at);
+  }
 }
 
-void Journal::Tables::update(const JobRecord& job) {
-  SQLite::Statement& row =
-      statement("UPDATE job SET state = ?, ended = ?, life = ? WHERE number = ?");
-  row.bind(1, std::string(state_name(job.phase())));
-  if (job.has_ended()) {
-    row.bind(2, job.life.state.since.us);
-  } else {
-    row.bind(2);
+std::int64_t sum_of(const std::vector<RowField>& row) {
+  RowSum sum;
+  for (const auto& [column, value, changes] : row) {
+    if (const auto* number = std::get_if<std::int64_t>(&value)) sum.add(column, *number);
+    if (const auto* text = std::get_if<std::string>(&value)) sum.add(column, *text);
   }
-  row.bind(3, life_to_json(job));
-  row.bind(4, job.number);
-  row.exec();
+  return sum.value();
+}
+
+std::vector<RowField> row_of(const JobRecord& job) {
+  const auto or_null = [](bool has, std::int64_t value) {
+    return has ? RowField::Value(value) : RowField::Value();
+  };
+  const bool is_task = job.task.array != 0;
+  return {{"number", job.number},
+          {"user", as_utf8(job.owner.user)},
+          {"uid", std::int64_t{job.owner.uid}},
+          {"gid", std::int64_t{job.owner.gid}},
+          {"name", job.spec.name},
+          {"class", std::string(name(job.spec.job_class))},
+          {"state", std::string(state_name(job.phase())), true},
+          {"submitted", job.submitted.us},
+          {"ended", or_null(job.has_ended(), job.life.state.since.us), true},
+          {"life", life_to_json(job), true},
+          {"array", or_null(is_task, job.task.array)},
+          {"task", or_null(is_task, job.task.task)}};
+}
+
+std::vector<RowField> spec_row(JobNumber number, const JobSpec& spec) {
+  return {{"number", number}, {"spec", to_json(spec).dump()}};
+}
+
+}  // namespace
+
+void Journal::Tables::put(const char* verb, const char* table, const std::vector<RowField>& row) {
+  std::string sql = fmt::format("{} INTO {} (", verb, table), marks;
+  for (const RowField& field : row) sql += field.column, sql += ", ", marks += "?, ";
+  SQLite::Statement& into = statement(fmt::format("{}{}) VALUES ({}?)", sql, kSumColumn, marks));
+  int at = 0;
+  for (const RowField& field : row) bind(into, ++at, field.value);
+  into.bind(++at, sum_of(row));
+  into.exec();
+}
+
+void Journal::Tables::insert(const JobRecord& job) {
+  put("INSERT", "job", row_of(job));
+  JobSpec small = job.spec;
+  const JobPayload payload = take_payload(small);
+  put("INSERT", "spec", spec_row(job.number, small));
+  nlohmann::json parts{{"script", payload.script}, {"environment", payload.environment}};
+  if (!payload.command.empty()) parts["command"] = payload.command;
+  // Of an array the first task brings it for all.
+  put("INSERT OR IGNORE", "payload", {{"number", job.submission()}, {"payload", parts.dump()}});
+  if (!job.born_as.empty()) put("INSERT", "born", {{"name", job.born_as}, {"number", job.number}});
+}
+
+void Journal::Tables::replace(const JobRecord& job) {
+  put("INSERT OR REPLACE", "job", row_of(job));
+  put("INSERT OR REPLACE", "spec", spec_row(job.number, job.spec));
+}
+
+/// Writes the columns that change alone: the others stand in indexes.
+void Journal::Tables::update(const JobRecord& job) {
+  const std::vector<RowField> row = row_of(job);
+  std::string sql = "UPDATE job SET ";
+  for (const RowField& field : row)
+    if (field.changes) sql += field.column, sql += " = ?, ";
+  SQLite::Statement& into = statement(fmt::format("{}{} = ? WHERE number = ?", sql, kSumColumn));
+  int at = 0;
+  for (const RowField& field : row)
+    if (field.changes) bind(into, ++at, field.value);
+  into.bind(++at, sum_of(row));
+  into.bind(++at, job.number);
+  into.exec();
 }
 
 void Journal::Tables::insert(const LiveEvent& event) {
-  SQLite::Statement& row = statement("INSERT INTO event VALUES (?, ?, ?, ?, ?, ?)");
-  row.bind(1, event.sequence);
-  row.bind(2, event.at.us);
-  row.bind(3, event.kind);
-  row.bind(4, event.job);
-  row.bind(5, event.user);
-  row.bind(6, event.details);
-  row.exec();
+  put("INSERT", "event",
+      {{"sequence", event.sequence},
+       {"at", event.at.us},
+       {"kind", event.kind},
+       {"job", event.job},
+       {"user", event.user},
+       {"details", event.details}});
 }
 
 void Journal::Tables::strip(const JobRecord& job) {
@@ -174,17 +215,23 @@ void Journal::Tables::strip(const JobRecord& job) {
 }
 
 void Journal::Tables::set(const std::string& key, const std::string& value) {
-  SQLite::Statement& row = statement("INSERT OR REPLACE INTO setting VALUES (?, ?)");
-  row.bind(1, key);
-  row.bind(2, value);
-  row.exec();
+  put("INSERT OR REPLACE", "setting", {{"key", key}, {"value", value}});
 }
 
 const std::string& Journal::Tables::select_jobs() {
   static const std::string sql =
-      "SELECT job.number, user, uid, gid, submitted, life, spec.spec, name FROM job "
-      "LEFT JOIN spec ON spec.number = job.number ";
+      "SELECT job.*, spec.* FROM job LEFT JOIN spec ON spec.number = job.number ";
   return sql;
+}
+
+bool Journal::Tables::check(const StoredRow& row, const char* table) {
+  const SQLite::Column key = row.statement.getColumn(row.first);
+  if (!key.isNull() && row.is_intact()) return true;
+  damaged.push_back(key.isNull()
+                        ? fmt::format("table {}: a row is missing", table)
+                        : fmt::format("table {}, row {}: its checksum is wrong", table,
+                                      key.isText() ? quoted(key.getString()) : key.getString()));
+  return false;
 }
 
 namespace {
@@ -199,23 +246,26 @@ void give_up(JobRecord& job, const std::string& why) {
 
 }  // namespace
 
-JobRecord Journal::Tables::read_job(SQLite::Statement& row) {
+JobRecord Journal::Tables::read_job(const SQLite::Statement& both) {
+  StoredRow row{both, 0, both.getColumnCount()}, submitted = row;
+  submitted.first = row.end = StoredRow{both, 1, row.end}.find("number");
   JobRecord job;
-  job.number = row.getColumn(0).getInt64();
-  job.owner.user = as_utf8(row.getColumn(1).getString());
-  job.owner.uid = static_cast<uid_t>(row.getColumn(2).getInt64());
-  job.owner.gid = static_cast<gid_t>(row.getColumn(3).getInt64());
-  job.submitted = Time{row.getColumn(4).getInt64()};
-  const auto life = life_from_json(row.getColumn(5).getString(), job);
-  auto spec = parse_job_spec(row.getColumn(6).getString());
-  if (spec) {
-    job.spec = std::move(*spec);
-  } else {
-    job.spec.name = as_utf8(row.getColumn(7).getString());
-    job.spec.command = {"?"};
-  }
-  if (life && (spec || job.has_ended())) return job;
-  give_up(job, as_utf8(life ? spec.error().message : life.error().message));
+  job.number = row.integer("number");
+  job.owner.user = as_utf8(row.text("user"));
+  job.owner.uid = static_cast<uid_t>(row.integer("uid"));
+  job.owner.gid = static_cast<gid_t>(row.integer("gid"));
+  job.submitted = Time{row.integer("submitted")};
+  job.spec.command = {"?"};
+  const std::size_t before = damaged.size();
+  const bool is_intact = check(row, "job"), has_spec = check(submitted, "spec");
+  const auto life = life_from_json(row.text("life"), job);
+  auto spec = parse_job_spec(submitted.text("spec"));
+  if (spec && has_spec) job.spec = std::move(*spec);
+  job.spec.name = as_utf8(row.text("name"));
+  const bool is_whole = is_intact && life && ((has_spec && spec) || job.has_ended());
+  if (damaged.size() == before && !is_whole)
+    damaged.push_back(as_utf8(life ? spec.error().message : life.error().message));
+  if (!is_whole) give_up(job, damaged.back());
   return job;
 }
 

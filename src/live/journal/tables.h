@@ -7,20 +7,43 @@
 //            of an array
 //   event    what happened, in order
 //   setting  the policy, and what operators said of machines
+//   born     the names of jobs that were not submitted here
+//
+// Each row has a checksum (row_sum.h). All rows are written by put() and update(), which add it,
+// and read as whole rows, `table.*`, which are checked.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include <initializer_list>
 #include <string>
 #include <unordered_map>
+#include <variant>
+#include <vector>
 
 #include "live/book/job_record.h"
 #include "live/journal/journal.h"
+#include "live/journal/row_sum.h"
 
 namespace trainyard {
 
+/// In a backup alone: what else was in the state directory (backup.h).
+constexpr const char* kBackupTable = "backup";
+
+/// A column of a row that is written.
+struct RowField {
+  using Value = std::variant<std::monostate, std::int64_t, std::string>;
+  const char* column;
+  Value value;
+  /// Over the life of the row: update() writes these alone. The checksum is of all of them, so
+  /// what does not change has to be read back as it was written.
+  bool changes = false;
+};
+
 struct Journal::Tables {
   static constexpr int kVersion = 5;
+  static constexpr std::initializer_list<const char*> kNames = {"job",   "spec",    "payload",
+                                                                "event", "setting", "born"};
 
   SQLite::Database db;
   std::unordered_map<std::string, SQLite::Statement> statements;
@@ -34,8 +57,12 @@ struct Journal::Tables {
   /// From an older format, in one transaction.
   void migrate(int version);
   void migrate_to_5();
+  /// `verb` is "INSERT", "INSERT OR IGNORE" or "INSERT OR REPLACE".
+  void put(const char* verb, const char* table, const std::vector<RowField>& row);
   /// Its payload goes into a table of its own.
   void insert(const JobRecord& job);
+  /// Writes its rows in place of damaged ones; the payload stays.
+  void replace(const JobRecord& job);
   void update(const JobRecord& job);
   void insert(const LiveEvent& event);
   /// Of a job that ended long ago: its events go (but the last of all, whose number is taken), and
@@ -48,8 +75,12 @@ struct Journal::Tables {
 
   /// From a row of `select_jobs`. Of one that is damaged, what can be read, as of a job that
   /// failed.
-  static JobRecord read_job(SQLite::Statement& row);
+  JobRecord read_job(const SQLite::Statement& row);
   static const std::string& select_jobs();
+  /// False if the row is damaged, which is noted.
+  bool check(const StoredRow& row, const char* table);
+
+  std::vector<std::string> damaged;  // rows that were read, for people, since somebody looked last
 };
 
 }  // namespace trainyard

@@ -76,7 +76,9 @@ Service::EventPage EventFeed::page(const Identity& who, std::int64_t after, Dura
     lock.unlock();
     const auto older = journal_.events(after, kAtOnce);
     lock.lock();
-    if (!older || older->empty()) break;
+    if (!older) break;
+    // None can be read up to those that are in memory: they are damaged.
+    if (older->empty()) after = recent_.empty() ? published_ : recent_.front().sequence - 1;
     for (const LiveEvent& event : *older) take(event);
   }
   return {std::move(found), after};

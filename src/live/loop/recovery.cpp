@@ -65,7 +65,7 @@ Expected<void> Recovery::bury_damaged(std::vector<JobRecord>& jobs) {
     state_.system.log().write(LogLevel::error,
                               fmt::format("job {} has failed: {}", job.number, job.reason));
     job.life.state.since = state_.now();
-    change.changed.push_back(&job);
+    change.buried.push_back(&job);
     change.events.push_back(state_.event_of(job, Happening::failed, {{"reason", job.reason}}));
   }
   if (auto ok = state_.journal.commit(change); !ok) return ok;

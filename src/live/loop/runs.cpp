@@ -25,10 +25,10 @@ json details_of(std::uint32_t run, const std::string& why) {
   return {{"run", run}, {"why", why}};
 }
 
-RunReport never_begun(RunId id, Time now) {
+RunReport never_begun(RunReport::Kind kind, RunId id, Time now, const std::string& why) {
   RunReport report;
-  report.kind = RunReport::Kind::lost, report.id = id, report.at = now;
-  report.why = "it lost its place before it was started";
+  report.kind = kind, report.id = id, report.at = now;
+  report.why = why;
   return report;
 }
 
@@ -107,11 +107,16 @@ void Runs::launch(JobNumber number) {
 void Runs::start_run(Launch launch) {
   const JobRecord* known = state_.book.find(launch.id.job);
   if (known == nullptr || known->run() != launch.id) return;
-  if (!holds_gpus(known->phase())) return hear(never_begun(launch.id, state_.now()));
+  using Kind = RunReport::Kind;
+  if (!holds_gpus(known->phase()))
+    return hear(never_begun(Kind::lost, launch.id, state_.now(),
+                            "it lost its place before it was started"));
   const JobRecord& job = *known;
   launch.workers = state_.yard.places(job.number);
   auto payload = state_.journal.payload(job.submission());
   if (!payload) return wait_for_the_machine(job.number, payload.error().message);
+  if (!payload->damage.empty())
+    return hear(never_begun(Kind::refused, launch.id, state_.now(), payload->damage));
   JobSpec whole = job.spec;
   put_payload(whole, *std::move(payload));
   launch.spec = &whole;
