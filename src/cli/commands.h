@@ -18,6 +18,8 @@ struct ExitWith {
 
 /// The status of a command whose simulation ended before all jobs did.
 constexpr int kJobsUnfinished = 3;
+/// The status of `verify` and `backup` when they have found something wrong in the journal.
+constexpr int kJournalDamaged = 1;
 
 void add_sim_command(Command& program);
 void add_compare_command(Command& program);
@@ -45,6 +47,10 @@ void add_whatif_command(Command& program);
 void add_demo_command(Command& program);
 void add_audit_command(Command& program);
 void add_token_command(Command& program);
+// In backup.cpp: they work on the state folder itself, with or without a daemon.
+void add_backup_command(Command& program);
+void add_verify_command(Command& program);
+void add_restore_command(Command& program);
 void add_slurm_command(Command& program);
 
 /// In single quotes, for a POSIX shell.

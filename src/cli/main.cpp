@@ -1,6 +1,6 @@
 // The program: finds the command, runs it. Status 0: done; 2: the input or the command line is
 // wrong, and stderr says how; 1: Trainyard itself failed. submit --wait: the job's; sim, compare
-// and whatif: 3 when jobs did not finish.
+// and whatif: 3 when jobs did not finish; verify and backup: 1 when the journal is damaged.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -51,6 +51,9 @@ void add_live_commands(Command& program) {
   add_demo_command(program);
   add_audit_command(program);
   add_token_command(program);
+  add_backup_command(program);
+  add_verify_command(program);
+  add_restore_command(program);
   add_slurm_command(program);
 }
 

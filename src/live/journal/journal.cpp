@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "live/journal/backup.h"
 #include "live/journal/tables.h"
 #include "live/system/files.h"
 
@@ -146,6 +147,7 @@ void Journal::bound_log() {
 }
 
 Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::string& path) {
+  if (auto ok = check_not_restoring(path); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = make_private(path); !ok) return tl::make_unexpected(ok.error());
   return attempt(path, "opened", [&]() -> Expected<std::unique_ptr<Journal>> {
     auto writing = std::make_unique<Tables>(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "live/journal/verify.h"
 #include "live/system/testing.h"
 
 namespace trainyard {
@@ -197,6 +198,11 @@ TEST_F(JournalTest, TheFormatBeforeIsTakenOver) {
           "json('false'), '$.forced', json('true')); PRAGMA user_version = 2");
   open();
   EXPECT_EQ((*journal->find(1))->ending, Ending::by_operator);
+  EXPECT_EQ(verify_journal(path)->unsummed, 5U);
+  update(**journal->find(1));
+  const auto found = verify_journal(path);
+  EXPECT_EQ(found->unsummed, 3U) << "a row that changes gets one";
+  EXPECT_TRUE(found->is_right());
   journal.reset();
   SQLite::Database now(path, SQLite::OPEN_READONLY);
   EXPECT_EQ(now.execAndGet("PRAGMA user_version").getInt(), 5) << "an older daemon refuses it";
