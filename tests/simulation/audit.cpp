@@ -28,7 +28,80 @@ std::string Audit::look(bool in_full) {
   if (!machine_.master().counters().accepting) return {};
   if (auto wrong = look_at_jobs(); !wrong.empty()) return wrong;
   if (auto wrong = look_at_machines(); !wrong.empty()) return wrong;
-  return in_full ? look_at_promises() : "";
+  if (auto wrong = look_at_damage(); !wrong.empty()) return wrong;
+  if (!in_full) return {};
+  if (auto wrong = look_at_journal(); !wrong.empty()) return wrong;
+  return look_at_promises();
+}
+
+// --- Damage --------------------------------------------------------------------------------------
+
+void Audit::expect(const Damage& damage) {
+  expected_.push_back(damage);
+  if (damage.table == "event") lost_events_.insert(std::stoll(damage.row));
+  has_lost_settings_ |= damage.table == "setting";
+  if (damage.table == "setting" && damage.row == "clock") is_clock_lost_ = true;
+  // An array's payload is that of all its tasks; they have its name.
+  for (const auto& [tag, submission] : clients_.submissions()) {
+    const bool is_hit = submission.number != 0 && damage.job >= submission.number &&
+                        damage.job <= submission.number + static_cast<JobNumber>(submission.tasks);
+    if (is_hit) damaged_tags_.insert(tag);
+    for (JobNumber job = submission.number;
+         is_hit && job <= submission.number + static_cast<JobNumber>(submission.tasks); ++job)
+      damaged_.insert(job);
+  }
+  if (damage.job != 0) damaged_.insert(damage.job);
+}
+
+void Audit::restored(const std::set<JobNumber>& damaged) {
+  damaged_.insert(damaged.begin(), damaged.end());
+  expected_.clear();
+  events_.clear(), told_.clear(), ended_.clear(), last_run_.clear(), lasted_.clear();
+  heard_ = 0;
+  is_restored_ = true;
+}
+
+/// What flipped while no daemon ran must have shown when the next one is up.
+std::string Audit::look_at_damage() {
+  for (const Damage& damage : std::exchange(expected_, {})) {
+    if (!damage.daemon_is_down) continue;
+    const std::string row =
+        fmt::format("table {}, row {}", damage.table,
+                    damage.table == "setting" ? quoted(damage.row) : damage.row);
+    const bool shows_at_once =
+        damage.table == "setting" ||
+        (damage.table == "job" && damage.is_unfinished && damage.column != "ended");
+    if (shows_at_once && machine_.kept_log().count(LogLevel::error, row) == 0)
+      return fmt::format("{}: column {} has a flipped bit, and the log does not say so", row,
+                         damage.column);
+    if (damage.table != "job" || damage.column == "ended") continue;
+    const auto job = machine_.master().job(kOperator, damage.job);
+    if (!job || job->phase() != Phase::failed || job->reason.find(row) == std::string::npos)
+      return fmt::format("{}: column {} has a flipped bit, and job {} is {}: {}", row,
+                         damage.column, damage.job, job ? state_name(job->phase()) : "not there",
+                         job ? job->reason : "");
+  }
+  return {};
+}
+
+std::string Audit::look_at_journal() {
+  if (machine_.is_meddled_with()) return {};
+  Expected<Verification> found = fail("it cannot be read");
+  machine_.as_foreign([&] { found = verify_journal(machine_.path()); });
+  return found ? look_at_verification(*found) : "";
+}
+
+std::string Audit::look_at_verification(const Verification& found) const {
+  if (!found.structure.empty()) return "SQLite finds the journal damaged: " + found.structure[0];
+  for (const std::string& problem : found.problems) {
+    const bool is_job = problem.starts_with("job ");
+    const JobNumber job = is_job ? std::stoll(problem.substr(4)) : 0;
+    const bool is_setting = problem.starts_with("table setting");
+    const bool is_loss = is_restored_ && problem.find("lost a part") != std::string::npos;
+    if (!is_loss && !is_damaged(job) && (is_job || (!is_setting || !has_lost_settings_)))
+      return "verify finds what nobody damaged: " + problem;
+  }
+  return {};
 }
 
 // --- What really runs ----------------------------------------------------------------------------
@@ -40,6 +113,7 @@ std::string Audit::look_at_world() {
     const JobNumber job = run.id.job;
     if (run.lives && !living.emplace(job, run.id.run).second)
       return fmt::format("job {}: runs {} and {} live at once", job, living[job], run.id.run);
+    if (is_damaged(job)) continue;
     if (const auto last = last_run_.find(job); last != last_run_.end() && run.id.run > last->second)
       return fmt::format("job {}: run {} had ended it, and there is run {}", job, last->second,
                          run.id.run);
@@ -91,6 +165,7 @@ std::string Audit::look_at_events() {
 
 std::string Audit::take(const LiveEvent& event) {
   // Those of jobs that ended long ago may have been dropped.
+  while (event.sequence > heard_ + 1 && lost_events_.contains(heard_ + 1)) ++heard_;
   if (event.sequence <= heard_ || (event.sequence != heard_ + 1 && !compacts_))
     return fmt::format("event {} comes after event {}", event.sequence, heard_);
   heard_ = event.sequence;
@@ -101,7 +176,7 @@ std::string Audit::take(const LiveEvent& event) {
     return fmt::format("event {} was shown as another before: it is now {} of job {}", heard_,
                        event.kind, event.job);
   if (is_new) digest_ = digest_of(std::to_string(digest), digest_);
-  if (event.job == 0) return {};
+  if (event.job == 0 || is_damaged(event.job)) return {};
   Told& told = told_[event.job];
   if (told.last.empty() && event.kind != "submitted" && !compacts_)
     return fmt::format("job {}: its first event is {}", event.job, event.kind);
@@ -150,7 +225,8 @@ std::string Audit::look_at_machines() {
       for (const std::string& gpu : run.gpus[rank]) {
         const auto number = find_gpu(machine.gpu_names, machine.capacity.gpus, gpu);
         const JobNumber by = number ? machine.by_gpu.at(static_cast<std::size_t>(*number)) : 0;
-        if (by == run.id.job || machine.state != "up" || is_unheard(run)) continue;
+        const bool is_stray = !run.is_known && (is_damaged(run.id.job) || is_restored_);
+        if (by == run.id.job || machine.state != "up" || is_unheard(run) || is_stray) continue;
         return fmt::format("GPU {} of {} is used by run {} of job {}; the books say {}", gpu,
                            machine.name, run.id.run, run.id.job,
                            by == 0 ? "it is free" : fmt::format("job {} has it", by));
@@ -177,7 +253,9 @@ std::string Audit::look_at_jobs() {
   is_room_made_ = false;
   for (const JobRecord& job : page->jobs) {
     is_room_made_ |= job.phase() == Phase::reserved || job.phase() == Phase::draining;
-    held[job.owner.uid] += memory_of(job.spec), all += memory_of(job.spec);
+    // One that runs already is taken in whatever its user has.
+    if (!job.runs_outside) held[job.owner.uid] += memory_of(job.spec), all += memory_of(job.spec);
+    if (is_damaged(job.number)) continue;
     if (const auto ended = ended_.find(job.number); ended != ended_.end())
       return fmt::format("job {} was {}, and is now {}", job.number, ended->second,
                          state_name(job.phase()));
@@ -185,7 +263,9 @@ std::string Audit::look_at_jobs() {
     if (told.has_ended)
       return fmt::format("job {} is {}, but its last event is {}", job.number,
                          state_name(job.phase()), told.last);
-    if (told.starts != job.runs && job.born_as.empty())
+    // A restored journal learns from the engine how often a job ran.
+    const bool matches = is_restored_ ? told.starts <= job.runs : told.starts == job.runs;
+    if (!matches && job.born_as.empty())
       return fmt::format("job {} has {} runs, and {} events tell of a start", job.number, job.runs,
                          told.starts);
   }
@@ -234,6 +314,7 @@ std::string Audit::look_at_promises() {
     return fmt::format("the policy is {}, which nobody asked for last",
                        policy ? policy->policy : "unknown");
   for (const JobNumber number : clients_.numbers()) {
+    if (is_damaged(number)) continue;
     const auto found = master.find(kOperator, {number, {}});
     if (!found || found->empty())
       return fmt::format("job {} was accepted and is lost: {}", number,
@@ -245,6 +326,7 @@ std::string Audit::look_at_promises() {
   const auto page = master.jobs(kOperator, filter);
   if (!page) return "the jobs cannot be listed: " + page.error().message;
   for (const JobRecord& job : page->jobs) {
+    if (is_damaged(job.number)) continue;
     ++by_tag[job.spec.name];
     const auto known = clients_.submissions().find(job.spec.name);
     if (known != clients_.submissions().end() && known->second.who.uid != job.owner.uid)
@@ -255,6 +337,7 @@ std::string Audit::look_at_promises() {
   if (auto wrong = look_at_audit_log(*page); !wrong.empty()) return wrong;
   for (const auto& [tag, submission] : clients_.submissions()) {
     using Fate = Submission::Fate;
+    if (damaged_tags_.contains(tag)) continue;
     const std::size_t count = by_tag[tag];
     if (submission.fate == Fate::accepted && count != submission.tasks)
       return fmt::format("job {} ({}) was accepted with {} tasks; there are {}", submission.number,
@@ -287,7 +370,7 @@ std::string Audit::look_at_duration(const JobRecord& job) {
   constexpr Duration kTolerance = seconds(5);
   const auto lasted = lasted_.find(job.number);
   const bool is_plain = job.phase() == Phase::done && job.runs == 1 && !job.spec.is_elastic() &&
-                        !job.progress && job.born_as.empty();
+                        !job.progress && job.born_as.empty() && !is_clock_lost_ && !is_restored_;
   if (!is_plain || lasted == lasted_.end()) return {};
   const Duration recorded = job.life.state.done, true_one = lasted->second;
   if (recorded >= true_one - kTolerance && recorded <= true_one + kTolerance) return {};
@@ -316,7 +399,7 @@ std::string Audit::look_at_history() {
 
 std::string Audit::look_at_end() {
   if (auto wrong = look(true); !wrong.empty()) return wrong;
-  if (machine_.kept_log().count(LogLevel::error, "JOURNAL HAS LOST") > 0)
+  if (!is_restored_ && machine_.kept_log().count(LogLevel::error, "JOURNAL HAS LOST") > 0)
     return "the daemon says that its journal has lost a part, which it has not";
   if (auto wrong = look_at_history(); !wrong.empty()) return wrong;
   const auto cluster = machine_.master().cluster(kOperator);

@@ -20,6 +20,11 @@
 //     request that was cut off, or had no valid token, changed nothing (clients' complaints).
 // 10. The daemon's audit is whole: its chain holds, every submission that was accepted is in it as
 //     its user's, and every job was asked for in it, also if the daemon died meanwhile.
+// 11. A row whose bits flipped is not believed: a job that had not ended fails, and the log or the
+//     reason names the row; a setting is named in the log; an event is not shown as another. The
+//     others keep every promise, and `verify` finds those rows wrong and no others.
+// 12. When a backup is restored, all that was promised before it was made holds. What came later
+//     may be gone, but no number is given again, and 3 (one run at a time) and 4 hold for all.
 #pragma once
 
 #include <map>
@@ -28,9 +33,18 @@
 #include <vector>
 
 #include "clients.h"
+#include "live/journal/verify.h"
 #include "machine.h"
 
 namespace trainyard {
+
+/// A bit of a row flipped.
+struct Damage {
+  std::string table, row, column;
+  JobNumber job = 0;  // whose row it is, or 0
+  bool is_unfinished = false;
+  bool daemon_is_down = false;
+};
 
 class Audit {
  public:
@@ -51,6 +65,13 @@ class Audit {
   [[nodiscard]] std::uint64_t digest() const { return digest_; }
   /// What a disk could not sync may be there or not after a crash, though it was refused.
   void allow_refused() { allows_refused_ = true; }
+  void expect(const Damage& damage);
+  /// Jobs that have, or had, a damaged row.
+  [[nodiscard]] const std::set<JobNumber>& damaged() const { return damaged_; }
+  /// The journal is what it was when those were damaged.
+  void restored(const std::set<JobNumber>& damaged);
+  /// Whether all that is wrong is known.
+  [[nodiscard]] std::string look_at_verification(const Verification& found) const;
 
  private:
   std::string look_at_world();
@@ -63,6 +84,9 @@ class Audit {
   std::string look_at_ended(const JobRecord& job);
   std::string look_at_duration(const JobRecord& job);
   std::string look_at_history();
+  std::string look_at_damage();
+  std::string look_at_journal();
+  [[nodiscard]] bool is_damaged(JobNumber job) const { return damaged_.contains(job); }
   [[nodiscard]] bool is_unheard(const MemoryWorld::Seen& run);
   std::string take(const LiveEvent& event);
 
@@ -88,6 +112,11 @@ class Audit {
   std::map<JobNumber, Duration> lasted_;         // runs that ended by themselves
   std::uint64_t digest_ = 14695981039346656037ULL;
   bool allows_refused_ = false;
+  std::set<JobNumber> damaged_;
+  std::set<std::string> damaged_tags_;
+  std::vector<Damage> expected_;  // that have not shown yet
+  std::set<std::int64_t> lost_events_;
+  bool has_lost_settings_ = false, is_clock_lost_ = false, is_restored_ = false;
   bool chooses_gpus_, compacts_;
   bool is_room_made_ = false;  // for a job, of GPUs that nobody holds meanwhile
 };

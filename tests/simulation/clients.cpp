@@ -38,7 +38,8 @@ Clients::Clients(SimulatedMachine& machine, std::uint64_t seed, const std::strin
       lots_(seed, 21),
       users_(some_users()),
       wire_(machine, seed, with_operator(users_)),
-      policies_{{0, policy}} {
+      policies_{{0, policy}},
+      configured_policy_(policy) {
   machine_.meanwhile = [this] {
     if (depth_ >= 3 || lots_.below(4) != 0) return false;
     ask_something();
@@ -127,7 +128,24 @@ void Clients::submit() {
   known.fate = Submission::Fate::accepted;
   known.number = answer.at("job");
   known.tasks = answer.value("tasks", std::size_t{1});
-  numbers_.push_back(known.number);
+  take_number(known.number);
+}
+
+void Clients::take_number(JobNumber number) {
+  numbers_.push_back(number);
+  if (!given_.insert(number).second)
+    complaint_ = fmt::format("job number {} was given a second time", number);
+}
+
+void Clients::recall(const Promises& then) {
+  for (auto& [tag, submission] : submissions_) {
+    const auto known = then.submissions.find(tag);
+    submission.fate =
+        known == then.submissions.end() ? Submission::Fate::unknown : known->second.fate;
+  }
+  numbers_ = then.numbers;
+  cancelled_.clear();
+  policies_ = then.policies;
 }
 
 void Clients::cancel() {
@@ -217,8 +235,7 @@ void Clients::lie() {
       // It may still be a job.
       const Asked asked = ask(who, "POST", "/v1/jobs", body);
       if (!asked.is_answered || asked.reply.status != 201) return;
-      const JobNumber number = json::parse(asked.reply.body).at("job");
-      numbers_.push_back(number);
+      take_number(json::parse(asked.reply.body).at("job"));
     }
   }
 }

@@ -47,6 +47,18 @@ class Clients {
   /// without an answer.
   [[nodiscard]] const std::map<std::uint64_t, std::string>& policies() const { return policies_; }
 
+  /// All of them, at a moment.
+  struct Promises {
+    std::map<std::string, Submission> submissions;
+    std::vector<JobNumber> numbers;
+    std::map<std::uint64_t, std::string> policies;
+  };
+  [[nodiscard]] Promises promises() const { return {submissions_, numbers_, policies_}; }
+  /// The journal is what it was at that moment: later submissions may be gone.
+  void recall(const Promises& then);
+  /// The setting is damaged: the configured policy may be in force.
+  void lose_policy() { policies_.emplace(0, configured_policy_); }
+
   /// What they were refused though it must work; empty: nothing.
   [[nodiscard]] const std::string& complaint() const {
     return complaint_.empty() ? wire_.complaint() : complaint_;
@@ -63,6 +75,7 @@ class Clients {
   Asked ask(const Identity& who, const std::string& method, const std::string& path,
             std::string body = {}, std::multimap<std::string, std::string> query = {});
   void submit();
+  void take_number(JobNumber number);
   void cancel();
   void set_policy();
   void use_machine();
@@ -81,6 +94,8 @@ class Clients {
   std::map<JobNumber, std::uint32_t> cancelled_;
   std::map<std::uint64_t, std::string> policies_;  // in the order in which they were asked for
   std::uint64_t policies_asked_ = 0;
+  std::string configured_policy_;
+  std::set<JobNumber> given_;  // numbers, ever
   std::string last_, complaint_;
   int depth_ = 0;
 };

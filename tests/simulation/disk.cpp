@@ -61,6 +61,13 @@ void SimulatedDisk::remove(const std::string& name) {
   files_.erase(name);
 }
 
+void SimulatedDisk::install(const std::string& name, const std::string& bytes) {
+  const FilePtr file = make(name);
+  file->now = file->synced = bytes;
+  file->is_made = true;
+  removed_.erase(name);
+}
+
 SimulatedDisk::Outcome SimulatedDisk::write(File& file, std::size_t at, std::string_view bytes) {
   const bool dies = !goes_on('w', file, at, bytes.size());
   std::size_t size = bytes.size();

@@ -47,6 +47,8 @@ class SimulatedDisk {
   [[nodiscard]] const std::map<std::string, FilePtr>& files() const { return files_; }
   FilePtr make(const std::string& name);
   void remove(const std::string& name);
+  /// Somebody puts a file there, synced, in place of what there was.
+  void install(const std::string& name, const std::string& bytes);
   Outcome write(File& file, std::size_t at, std::string_view bytes);
   Outcome resize(File& file, std::size_t size);
   Outcome sync(File& file);

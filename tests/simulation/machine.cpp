@@ -174,6 +174,15 @@ void SimulatedMachine::meddle(const std::string& sql, Duration stays) {
   foreign_ends_ = now_ + stays;
 }
 
+void SimulatedMachine::as_foreign(const std::function<void()>& act) {
+  files_.set_foreign(true);
+  try {
+    act();
+  } catch (const std::exception&) {
+  }  // it could not be done now
+  files_.set_foreign(false);
+}
+
 void SimulatedMachine::end_meddling() {
   if (!foreign_) return;
   files_.set_foreign(true);

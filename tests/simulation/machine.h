@@ -80,6 +80,8 @@ class SimulatedMachine : public System {
   /// A foreign program opens the journal and does this; its connection stays open for so long.
   void meddle(const std::string& sql, Duration stays);
   void end_meddling();
+  /// What a foreign program does, at once. It may die with the power, but not with the daemon.
+  void as_foreign(const std::function<void()>& act);
   [[nodiscard]] bool is_meddled_with() const { return foreign_ != nullptr; }
 
   /// Somebody fills the disk up to so many bytes, or makes room.

@@ -38,6 +38,8 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   if (chooses_gpus) machine_->world().choose_gpus();
   clients_ = std::make_unique<Clients>(*machine_, seed, options_.policy.policy);
   audit_ = std::make_unique<Audit>(*machine_, *clients_, options_.memory, chooses_gpus, compacts);
+  if (lots_.below(3) == 0)
+    journal_ = std::make_unique<JournalTroubles>(*machine_, *clients_, *audit_, seed);
 }
 
 Simulation::~Simulation() = default;
@@ -177,8 +179,8 @@ void Simulation::step() {
     machine_->set_clock_by(shift);
     return say(fmt::format("the clock is set by {} s", shift.us / 1'000'000));
   }
-  if (lot < 98) return trouble_the_disk();
-  if (lot < 99) return bear_job();
+  if (lot < (journal_ ? 94U : 98U)) return trouble_the_disk();
+  if (lot < 99) return journal_ ? trouble_the_journal() : bear_job();
   machine_->end();
   say("the daemon is ended");
 }
@@ -299,6 +301,21 @@ void Simulation::trouble_the_disk() {
   }
 }
 
+void Simulation::trouble_the_journal() {
+  const std::uint64_t lot = lots_.below(10);
+  say(lot < 5 ? journal_->damage() : lot < 8 ? journal_->back_up() : journal_->restore());
+  if (wrong_.empty()) wrong_ = journal_->wrong();
+}
+
+/// Runs of jobs that the journal has lost, of which a part may be gone: an operator ends those.
+void Simulation::cancel_strays() {
+  const Identity root{"root", 0, 0, Role::operator_};
+  const auto page = machine_->master().jobs(root, JobFilter{});
+  if (!page) return;
+  for (const JobRecord& job : page->jobs)
+    if (job.runs_outside && !job.has_ended()) (void)machine_->master().cancel(root, {job.number});
+}
+
 /// Nothing goes wrong any more: everything comes to its end.
 void Simulation::finish() {
   machine_->spare();
@@ -319,6 +336,7 @@ void Simulation::finish() {
   JobFilter filter;
   for (const Phase state : kJobStates)
     if (!has_ended(state)) filter.states.push_back(state);
+  cancel_strays();
   const Time until = machine_->now() + days(60);
   for (;;) {
     check(false);

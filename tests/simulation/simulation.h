@@ -10,6 +10,7 @@
 
 #include "audit.h"
 #include "clients.h"
+#include "journal_troubles.h"
 #include "machine.h"
 
 namespace trainyard {
@@ -37,6 +38,8 @@ class Simulation {
   void trouble_gpus();
   void restore_gpus();
   [[nodiscard]] std::vector<std::string> new_gpus(std::int32_t count);
+  void trouble_the_journal();
+  void cancel_strays();
   void bear_job();
   [[nodiscard]] MemoryScript script_of(const Launch& launch) const;
   void check(bool in_full);
@@ -53,6 +56,7 @@ class Simulation {
   std::unique_ptr<SimulatedMachine> machine_;
   std::unique_ptr<Clients> clients_;
   std::unique_ptr<Audit> audit_;
+  std::unique_ptr<JournalTroubles> journal_;
   std::uint64_t step_ = 0, born_ = 0;
   std::string wrong_;
 };

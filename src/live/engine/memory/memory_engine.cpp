@@ -10,6 +10,11 @@ MemoryEngine::MemoryEngine(System& system, MemoryWorld& world) : system_(system)
   cluster_ = world_.cluster_;
 }
 
+std::map<JobNumber, Engine::Trace> MemoryEngine::traces() const {
+  const std::lock_guard lock(world_.mutex_);
+  return world_.traces();
+}
+
 Expected<void> MemoryEngine::start(const Launch& launch) {
   if (auto ok = system_.before("engine.start"); !ok) return ok;
   {

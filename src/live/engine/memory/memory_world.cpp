@@ -168,7 +168,7 @@ std::vector<MemoryWorld::Seen> MemoryWorld::runs() {
     const bool lives = run.state == Run::State::running && std::ranges::count(run.lives, true) > 0;
     const bool was_told = run.leaves != Time::never() || run.is_killed != Time::never();
     seen.push_back({id, lives, run.has_run, was_told, run.state == Run::State::ended, run.end,
-                    run.places, run.gpus, run.has_lost_gpu, run.began_to_run});
+                    run.places, run.gpus, run.has_lost_gpu, run.began_to_run, run.is_heard});
   }
   return seen;
 }
@@ -184,6 +184,10 @@ std::vector<std::string> MemoryWorld::faults() const {
 void MemoryWorld::attach() {
   catch_up();
   reports_.clear();
+  has_looked_for_strays_ = false;
+  std::erase_if(births_, [](const auto& birth) {
+    return birth.second.stray && birth.second.job == 0;  // found again if it still is one
+  });
   for (auto& [id, run] : runs_) run.is_heard = false;
   for (const auto& [name, machine] : machines_) say(machine);
   for (auto& [name, birth] : births_)
@@ -206,6 +210,7 @@ Expected<void> MemoryWorld::start(const Launch& launch) {
     run.script = script->second;
   run.begun = clock_.wall_clock();
   run.is_heard = true;
+  run.owner = launch.owner;
   for (const WorkerPlace& place : run.places)
     if (is_down(place.machine)) run.script.start_fails = "its machine is down";
   reckon(launch.id, run);
@@ -256,6 +261,7 @@ void MemoryWorld::call(const std::string& born_as, JobNumber job) {
   if (found == births_.end()) return;
   Birth& birth = found->second;
   birth.job = job;
+  if (birth.stray) return call_stray(*birth.stray, job);
   say_withdrawn(birth);
   if (birth.report.places.empty()) return;
   const auto [at, is_new] = runs_.try_emplace({job, 1});
@@ -273,6 +279,60 @@ void MemoryWorld::call(const std::string& born_as, JobNumber job) {
   catch_up();
 }
 
+/// As the engine of this machine has it: run directories stay, and tell of jobs that are not known.
+std::map<JobNumber, Engine::Trace> MemoryWorld::traces() const {
+  std::map<JobNumber, Engine::Trace> traces;
+  for (const auto& [id, run] : runs_) {
+    Engine::Trace& trace = traces[id.job];
+    trace.last_run = std::max(trace.last_run, id.run);
+    if (run.state == Run::State::starting || run.state == Run::State::running)
+      trace.places = run.places;
+  }
+  return traces;
+}
+
+/// Once all that the journal knows have been adopted: what else lives is a job of its own.
+void MemoryWorld::report_strays() {
+  has_looked_for_strays_ = true;
+  for (auto& [id, run] : runs_) {
+    const bool lives = run.state == Run::State::starting || run.state == Run::State::running;
+    if (!lives || run.is_heard) continue;
+    BirthReport report;
+    report.name = fmt::format("run {}.{}", id.job, id.run);
+    report.owner = run.owner;
+    report.spec.name = report.name;
+    report.spec.command = {report.name};
+    report.places = run.places;
+    Birth birth{report, {}, run.begun};
+    birth.is_over = true;  // it is said again only if it is found again
+    birth.stray = id;
+    births_.insert_or_assign(report.name, std::move(birth));
+    say(std::move(report));
+  }
+}
+
+/// It is the first run of that job from now on, and none of the old one's begins in its place.
+void MemoryWorld::call_stray(RunId stray, JobNumber job) {
+  const RunId id{job, 1};
+  const auto found = runs_.find(stray);
+  if (runs_.contains(id) || found == runs_.end()) return;
+  Run& old = found->second;
+  due_.erase({old.due, stray});
+  old.due = Time::never();
+  Run& run = runs_.emplace(id, std::move(old)).first->second;
+  found->second = {};
+  run.is_heard = true;
+  run.end.id = id;
+  reckon(id, run);
+  if (run.has_run) {
+    RunReport report;
+    report.kind = Kind::started, report.id = id, report.at = run.began_to_run;
+    if (chooses_gpus_) report.places = run.places;
+    say(run, std::move(report));
+  }
+  if (run.state == Run::State::ended) say(run, run.end);
+}
+
 void MemoryWorld::forget(RunId id) {
   if (const auto run = runs_.find(id); run != runs_.end()) run->second.is_forgotten = true;
   for (auto& [name, birth] : births_)
@@ -288,6 +348,7 @@ std::vector<EngineReport> MemoryWorld::take_reports() {
   std::uint64_t count = 0;
   (void)!::read(wake_, &count, sizeof count);
   catch_up();
+  if (!has_looked_for_strays_) report_strays();
   return std::exchange(reports_, {});
 }
 

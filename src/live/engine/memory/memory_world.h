@@ -80,6 +80,7 @@ class MemoryWorld {
     std::vector<std::vector<std::string>> gpus;  // their names, by rank
     bool has_lost_gpu = false;  // one of them was gone at a time, be it that it has come back
     Time began_to_run;
+    bool is_known = false;  // to the present engine
   };
   [[nodiscard]] std::vector<Seen> runs();
   /// What must never be: two processes on a GPU, a run on a machine that is down. A sentence each.
@@ -103,6 +104,7 @@ class MemoryWorld {
     bool has_run = false, is_forgotten = false;
     RunReport end;
     Time due = Time::never();  // as it stands in due_
+    Identity owner;
   };
   struct Birth {
     BirthReport report;
@@ -112,10 +114,12 @@ class MemoryWorld {
     JobNumber job = 0;  // 0: it has not been called yet
     bool is_over = false;
     bool is_withdrawn = false;
+    std::optional<RunId> stray{};  // the run that it is, of a job that the daemon has lost
   };
 
   // For the engine; each with the lock held.
   void attach();
+  [[nodiscard]] std::map<JobNumber, Engine::Trace> traces() const;
   Expected<void> start(const Launch& launch);
   void stop(const Stop& stop);
   void adopt(RunId id);
@@ -126,6 +130,8 @@ class MemoryWorld {
   [[nodiscard]] Expected<Engine::Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
                                                 std::size_t limit) const;
 
+  void report_strays();
+  void call_stray(RunId stray, JobNumber job);
   void catch_up();
   [[nodiscard]] static Time next_of(const Run& run);
   /// After every change of it.
@@ -159,7 +165,8 @@ class MemoryWorld {
   std::vector<EngineReport> reports_;
   std::vector<std::string> faults_;
   bool chooses_gpus_ = false;
-  int wake_ = -1;  // an eventfd
+  bool has_looked_for_strays_ = false;  // for the present engine
+  int wake_ = -1;                       // an eventfd
 };
 
 }  // namespace trainyard
