@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The layers of src/, and those within src/live/: a file may include headers of its own folder and
 # of those before it only. And one name is one type's: where headers of a namespace have two, the linker
-# takes functions of the one for the other's.
+# takes functions of the one for the other's. And what belongs to a user is reached through
+# live/system/user_files.h only: no path of it is put together elsewhere, or taken for one of ours.
 #
 #   tests/layers.sh src          prints all that is wrong; fails if there is anything
 #   tests/layers.sh --self-test  checks that the check finds what it must
@@ -43,9 +44,22 @@ twins() {
     }'
 }
 
+# Prints "file:line: what is wrong" for every path below a run's job/ or the checkpoints that is put
+# together below folder $1, and for every use of the text that is meant for processes of users, real or simulated.
+user_paths() {
+  find "$1" \( -name '*.h' -o -name '*.cpp' \) ! -name '*_test.cpp' ! -name testing.h | sort | xargs -r awk '
+    /^[ \t]*(\/\/|#[ \t]*include)/ { next }
+    /"[^"]*\/job(\/[^"]*)?"/ || /"[^"]*\/checkpoints\/[^"]*"/ {
+      print FILENAME ":" FNR ": a path of a user is put together; job_directory() and checkpoint_directory() have them"
+    }
+    /[.>]told_to_user\(/ && FILENAME !~ /(supervisor\/environment|local\/simulated_world)\.cpp$/ {
+      print FILENAME ":" FNR ": told_to_user() is for environment.cpp; UserDirectory opens files of users"
+    }'
+}
+
 check() {
   local found
-  found=$(offences "$1" "$layers" "" && offences "$1/live" "$live_layers" live/ && twins "$1")
+  found=$(offences "$1" "$layers" "" && offences "$1/live" "$live_layers" live/ && twins "$1" && user_paths "$1")
   [ -z "$found" ] && return 0
   echo "$found"
   return 1
@@ -68,6 +82,10 @@ self_test() {
   expect_offence other/x.h '' "other is not a layer"
   expect_offence live/book/up.h '#include "live/loop/loop.h"' "book/ comes before loop/"
   expect_offence live/stray.h '' "stray.h is not a layer"
+  expect_offence live/loop/read.cpp '  std::ifstream file(directory + "/job/saved");' "a path of a user"
+  expect_offence live/loop/move.cpp '  put(directory + "/job");' "a path of a user"
+  expect_offence live/loop/print.cpp 'fmt::format("{}/checkpoints/{}", state, job);' "a path of a user"
+  expect_offence live/loop/open.cpp '::open(own.told_to_user("saved").c_str());' "told_to_user() is for environment.cpp"
   expect_offence model/table.h 'struct Table {' "Table is the name of another type in"
 }
 

@@ -149,13 +149,14 @@ void add_array(const ArrayTask& task, Variables& all) {
 
 void add_trainyard(const RunPlan& plan, Variables& all) {
   const std::string directory = run_directory(plan.state, plan.job, plan.run);
+  const UserDirectory own = job_directory(directory);
   all["TRAINYARD_JOB_ID"] = std::to_string(plan.job);
   all["TRAINYARD_RUN"] = std::to_string(plan.run);
-  all["TRAINYARD_CHECKPOINT_DIR"] = checkpoint_directory(plan.state, plan.job);
-  all["TRAINYARD_REPORT"] = directory + "/job/report.json";
+  all["TRAINYARD_CHECKPOINT_DIR"] = checkpoint_directory(plan.state, plan.job).told_to_user();
+  all["TRAINYARD_REPORT"] = own.told_to_user("report.json");
   all["TRAINYARD_STOP_FILE"] = directory + "/stop";
-  all["TRAINYARD_REQUEUE_FILE"] = directory + "/job/requeue";
-  all["TRAINYARD_SAVED"] = directory + "/job/saved";
+  all["TRAINYARD_REQUEUE_FILE"] = own.told_to_user("requeue");
+  all["TRAINYARD_SAVED"] = own.told_to_user("saved");
   if (plan.restarts > 0) all["TRAINYARD_RESTART"] = std::to_string(plan.restarts);
 }
 

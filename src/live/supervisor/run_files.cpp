@@ -14,6 +14,7 @@ constexpr std::size_t kEndBytes = 4096;
 constexpr std::size_t kLongestWhy =
     1000;  // each byte may become six in JSON, and the rest needs room
 constexpr std::size_t kStartedBytes = 32;
+constexpr off_t kMostOfUser = 4096;  // what a job says in a file is a line
 
 /// Made with blanks, which JSON allows behind what is written over them later.
 Expected<Descriptor> reserve(const std::string& path, std::size_t bytes, int flags) {
@@ -41,6 +42,16 @@ Expected<BegunRun> begin_run(const std::string& directory) {
   begun.end = std::move(*end);
   begun.started = std::move(*started);
   return begun;
+}
+
+JobWord word_of_job(const UserDirectory& own, uid_t user) {
+  const auto file = own.open("saved", user, kMostOfUser);
+  const auto text = file ? file->read() : std::nullopt;
+  return text ? parse_job_word(*text) : JobWord{};
+}
+
+std::optional<UserFile> requeue_of_job(const UserDirectory& own, uid_t user) {
+  return own.open("requeue", user, kMostOfUser);
 }
 
 Expected<void> record_end(const std::string& directory, const Descriptor& file, RunEnd end) {

@@ -2,11 +2,13 @@
 // end can be recorded even when the disk has become full meanwhile.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/error.h"
 #include "live/supervisor/run_plan.h"
 #include "live/system/files.h"
+#include "live/system/user_files.h"
 
 namespace trainyard {
 
@@ -18,6 +20,10 @@ struct BegunRun {
 
 /// Fails if another supervisor has the run, or if it was begun, or given up, before.
 Expected<BegunRun> begin_run(const std::string& directory);
+/// What the job said about saving, in a file of its user.
+JobWord word_of_job(const UserDirectory& own, uid_t user);
+/// The file by which it asks to be run again.
+std::optional<UserFile> requeue_of_job(const UserDirectory& own, uid_t user);
 Expected<void> record_end(const std::string& directory, const Descriptor& file, RunEnd end);
 
 }  // namespace trainyard

@@ -94,8 +94,12 @@ std::string run_directory(std::string_view state, std::int64_t job, std::uint32_
   return fmt::format("{}/runs/{}.{}", state, job, run);
 }
 
-std::string checkpoint_directory(std::string_view state, std::int64_t job) {
-  return fmt::format("{}/checkpoints/{}", state, job);
+UserDirectory job_directory(const std::string& run_directory) {
+  return {run_directory, "job"};
+}
+
+UserDirectory checkpoint_directory(std::string_view state, std::int64_t job) {
+  return {fmt::format("{}/checkpoints", state), std::to_string(job)};
 }
 
 std::string to_json(const RunPlan& plan) {

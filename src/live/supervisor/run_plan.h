@@ -30,6 +30,7 @@
 #include "live/job/job_array.h"
 #include "live/job/job_word.h"
 #include "live/supervisor/cgroup.h"
+#include "live/system/user_files.h"
 
 namespace trainyard {
 
@@ -101,7 +102,9 @@ struct RunEnd {
 };
 
 std::string run_directory(std::string_view state, std::int64_t job, std::uint32_t run);
-std::string checkpoint_directory(std::string_view state, std::int64_t job);
+/// What is the user's: job/ of a run's directory, and the checkpoints of a job.
+UserDirectory job_directory(const std::string& run_directory);
+UserDirectory checkpoint_directory(std::string_view state, std::int64_t job);
 
 std::string to_json(const RunPlan& plan);
 std::string to_json(const StopOrder& order);

@@ -5,7 +5,6 @@
 #include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +16,7 @@
 #include <cstring>
 #include <set>
 
-#include "live/supervisor/worker.h"
+#include "live/supervisor/run_files.h"
 #include "live/system/process_tree.h"
 #include "live/system/system.h"
 
@@ -29,6 +28,7 @@ constexpr Duration kGraceOfRequeue = seconds(30);  // as Slurm's KillWait
 constexpr Duration kKillAgain = microseconds(10'000), kKillAgainAtMost = seconds(1);
 // Among the events; others are ranks.
 constexpr std::uint64_t kSignals = ~std::uint64_t{0}, kRequeue = kSignals - 1;
+constexpr Duration kUnbornWait = seconds(5);
 constexpr std::size_t kReadBytes = 1 << 16;
 
 Time steady_now() {
@@ -51,6 +51,7 @@ std::string describe_end(int status) {
 
 Supervisor::Supervisor(std::string directory, RunPlan plan)
     : directory_(std::move(directory)),
+      own_files_(job_directory(directory_)),
       plan_(std::move(plan)),
       cgroup_(plan_.cgroups, plan_.cgroup),
       events_(::epoll_create1(EPOLL_CLOEXEC)) {}
@@ -99,7 +100,7 @@ Expected<void> Supervisor::start_workers() {
   const std::size_t count = plan_.runs_once ? 1 : plan_.gpus.size();
   for (std::size_t rank = 0; rank < count; ++rank) {
     const auto number = static_cast<std::int32_t>(rank);
-    auto process = start_worker(plan_, number, cgroup_, patience);
+    auto process = start_worker(plan_, number, cgroup_, patience, unborn_);
     if (!process && stop_.has_begun()) {
       // That it did not begin is no fault of the job, which may be run again.
       status_ = 128 + SIGKILL;
@@ -150,7 +151,9 @@ void Supervisor::wait_for_events() {
 }
 
 Time Supervisor::next_wake() const {
-  const Time again = killing_ ? steady_now() + kill_again_ : Time::never();
+  const Time again = killing_  ? steady_now() + kill_again_
+                     : unborn_ ? steady_now() + kKillAgainAtMost
+                               : Time::never();
   return std::min(again, stop_.next());
 }
 
@@ -175,7 +178,7 @@ void Supervisor::read_stop_order() {
 /// all that is believed, and one look is all that follows.
 void Supervisor::watch_for_requeue() {
   requeue_ = Descriptor(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  ::inotify_add_watch(requeue_.get(), (directory_ + "/job").c_str(), IN_CLOSE_WRITE | IN_MOVED_TO);
+  own_files_.watch(requeue_.get(), IN_CLOSE_WRITE | IN_MOVED_TO);
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kRequeue}};
   ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, requeue_.get(), &event);
 }
@@ -183,10 +186,8 @@ void Supervisor::watch_for_requeue() {
 void Supervisor::on_requeue() {
   std::array<char, kReadBytes> notices;
   std::ignore = ::read(requeue_.get(), notices.data(), notices.size());
-  struct stat about {};
-  if (::lstat((directory_ + "/job/requeue").c_str(), &about) != 0 || !S_ISREG(about.st_mode) ||
-      about.st_size == 0)
-    return;
+  const auto asked = requeue_of_job(own_files_, plan_.uid);
+  if (!asked || asked->is_empty()) return;
   requeue_.reset();
   stop_.order({.signal = 0, .leader_only = false, .grace = kGraceOfRequeue, .kill_wait = {}},
               steady_now());
@@ -211,7 +212,7 @@ void Supervisor::reap() {
     const pid_t pid = ::waitpid(-1, &status, WNOHANG);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) {
-      children_left_ = pid == 0;
+      children_left_ = pid == 0 && !only_unborn_left();
       return;
     }
     const auto worker = std::find_if(workers_.begin(), workers_.end(), [&](const Worker& each) {
@@ -220,6 +221,15 @@ void Supervisor::reap() {
     if (worker != workers_.end())
       on_worker_end(static_cast<std::size_t>(worker - workers_.begin()), status);
   }
+}
+
+/// One that cannot die, because a file system does not answer, is not waited for: it has no GPU.
+bool Supervisor::only_unborn_left() {
+  if (!unborn_ || !unborn_->is_stuck()) return false;
+  if (unborn_since_ == Time::never()) unborn_since_ = steady_now();
+  if (steady_now() < unborn_since_ + kUnbornWait) return false;
+  return std::ranges::all_of(descendants(::getpid()),
+                             [this](pid_t pid) { return pid == unborn_->pid; });
 }
 
 void Supervisor::on_worker_end(std::size_t rank, int status) {
@@ -303,16 +313,6 @@ void Supervisor::kill_all() {
     signal_if(pid, SIGKILL, [self](pid_t held) { return is_descendant(held, self); });
 }
 
-/// The file is the job's, and may be anything.
-JobWord Supervisor::word_of_job() const {
-  constexpr std::size_t kMost = 4096;
-  const std::string path = directory_ + "/job/saved";
-  struct stat about {};
-  if (::lstat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
-  const auto text = read_small_file(path, kMost);
-  return text ? parse_job_word(*text) : JobWord{};
-}
-
 RunEnd Supervisor::end_of_run() const {
   const RealSystem system;
   RunEnd end{.status = status_,
@@ -321,10 +321,8 @@ RunEnd Supervisor::end_of_run() const {
              .boot = system.boot(),
              .why = why_,
              .was_killed = was_killed_,
-             .word = word_of_job()};
-  struct stat about {};
-  end.asked_requeue =
-      ::lstat((directory_ + "/job/requeue").c_str(), &about) == 0 && S_ISREG(about.st_mode);
+             .word = word_of_job(own_files_, plan_.uid)};
+  end.asked_requeue = requeue_of_job(own_files_, plan_.uid).has_value();
   if (status_ != 0 && cgroup_.ran_out_of_memory()) {
     const auto workers = static_cast<std::int64_t>(plan_.gpus.size());
     end.why = fmt::format("out of memory: its limit is {}",

@@ -25,6 +25,7 @@
 #include "live/supervisor/log_segments.h"
 #include "live/supervisor/run_plan.h"
 #include "live/supervisor/stop_sequence.h"
+#include "live/supervisor/worker.h"
 #include "live/system/files.h"
 
 namespace trainyard {
@@ -54,22 +55,25 @@ class Supervisor {
   void on_requeue();
   void pump(Worker& worker);
   void reap();
+  [[nodiscard]] bool only_unborn_left();
   void on_worker_end(std::size_t rank, int status);
   void take_stop_steps();
   void ask() const;
   void signal_steps(int number) const;
   void signal_workers(int number, bool leader_only) const;
-  [[nodiscard]] JobWord word_of_job() const;
   void kill_all();
   [[nodiscard]] Time next_wake() const;
   [[nodiscard]] RunEnd end_of_run() const;
 
   std::string directory_;
+  UserDirectory own_files_;  // the job's
   RunPlan plan_;
   RunCgroup cgroup_;
   Descriptor events_, signals_, requeue_;
   std::vector<Worker> workers_;
   std::size_t workers_left_ = 0;
+  std::optional<UnbornWorker> unborn_;
+  Time unborn_since_ = Time::never();
   bool children_left_ = true;
   bool killing_ = false;         // everything, until nothing is left
   Duration kill_again_;          // after which time those that still live are killed again

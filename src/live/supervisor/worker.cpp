@@ -225,9 +225,18 @@ Expected<Pipe> output_pipe(const RunPlan& plan) {
   return pipe;
 }
 
+/// What the user named that a worker has to open before its program runs.
+std::string places_of_start(const Preparation& prepared) {
+  std::string text = "its directory " + trainyard::quoted(prepared.plan.directory);
+  for (const OutputFile* file : {&prepared.out, &prepared.error})
+    if (!file->path.empty()) text += " or its output " + trainyard::quoted(file->path);
+  return text;
+}
+
 /// Until it has failed, or runs its program and so has closed the pipe. It may do neither: it is
 /// the user's process by now, to be halted like any other.
-Expected<void> wait_for_outcome(int failures, const RunPlan& plan, const StartPatience& patience) {
+Expected<void> wait_for_outcome(int failures, const Preparation& prepared,
+                                const StartPatience& patience) {
   using std::chrono::steady_clock;
   const auto deadline = steady_clock::now() + std::chrono::microseconds(patience.limit.us);
   pollfd outcome{.fd = failures, .events = POLLIN, .revents = 0};
@@ -235,16 +244,23 @@ Expected<void> wait_for_outcome(int failures, const RunPlan& plan, const StartPa
     if (patience.is_stopped()) return fail("a worker was stopped before it began");
     if (steady_clock::now() >= deadline)
       return fail(
-          "a worker did not begin within {}: is its directory {} on a file system that hangs?",
-          format(patience.limit), trainyard::quoted(plan.directory));
+          "a worker did not begin within {}: {} may be on a file system that hangs, or be a "
+          "FIFO that no process reads",
+          format(patience.limit), places_of_start(prepared));
   }
   return {};
 }
 
 }  // namespace
 
+bool UnbornWorker::is_stuck() const {
+  pollfd end{.fd = outcome.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&end, 1, 0) == 0;
+}
+
 Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
-                                     const RunCgroup& cgroup, const StartPatience& patience) {
+                                     const RunCgroup& cgroup, const StartPatience& patience,
+                                     std::optional<UnbornWorker>& unborn) {
   auto output = output_pipe(plan), failures = make_pipe();
   if (!output) return tl::make_unexpected(output.error());
   if (!failures) return tl::make_unexpected(failures.error());
@@ -268,8 +284,9 @@ Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
     ::_exit(127);
   }
   failures->write.reset();
-  if (auto ok = wait_for_outcome(failures->read.get(), plan, patience); !ok) {
+  if (auto ok = wait_for_outcome(failures->read.get(), prepared, patience); !ok) {
     ::kill(pid, SIGKILL);
+    unborn = {pid, std::move(failures->read)};
     return tl::make_unexpected(ok.error());
   }
   Failure failure;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "base/error.h"
 #include "base/time.h"
@@ -20,6 +21,16 @@ struct WorkerProcess {
   Descriptor output;  // what it writes, to be read; does not block
 };
 
+/// A process that was killed before it became the user's program, and is left to be reaped.
+struct UnbornWorker {
+  pid_t pid = 0;
+  Descriptor outcome;  // closed at its other end when it dies or runs its program
+
+  /// True if it sleeps in the kernel, as in a file system that hangs, and cannot die yet. None of
+  /// the user's program has run in it or will, so that it has no GPU.
+  [[nodiscard]] bool is_stuck() const;
+};
+
 /// How long a process may take to become the user's program.
 struct StartPatience {
   Duration limit = seconds(30);
@@ -27,8 +38,9 @@ struct StartPatience {
 };
 
 /// Returns when the program runs, or says why it does not. The process dies with the one that
-/// starts it. One that took too long is killed, and left to be reaped: that may take long too.
+/// starts it. One that took too long is killed, and becomes `unborn`.
 Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
-                                     const RunCgroup& cgroup, const StartPatience& patience);
+                                     const RunCgroup& cgroup, const StartPatience& patience,
+                                     std::optional<UnbornWorker>& unborn);
 
 }  // namespace trainyard

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "live/supervisor/supervise.h"
+#include "live/system/silent_mount.h"
 
 namespace trainyard {
 namespace {
@@ -37,6 +38,7 @@ class WorkerThatHangs : public testing::Test {
 
   std::string root_;
   RunPlan plan_;
+  std::optional<UnbornWorker> unborn_;
 };
 
 /// Our child's end.
@@ -48,18 +50,20 @@ int killed_by() {
 
 TEST_F(WorkerThatHangs, IsKilledAfterAWhile) {
   const RunCgroup group(plan_.cgroups, plan_.cgroup);
-  const auto process =
-      start_worker(plan_, 0, group, {.limit = seconds(1), .is_stopped = [] { return false; }});
+  const auto process = start_worker(
+      plan_, 0, group, {.limit = seconds(1), .is_stopped = [] { return false; }}, unborn_);
   ASSERT_FALSE(process);
-  EXPECT_EQ(process.error().message,
-            "a worker did not begin within 1s: is its directory '/' on a file system that hangs?");
+  EXPECT_EQ(
+      process.error().message,
+      "a worker did not begin within 1s: its directory '/' may be on a file system that hangs, "
+      "or be a FIFO that no process reads");
   EXPECT_EQ(killed_by(), SIGKILL);
 }
 
 TEST_F(WorkerThatHangs, IsKilledWhenTheRunIsStopped) {
   const RunCgroup group(plan_.cgroups, plan_.cgroup);
-  const auto process =
-      start_worker(plan_, 0, group, {.limit = seconds(600), .is_stopped = [] { return true; }});
+  const auto process = start_worker(
+      plan_, 0, group, {.limit = seconds(600), .is_stopped = [] { return true; }}, unborn_);
   ASSERT_FALSE(process);
   EXPECT_EQ(process.error().message, "a worker was stopped before it began");
   EXPECT_EQ(killed_by(), SIGKILL);
@@ -82,6 +86,40 @@ TEST_F(WorkerThatHangs, DoesNotKeepASupervisorFromStopping) {
                 ? 0
                 : 1);
   }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(WorkerThatHangs, AFifoForItsOutputIsNamed) {
+  plan_.cgroups = {};
+  plan_.output = root_ + "/fifo";
+  ASSERT_EQ(::mkfifo(plan_.output.c_str(), 0600), 0);
+  const RunCgroup group(plan_.cgroups, plan_.cgroup);
+  const auto process = start_worker(
+      plan_, 0, group, {.limit = seconds(1), .is_stopped = [] { return false; }}, unborn_);
+  ASSERT_FALSE(process);
+  EXPECT_THAT(process.error().message,
+              testing::HasSubstr("or its output '" + plan_.output + "' may be on"));
+  EXPECT_EQ(killed_by(), SIGKILL);
+  EXPECT_FALSE(unborn_->is_stuck());
+}
+
+/// Its mount was asked, and does not answer: not even SIGKILL ends such a sleep.
+TEST_F(WorkerThatHangs, OneThatCannotDieIsNotWaitedFor) {
+  plan_.cgroups = {};
+  plan_.output = root_ + "/mount/out";
+  std::filesystem::create_directory(root_ + "/mount");
+  SilentMount mount(root_ + "/mount", SilentMount::Kind::takes_requests);
+  if (!mount.is_there()) GTEST_SKIP() << "nothing can be mounted here: " << mount.why_not();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(50);
+    const RunEnd end = Supervisor(root_, plan_).run(Descriptor());
+    ::_exit(end.kind == RunEnd::Kind::exited && end.status == 137 ? 0 : 1);
+  }
+  mount.wait_for_request();
+  ::kill(child, SIGUSR1);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);

@@ -25,7 +25,7 @@ void Descriptor::reset() {
 }
 
 Expected<std::string> read_small_file(const std::string& path, std::size_t limit) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return fail("{}: cannot be read: {}", path, std::strerror(errno));
   std::string text;
   std::array<char, 1 << 14> part;

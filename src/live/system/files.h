@@ -29,7 +29,7 @@ class Descriptor {
   int fd_;
 };
 
-/// A file of ours of at most `limit` bytes.
+/// A file of ours of at most `limit` bytes. For those of users there is user_files.h.
 Expected<std::string> read_small_file(const std::string& path, std::size_t limit = 16U << 20U);
 
 /// Whole or not at all, for whoever reads it while the machine is up. It is not forced to disk:

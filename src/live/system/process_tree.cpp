@@ -29,16 +29,43 @@ std::vector<pid_t> all_processes() {
   return pids;
 }
 
-/// 0: it is gone.
-pid_t parent_of(pid_t pid) {
+struct ProcessStatus {
+  char state = 'X';  // as if it were gone
+  pid_t parent = 0;
+};
+
+ProcessStatus status_of(pid_t pid) {
   const auto stat = read_small_file(fmt::format("/proc/{}/stat", pid));
-  if (!stat) return 0;
+  if (!stat) return {};
   // "12 (any name, also with ) in it) S 7 ..."
   const std::size_t close = stat->rfind(')');
-  if (close == std::string::npos || close + 4 >= stat->size()) return 0;
-  pid_t parent = 0;
-  std::from_chars(stat->data() + close + 4, stat->data() + stat->size(), parent);
-  return parent;
+  if (close == std::string::npos || close + 4 >= stat->size()) return {};
+  ProcessStatus status{.state = (*stat)[close + 2]};
+  std::from_chars(stat->data() + close + 4, stat->data() + stat->size(), status.parent);
+  return status;
+}
+
+pid_t parent_of(pid_t pid) {
+  return status_of(pid).parent;
+}
+
+/// Also those that have ended and were not collected.
+std::vector<pid_t> children_of(pid_t parent) {
+  std::vector<pid_t> found;
+  const auto listed = read_small_file(fmt::format("/proc/{0}/task/{0}/children", parent));
+  if (!listed) {  // not every kernel has the list
+    for (const pid_t pid : all_processes())
+      if (parent_of(pid) == parent) found.push_back(pid);
+    return found;
+  }
+  for (const char *at = listed->data(), *end = at + listed->size(); at < end; ++at) {
+    pid_t pid = 0;
+    const auto read = std::from_chars(at, end, pid);
+    if (read.ec != std::errc()) break;
+    found.push_back(pid);
+    at = read.ptr;
+  }
+  return found;
 }
 
 }  // namespace
@@ -65,6 +92,22 @@ bool is_descendant(pid_t pid, pid_t root) {
     if (pid == root) return true;
   }
   return false;
+}
+
+bool has_living_child(pid_t parent) {
+  return parent > 0 && std::ranges::any_of(children_of(parent), [](pid_t child) {
+           const char state = status_of(child).state;
+           return state != 'Z' && state != 'X';
+         });
+}
+
+pid_t pid_of(int pidfd) {
+  const auto info = read_small_file(fmt::format("/proc/self/fdinfo/{}", pidfd));
+  const std::size_t at = info ? info->find("Pid:\t") : std::string::npos;
+  pid_t pid = 0;
+  if (at != std::string::npos)
+    std::from_chars(info->data() + at + 5, info->data() + info->size(), pid);
+  return pid;
 }
 
 bool has_environment(pid_t pid, const std::vector<std::string>& variables) {

@@ -16,6 +16,11 @@ namespace trainyard {
 std::vector<pid_t> descendants(pid_t root);
 bool is_descendant(pid_t pid, pid_t root);
 
+/// True if a child of this process lives.
+bool has_living_child(pid_t parent);
+/// The number of the process that a pidfd holds; 0 or less: it has ended.
+pid_t pid_of(int pidfd);
+
 /// Processes that were started with all of these "NAME=value" in their environment.
 std::vector<pid_t> processes_with_environment(const std::vector<std::string>& variables);
 bool has_environment(pid_t pid, const std::vector<std::string>& variables);

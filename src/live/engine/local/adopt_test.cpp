@@ -77,7 +77,7 @@ TEST_P(LocalEngineAdopt, ASupervisorThatComesLateStartsNothing) {
   // The daemon died between making the directory and starting the supervisor, or the machine is so
   // slow that the supervisor has not begun when the next daemon looks.
   const JobSpec spec = shell("echo started > " + root_ + "/evidence");
-  Trash trash(state_ + "/trash");
+  Trash trash(system_, state_ + "/trash");
   const auto plan = plan_run(launch({5, 1}, spec), account_of(ourselves()).value(),
                              {.state = state_, .host = "here", .cgroups = {}, .cgroup = {}});
   ASSERT_TRUE(plan);
@@ -127,7 +127,7 @@ class LockHolder {
 
 TEST_P(LocalEngineAdopt, ASupervisorThatComesLateIsNoStray) {
   const JobSpec spec = shell("true");
-  Trash trash(state_ + "/trash");
+  Trash trash(system_, state_ + "/trash");
   const auto plan = plan_run(launch({5, 1}, spec), account_of(ourselves()).value(),
                              {.state = state_, .host = "here", .cgroups = {}, .cgroup = {}});
   ASSERT_TRUE(plan && make_run_directory(*plan, "", trash));
@@ -144,7 +144,7 @@ TEST_P(LocalEngineAdopt, ASupervisorThatComesLateIsNoStray) {
 
 TEST_P(LocalEngineAdopt, OfManySupervisorsOneStartsTheRun) {
   const JobSpec spec = shell("echo once >> " + root_ + "/evidence; sleep 0.2");
-  Trash trash(state_ + "/trash");
+  Trash trash(system_, state_ + "/trash");
   const auto plan = plan_run(launch({5, 1}, spec), account_of(ourselves()).value(),
                              {.state = state_, .host = "here", .cgroups = {}, .cgroup = {}});
   ASSERT_TRUE(plan && make_run_directory(*plan, "", trash));

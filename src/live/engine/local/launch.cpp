@@ -18,22 +18,17 @@
 namespace trainyard {
 namespace {
 
-/// Whatever the umask is, and whose it is to be.
-Expected<void> make_directory(const std::string& path, mode_t mode, uid_t user, gid_t group) {
-  if (::mkdir(path.c_str(), mode) != 0)
-    return fail("{}: cannot be made: {}", path, std::strerror(errno));
-  if (::chmod(path.c_str(), mode) != 0 ||
-      (::geteuid() == 0 && ::chown(path.c_str(), user, group) != 0))
-    return fail("{}: cannot be given to user {}: {}", path, user, std::strerror(errno));
-  return {};
+/// `mode` holds whatever the umask is.
+Expected<void> make_directory(const std::string& path, mode_t mode) {
+  if (::mkdir(path.c_str(), mode) == 0 && ::chmod(path.c_str(), mode) == 0) return {};
+  return fail("{}: cannot be made: {}", path, std::strerror(errno));
 }
 
 Expected<void> fill_run_directory(const std::string& directory, const RunPlan& plan,
                                   const std::string& script) {
-  if (auto ok = make_directory(directory + "/job", 0700, plan.uid, plan.gid); !ok) return ok;
-  const std::string checkpoints = checkpoint_directory(plan.state, plan.job);
-  if (!std::filesystem::exists(checkpoints))
-    if (auto ok = make_directory(checkpoints, 0700, plan.uid, plan.gid); !ok) return ok;
+  for (const UserDirectory& own :
+       {job_directory(directory), checkpoint_directory(plan.state, plan.job)})
+    if (auto ok = own.make(plan.uid, plan.gid); !ok) return ok;
   if (plan.has_script) {
     const std::string path = directory + "/script";
     if (auto ok = create_file(path, script, 0500); !ok) return ok;
@@ -81,9 +76,9 @@ struct SpawnSettings {
 }  // namespace
 
 Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const LaunchSite& site) {
-  if (::geteuid() != 0 && launch.owner.uid != ::geteuid())
+  if (::geteuid() != 0 && account.uid != ::geteuid())
     return fail("user {} ({}): the daemon runs as user {} and can run that user's jobs only",
-                launch.owner.user, launch.owner.uid, ::geteuid());
+                account.user, account.uid, ::geteuid());
   if (launch.workers.empty()) return fail("job {}: a run without workers", launch.id.job);
   const JobSpec& spec = *launch.spec;
   RunPlan plan;
@@ -135,7 +130,7 @@ Expected<void> make_run_directory(const RunPlan& plan, const std::string& script
   struct stat about {};
   if (::lstat(directory.c_str(), &about) == 0)
     return fail("run {} of job {} was begun before: {} exists", plan.run, plan.job, directory);
-  if (auto ok = make_directory(directory, 0711, ::geteuid(), ::getegid()); !ok) return ok;
+  if (auto ok = make_directory(directory, 0711); !ok) return ok;
   auto ok = fill_run_directory(directory, plan, script);
   // Its user may have been in job/ already.
   if (!ok) trash.put(directory);

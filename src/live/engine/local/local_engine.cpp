@@ -1,31 +1,21 @@
 #include "live/engine/local/local_engine.h"
 
 #include <fcntl.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/timerfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
-#include "live/engine/local/machine.h"
+#include "live/engine/local/linux_host.h"
 #include "live/engine/local/shims.h"
 #include "live/engine/local/supervisor_link.h"
 #include "live/engine/local/traces.h"
-#include "live/supervisor/environment.h"
 #include "live/supervisor/log_segments.h"
-#include "live/system/process_tree.h"
 
 namespace trainyard {
 namespace {
@@ -65,8 +55,11 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEn
   const std::string state = std::filesystem::absolute(options.state, none).lexically_normal();
   const std::string supervisor = std::filesystem::absolute(options.supervisor, none);
   if (auto ok = make_state(state, supervisor); !ok) return tl::make_unexpected(ok.error());
-  if (::access(supervisor.c_str(), X_OK) != 0)
-    return fail("{}: the supervisor cannot be run: {}", supervisor, std::strerror(errno));
+  if (!options.host) {
+    auto host = LinuxHost::open(supervisor);
+    if (!host) return tl::make_unexpected(host.error());
+    options.host = std::move(*host);
+  }
   const std::string parent = cgroup_parent(state);
   LaunchSite site{.state = state,
                   .host = machine.machines[0].name,
@@ -74,38 +67,24 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEn
                   .cgroup = parent,
                   .gpus = options.claims.ours(),
                   .hides_gpus = options.hides_gpus};
-  std::unique_ptr<LocalEngine> engine(
-      new LocalEngine(system, std::move(site), std::move(machine), supervisor, options));
-  if (auto ok = engine->open_events(); !ok) return tl::make_unexpected(ok.error());
-  return engine;
+  return std::unique_ptr<LocalEngine>(
+      new LocalEngine(system, std::move(site), std::move(machine), options));
 }
 
-LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor,
+LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine,
                          LocalEngineOptions& options)
     : system_(system),
       site_(std::move(site)),
       cluster_(std::move(machine)),
-      supervisor_(std::move(supervisor)),
+      host_(std::move(options.host)),
       claims_(std::move(options.claims)),
       has_slots_(options.has_slots),
-      trash_(site_.state + "/trash") {}
+      stuck_after_(options.stuck_after),
+      trash_(system, site_.state + "/trash") {}
 
 LocalEngine::~LocalEngine() {
   // Not while a supervisor might be about to make its own within it.
   if (runs_.empty()) RunCgroup(site_.cgroups, site_.cgroup).remove();
-}
-
-Expected<void> LocalEngine::open_events() {
-  events_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
-  timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  notices_ = Descriptor(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  for (const Descriptor* source : {&timer_, &notices_, &wake_}) {
-    epoll_event event{.events = EPOLLIN, .data = {.fd = source->get()}};
-    if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, source->get(), &event) != 0)
-      return fail("the engine cannot listen for events: {}", std::strerror(errno));
-  }
-  return {};
 }
 
 std::string LocalEngine::describe() const {
@@ -137,7 +116,7 @@ std::string LocalEngine::directory_of(RunId id) const {
 
 Expected<void> LocalEngine::start(const Launch& launch) {
   if (auto ok = system_.before("engine.start"); !ok) return ok;
-  const auto account = account_of(launch.owner);
+  const auto account = host_->account_of(launch.owner);
   if (!account) {
     report_refused(launch.id, account.error().message);
     return {};
@@ -153,13 +132,13 @@ Expected<void> LocalEngine::start(const Launch& launch) {
   if (auto ok = make_run_directory(*plan, launch.spec->script, trash_); !ok) return ok;
   Run run = make_run(launch.id, plan->uid);
   watch(run);
-  auto process = spawn_supervisor(supervisor_, run.directory, std::move(*claims));
-  if (!process) {
-    if (run.watch >= 0) ::inotify_rm_watch(notices_.get(), run.watch), by_watch_.erase(run.watch);
+  const auto supervisor = host_->spawn(run.directory, std::move(*claims));
+  if (!supervisor) {
+    unwatch(run);
     trash_.put(run.directory);
-    return tl::make_unexpected(process.error());
+    return tl::make_unexpected(supervisor.error());
   }
-  supervise(std::move(run), std::move(*process));
+  supervise(std::move(run), *supervisor);
   system_.after("engine.start");
   return {};
 }
@@ -183,14 +162,16 @@ Expected<std::vector<Descriptor>> LocalEngine::claims_of(const Launch& launch) c
 Expected<void> LocalEngine::stop(const Stop& stop) {
   if (auto ok = system_.before("engine.stop"); !ok) return ok;
   const auto run = runs_.find(stop.id);
-  if (run == runs_.end() || !run->second.process) return {};
+  if (run == runs_.end() || !run->second.supervisor) return {};
   const StopOrder order{.signal = stop.signal.number,
                         .leader_only = stop.signal.leader_only,
                         .grace = stop.grace,
                         .kill_wait = stop.kill_wait};
   // If the disk is full the supervisor does what the job declared.
   std::ignore = replace_file(run->second.directory + "/stop", to_json(order), 0600);
-  ::syscall(SYS_pidfd_send_signal, run->second.process.get(), SIGUSR1, nullptr, 0);
+  // Its user may have halted it where that is the daemon's user too.
+  for (const int number : {SIGUSR1, SIGCONT}) host_->signal(*run->second.supervisor, number);
+  run->second.watchdog.expect_end(system_.steady_clock() + stop.grace + stop.kill_wait);
   system_.after("engine.stop");
   return {};
 }
@@ -215,7 +196,7 @@ Expected<void> LocalEngine::adopt(RunId id) {
 }
 
 std::map<JobNumber, Engine::Trace> LocalEngine::traces() const {
-  return find_traces(site_.state, site_.gpus);
+  return find_traces(*host_, site_.state, site_.gpus);
 }
 
 /// Once all that the journal knows have been adopted: what lives besides is nobody's, and has GPUs.
@@ -223,7 +204,7 @@ std::map<JobNumber, Engine::Trace> LocalEngine::traces() const {
 void LocalEngine::report_strays() {
   has_looked_for_strays_ = true;
   const auto never_begun = std::exchange(never_begun_, {});
-  for (const RunId id : living_runs(site_.state)) {
+  for (const RunId id : living_runs(*host_, site_.state)) {
     const bool is_known =
         never_begun.contains(id) ||
         std::ranges::any_of(runs_, [&](const auto& run) { return own_id(run.first) == id; });
@@ -259,12 +240,11 @@ Expected<void> LocalEngine::adopt_begun(RunId id) {
   Run run = make_run(id, plan ? plan->uid : ::geteuid());
   if (plan) run.cgroups = plan->cgroups, run.cgroup = plan->cgroup;
   watch(run);
-  auto process = supervisor_of(run.directory);
-  if (!process) return tl::make_unexpected(process.error());
-  const bool lives = static_cast<bool>(*process);
-  supervise(std::move(run), std::move(*process));
+  const auto supervisor = host_->find(run.directory);
+  if (!supervisor) return tl::make_unexpected(supervisor.error());
+  supervise(std::move(run), *supervisor);
   Run& adopted = runs_.at(id);
-  if (lives)
+  if (*supervisor)
     check_started(adopted);
   else
     on_supervisor_end(adopted);
@@ -276,8 +256,7 @@ Expected<void> LocalEngine::adopt_begun(RunId id) {
 /// while its supervisor lived is ours as before.
 bool LocalEngine::was_copied(const RunPlan& plan, const std::string& directory) const {
   if (plan.state == site_.state || read_end(directory)) return false;
-  const auto process = supervisor_of(directory);
-  return process && !*process;
+  return !host_->lives(directory).value_or(true);
 }
 
 void LocalEngine::forget(RunId id) {
@@ -287,7 +266,7 @@ void LocalEngine::forget(RunId id) {
   for (const char* name :
        {"/run.json", "/started", "/lock", "/stop", "/script", "/exit.json", "/exit.part"})
     ::unlink((directory + name).c_str());
-  trash_.put(directory + "/job");
+  trash_.put(job_directory(directory));
   system_.after("engine.forget");
 }
 
@@ -308,21 +287,15 @@ Expected<Engine::Output> LocalEngine::output(RunId id, std::int32_t worker, std:
 // --- what happens ---
 
 std::vector<EngineReport> LocalEngine::poll() {
-  std::array<epoll_event, 64> events;
-  const int count = ::epoll_wait(events_.get(), events.data(), events.size(), 0);
-  std::uint64_t ignored = 0;
+  const HostEvents events = host_->take_events();
   if (!has_looked_for_strays_) report_strays();
-  for (int i = 0; i < count; ++i) {
-    const int source = events[i].data.fd;
-    if (source == notices_.get()) {
-      read_notices();
-    } else if (source == timer_.get()) {
-      if (::read(source, &ignored, sizeof ignored) > 0) tick();
-    } else if (const auto id = by_process_.find(source); id != by_process_.end()) {
+  for (const WatchId watch : events.written)
+    if (const auto id = by_watch_.find(watch); id != by_watch_.end())
+      check_started(runs_.at(id->second));
+  for (const SupervisorId supervisor : events.ended)
+    if (const auto id = by_supervisor_.find(supervisor); id != by_supervisor_.end())
       on_supervisor_end(runs_.at(id->second));
-    }
-  }
-  std::ignore = ::read(wake_.get(), &ignored, sizeof ignored);
+  if (events.timer) tick();
   give_way_to_root();
   return std::exchange(reports_, {});
 }
@@ -343,44 +316,29 @@ void LocalEngine::give_way_to_root() {
 
 void LocalEngine::tick() {
   looks_for_root_ = true;
-  std::vector<RunId> cleared;
+  std::vector<RunId> cleared, given_up;
   for (auto& [id, run] : runs_) {
-    if (!run.process && clear_rest(run)) cleared.push_back(id);
-    if (!run.process) continue;
+    if (!run.supervisor && clear_rest(run)) cleared.push_back(id);
+    if (!run.supervisor) continue;
     if (!run.started) check_started(run);
     if (run.started) check_progress(run);
+    if (check_supervisor(run)) given_up.push_back(id);
   }
   for (const RunId id : cleared) {
-    report_lost(id, "its supervisor was killed");
+    report_lost(id, runs_.at(id).lost_because);
     drop(id);
   }
+  for (const RunId id : given_up) on_supervisor_end(runs_.at(id));
   set_timer();
 }
 
 void LocalEngine::set_timer() {
-  const bool clearing =
-      std::any_of(runs_.begin(), runs_.end(), [](const auto& run) { return !run.second.process; });
+  const bool clearing = std::any_of(runs_.begin(), runs_.end(),
+                                    [](const auto& run) { return !run.second.supervisor; });
   kill_again_ =
       clearing ? std::min(std::max(kKillAgain, kill_again_ * 2), kLookAround) : Duration{};
   const Duration next = runs_.empty() ? Duration{} : clearing ? kill_again_ : kLookAround;
-  const itimerspec time{
-      .it_interval = {},
-      .it_value = {.tv_sec = next.us / 1'000'000, .tv_nsec = next.us % 1'000'000 * 1000}};
-  ::timerfd_settime(timer_.get(), 0, &time, nullptr);
-}
-
-void LocalEngine::read_notices() {
-  alignas(inotify_event) std::array<char, 1 << 14> buffer;
-  ssize_t got = 0;
-  while ((got = ::read(notices_.get(), buffer.data(), buffer.size())) > 0) {
-    for (const char* at = buffer.data(); at < buffer.data() + got;) {
-      const auto* notice = reinterpret_cast<const inotify_event*>(at);
-      at += sizeof(inotify_event) + notice->len;
-      const auto id = by_watch_.find(notice->wd);
-      if (id == by_watch_.end() || std::strcmp(notice->name, "started") != 0) continue;
-      check_started(runs_.at(id->second));
-    }
-  }
+  host_->set_timer(next);
 }
 
 void LocalEngine::check_started(Run& run) {
@@ -388,8 +346,7 @@ void LocalEngine::check_started(Run& run) {
   const auto at = time_of_start(run.directory);
   if (!at) return;
   run.started = true;
-  if (run.watch >= 0) ::inotify_rm_watch(notices_.get(), run.watch), by_watch_.erase(run.watch);
-  run.watch = -1;
+  unwatch(run);
   say({.kind = RunReport::Kind::started,
        .id = run.id,
        .at = *at,
@@ -408,14 +365,23 @@ void LocalEngine::check_progress(Run& run) {
          .places = {}});
 }
 
+bool LocalEngine::check_supervisor(Run& run) {
+  const bool has_processes = host_->has_processes(*run.supervisor);
+  if (auto why = run.watchdog.look(system_.steady_clock(), has_processes)) {
+    system_.log().write(LogLevel::error,
+                        fmt::format("run {} of job {}: {}", run.id.run, run.id.job, *why));
+    run.lost_because = std::move(*why);
+    host_->signal(*run.supervisor, SIGKILL);
+  }
+  return run.watchdog.is_beyond_reach();
+}
+
 /// Also called for one that had ended before it was adopted.
 void LocalEngine::on_supervisor_end(Run& run) {
-  if (run.process) {
-    siginfo_t ignored;
-    // Only our own children leave something to collect.
-    ::waitid(P_PIDFD, static_cast<id_t>(run.process.get()), &ignored, WEXITED | WNOHANG);
-    by_process_.erase(run.process.get());
-    run.process.reset();
+  if (run.supervisor) {
+    by_supervisor_.erase(*run.supervisor);
+    host_->release(*run.supervisor);
+    run.supervisor.reset();
   }
   check_started(run);
   check_progress(run);
@@ -423,7 +389,7 @@ void LocalEngine::on_supervisor_end(Run& run) {
     report_end(run, *end);
     drop(run.id);
   } else if (clear_rest(run)) {
-    report_lost(run.id, "its supervisor was killed");
+    report_lost(run.id, run.lost_because);
     drop(run.id);
   } else {
     set_timer();
@@ -431,18 +397,7 @@ void LocalEngine::on_supervisor_end(Run& run) {
 }
 
 bool LocalEngine::clear_rest(const Run& run) {
-  const RunCgroup group(run.cgroups, run.cgroup);
-  const RunId own = own_id(run.id);
-  const auto marks = marks_of_run(site_.state, own.job, own.run);
-  const auto left = processes_with_environment(marks);
-  if (left.empty() && group.members().empty()) {
-    group.remove();
-    return true;
-  }
-  group.kill();
-  for (const pid_t pid : left)
-    signal_if(pid, SIGKILL, [&](pid_t held) { return has_environment(held, marks); });
-  return false;
+  return host_->clear({site_.state, own_id(run.id), run.cgroups, run.cgroup});
 }
 
 void LocalEngine::report_end(const Run& run, const RunEnd& end) {
@@ -486,8 +441,7 @@ void LocalEngine::report_refused(RunId id, std::string why) {
 void LocalEngine::say(RunReport report) {
   reports_.emplace_back(std::move(report));
   // Also what is found while an order is carried out must be heard of.
-  const std::uint64_t one = 1;
-  std::ignore = ::write(wake_.get(), &one, sizeof one);
+  host_->wake();
 }
 
 // --- keeping the list ---
@@ -496,35 +450,35 @@ LocalEngine::Run LocalEngine::make_run(RunId id, uid_t owner) const {
   const std::string directory = directory_of(id);
   return {.id = id,
           .directory = directory,
-          .process = Descriptor(),
-          .report = ReportFile(directory + "/job", owner),
+          .watchdog = Watchdog(stuck_after_),
+          .report = ReportFile(job_directory(directory), owner),
           .cgroup = fmt::format("{}/{}.{}", site_.cgroup, id.job, id.run),
           .cgroups = site_.cgroups};
 }
 
 void LocalEngine::watch(Run& run) {
-  run.watch = ::inotify_add_watch(notices_.get(), run.directory.c_str(), IN_CLOSE_WRITE);
-  if (run.watch >= 0) by_watch_[run.watch] = run.id;
+  run.watch = host_->watch(run.directory);
+  if (run.watch) by_watch_[*run.watch] = run.id;
 }
 
-void LocalEngine::supervise(Run run, Descriptor process) {
+void LocalEngine::unwatch(Run& run) {
+  if (!run.watch) return;
+  host_->unwatch(*run.watch);
+  by_watch_.erase(*run.watch);
+  run.watch.reset();
+}
+
+void LocalEngine::supervise(Run run, std::optional<SupervisorId> supervisor) {
   const RunId id = run.id;
-  if (process) {
-    epoll_event event{.events = EPOLLIN, .data = {.fd = process.get()}};
-    ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, process.get(), &event);
-    by_process_[process.get()] = id;
-  }
-  run.process = std::move(process);
+  if (supervisor) by_supervisor_[*supervisor] = id;
+  run.supervisor = supervisor;
   runs_.insert_or_assign(id, std::move(run));
   set_timer();
 }
 
 void LocalEngine::drop(RunId id) {
   const auto run = runs_.find(id);
-  if (run->second.watch >= 0) {
-    ::inotify_rm_watch(notices_.get(), run->second.watch);
-    by_watch_.erase(run->second.watch);
-  }
+  unwatch(run->second);
   runs_.erase(run);
   set_timer();
 }

@@ -7,8 +7,9 @@
 //   at for what their jobs tell of themselves, and for what was missed.
 // - A supervisor that ended without exit.json was killed. Its workers die with it; what they had
 //   started is found by control group or by environment, killed, and only then is the run `lost`.
-//   Only what was started under this state directory is killed: in a copy of another one, runs that
-//   were going on are `lost` at once, and what may run under the original is left alone.
+//   One that is stuck is ended for that (watchdog.h). Only what was started under this state
+//   directory is killed: in a copy of another one, runs that were going on are `lost` at once, and
+//   what may run under the original is left alone.
 // - The daemon's user runs everybody's jobs if it is root, else only its own.
 //
 // `output` may be called from any thread; all else from one.
@@ -25,8 +26,9 @@
 #include "live/engine/local/gpu_claims.h"
 #include "live/engine/local/launch.h"
 #include "live/engine/local/report_file.h"
+#include "live/engine/local/run_host.h"
 #include "live/engine/local/trash.h"
-#include "live/system/files.h"
+#include "live/engine/local/watchdog.h"
 #include "live/system/system.h"
 
 namespace trainyard {
@@ -34,10 +36,12 @@ namespace trainyard {
 struct LocalEngineOptions {
   std::string state;
   std::string supervisor = default_supervisor();
-  bool use_cgroups = true;  // false: also where they could be used
-  GpuClaims claims{};       // none: `machine` has stand-ins
-  bool has_slots = false;   // ... as many as its operator said
-  bool hides_gpus = false;  // ... though there are GPUs, which jobs are not to see
+  bool use_cgroups = true;            // false: also where they could be used
+  GpuClaims claims{};                 // none: `machine` has stand-ins
+  bool has_slots = false;             // ... as many as its operator said
+  bool hides_gpus = false;            // ... though there are GPUs, which jobs are not to see
+  Duration stuck_after = minutes(1);  // see watchdog.h
+  std::unique_ptr<RunHost> host{};    // none: the machine that this is
 };
 
 class LocalEngine : public Engine {
@@ -57,7 +61,7 @@ class LocalEngine : public Engine {
   void call(const std::string& born_as, JobNumber job) override;
   void forget(RunId id) override;
   void erase(JobNumber job, std::uint32_t runs) override;
-  [[nodiscard]] int descriptor() const override { return events_.get(); }
+  [[nodiscard]] int descriptor() const override { return host_->descriptor(); }
   [[nodiscard]] std::vector<EngineReport> poll() override;
   [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
                                         std::size_t limit) const override;
@@ -71,17 +75,18 @@ class LocalEngine : public Engine {
   struct Run {
     RunId id;
     std::string directory;
-    Descriptor process;  // the supervisor's; none: it is dead, and what it left is being killed
-    int watch = -1;
+    // None: it is dead, and what it left is being killed.
+    std::optional<SupervisorId> supervisor{};
+    std::optional<WatchId> watch{};
     bool started = false;
+    Watchdog watchdog;
+    std::string lost_because = "its supervisor was killed";
     ReportFile report;
     std::string cgroup;
     CgroupPlaces cgroups;
   };
 
-  LocalEngine(System& system, LaunchSite site, Cluster machine, std::string supervisor,
-              LocalEngineOptions& options);
-  Expected<void> open_events();
+  LocalEngine(System& system, LaunchSite site, Cluster machine, LocalEngineOptions& options);
 
   /// As the run calls itself: one that was found has got another number here.
   [[nodiscard]] RunId own_id(RunId id) const;
@@ -91,7 +96,8 @@ class LocalEngine : public Engine {
   [[nodiscard]] bool has_gpus(const Launch& launch) const;
   [[nodiscard]] Expected<std::vector<Descriptor>> claims_of(const Launch& launch) const;
   void watch(Run& run);
-  void supervise(Run run, Descriptor process);
+  void unwatch(Run& run);
+  void supervise(Run run, std::optional<SupervisorId> supervisor);
   Expected<void> adopt_begun(RunId id);
   /// Begun under another state directory, of which `directory` was copied, and not known to have
   /// ended.
@@ -100,9 +106,10 @@ class LocalEngine : public Engine {
   void give_way_to_root();
   void tick();
   void set_timer();
-  void read_notices();
   void check_started(Run& run);
   void check_progress(Run& run);
+  /// True if its supervisor cannot be waited for any more.
+  [[nodiscard]] bool check_supervisor(Run& run);
   void on_supervisor_end(Run& run);
   /// True when nothing is left and the run is reported.
   bool clear_rest(const Run& run);
@@ -115,19 +122,19 @@ class LocalEngine : public Engine {
   System& system_;
   LaunchSite site_;
   Cluster cluster_;
-  std::string supervisor_;
+  std::unique_ptr<RunHost> host_;
   GpuClaims claims_;
   bool has_slots_;
   bool looks_for_root_ = false;  // at the next poll()
+  Duration stuck_after_;
   Trash trash_;
-  Descriptor events_, timer_, notices_, wake_;
   std::map<RunId, Run> runs_;
   std::map<JobNumber, RunId> strays_;  // runs that the journal did not know, by their new numbers
   mutable std::mutex strays_mutex_;    // output() asks for them from any thread
   bool has_looked_for_strays_ = false;
-  std::set<RunId> never_begun_;      // and never will be; until strays have been looked for
-  std::map<int, RunId> by_process_;  // descriptor
-  std::map<int, RunId> by_watch_;
+  std::set<RunId> never_begun_;  // and never will be; until strays have been looked for
+  std::map<SupervisorId, RunId> by_supervisor_;
+  std::map<WatchId, RunId> by_watch_;
   std::vector<EngineReport> reports_;
   Duration kill_again_;  // while the rest of a lost run is being killed
 };

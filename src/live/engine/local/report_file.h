@@ -1,35 +1,27 @@
-// Reading what a job tells of itself. The file is in a directory of the job's user, who may put
-// anything there: a link to somebody else's file, a FIFO that never answers, a terabyte. Only a
-// plain, small file that is that user's own and has one name is read.
+// Reads what a job tells of itself, from a file of its user (system/user_files.h).
 #pragma once
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <optional>
-#include <string>
 
 #include "live/job/progress.h"
+#include "live/system/user_files.h"
 
 namespace trainyard {
 
 class ReportFile {
  public:
-  /// `directory` itself is made by us and cannot be replaced by the user.
-  ReportFile(const std::string& directory, uid_t owner);
+  ReportFile(UserDirectory directory, uid_t owner)
+      : directory_(std::move(directory)), owner_(owner) {}
 
   /// What is told now, if it is new and makes sense.
   std::optional<JobProgress> read();
 
  private:
-  std::string path_;
+  UserDirectory directory_;
   uid_t owner_;
-  struct Version {
-    ino_t file = 0;
-    off_t bytes = 0;
-    std::int64_t changed_ns = 0;
-    bool operator==(const Version&) const = default;
-  } seen_;
+  UserFile::Version seen_;
   std::optional<JobProgress> told_;
 };
 

@@ -31,18 +31,15 @@ void each_entry(const std::string& folder, Visit visit) {
     if (const auto id = parse_run(entry.path().filename().string())) visit(*id);
 }
 
-bool lives(const std::string& state, RunId id) {
-  const auto process = supervisor_of(run_directory(state, id.job, id.run));
-  return process && *process;
-}
-
 }  // namespace
 
-std::vector<RunId> living_runs(const std::string& state) {
+std::vector<RunId> living_runs(RunHost& host, const std::string& state) {
   std::vector<RunId> found;
   each_entry(state + "/runs", [&](RunId id) {
-    if (id.run > 0 && lives(state, id)) found.push_back(id);
+    if (id.run > 0 && host.lives(run_directory(state, id.job, id.run)).value_or(false))
+      found.push_back(id);
   });
+  std::ranges::sort(found);
   return found;
 }
 
@@ -76,7 +73,7 @@ std::vector<WorkerPlace> places_of(const RunPlan& plan, const std::vector<Gpu>& 
   return places;
 }
 
-std::map<JobNumber, Engine::Trace> find_traces(const std::string& state,
+std::map<JobNumber, Engine::Trace> find_traces(RunHost& host, const std::string& state,
                                                const std::vector<Gpu>& gpus) {
   std::map<JobNumber, Engine::Trace> traces;
   each_entry(state + "/checkpoints", [&](RunId id) { traces.try_emplace(id.job); });
@@ -84,7 +81,7 @@ std::map<JobNumber, Engine::Trace> find_traces(const std::string& state,
     Engine::Trace& trace = traces[id.job];
     trace.last_run = std::max(trace.last_run, id.run);
   });
-  for (const RunId id : living_runs(state))
+  for (const RunId id : living_runs(host, state))
     if (const auto plan = read_plan(run_directory(state, id.job, id.run)))
       traces[id.job].places = places_of(*plan, gpus);
   return traces;

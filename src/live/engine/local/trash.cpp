@@ -19,10 +19,6 @@
 namespace trainyard {
 namespace {
 
-int open_folder(int at, const char* name) {
-  return ::openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
 /// Calls with each name until told to stop (false).
 void for_each_entry(int folder, const std::function<bool(const char*)>& use) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(::dup(folder)), ::closedir);
@@ -36,15 +32,20 @@ void for_each_entry(int folder, const std::function<bool(const char*)>& use) {
 
 /// A folder may forbid its own owner to look into it. It is the owner's to allow it again.
 void allow_owner(int at, const char* name) {
-  const Descriptor folder(::openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const Descriptor folder = open_beneath(at, name, O_PATH | O_DIRECTORY);
   if (folder) ::chmod(fmt::format("/proc/self/fd/{}", folder.get()).c_str(), 0700);
 }
 
 }  // namespace
 
-Trash::Trash(std::string directory) : directory_(std::move(directory)) {
+Trash::Trash(const System& system, std::string directory) : directory_(std::move(directory)) {
   ::mkdir(directory_.c_str(), 0700);
-  thread_ = std::thread([this] { work(); });
+  if (system.has_threads()) {
+    thread_ = std::thread([this] { work(); });
+  } else {
+    has_work_ = false;
+    empty();
+  }
 }
 
 Trash::~Trash() {
@@ -53,7 +54,7 @@ Trash::~Trash() {
     stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::string Trash::fresh_name() {
@@ -63,7 +64,16 @@ std::string Trash::fresh_name() {
 }
 
 void Trash::put(const std::string& path) {
-  if (std::rename(path.c_str(), (directory_ + "/" + fresh_name()).c_str()) != 0) return;
+  has_come(std::rename(path.c_str(), (directory_ + "/" + fresh_name()).c_str()) == 0);
+}
+
+void Trash::put(const UserDirectory& directory) {
+  has_come(directory.move_to(directory_ + "/" + fresh_name()));
+}
+
+void Trash::has_come(bool was_moved) {
+  if (!was_moved) return;
+  if (!thread_.joinable()) return empty();
   {
     const std::lock_guard lock(mutex_);
     has_work_ = true;
@@ -81,6 +91,14 @@ bool Trash::is_stopping() {
   return stopping_;
 }
 
+/// Again as long as it leads anywhere: there may be what was moved up, or not seen.
+void Trash::empty() {
+  for (std::uint64_t before = removed_ - 1; removed_ != before && !is_stopping();) {
+    before = removed_;
+    empty_top();
+  }
+}
+
 void Trash::work() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -91,12 +109,9 @@ void Trash::work() {
     has_work_ = false;
     busy_ = true;
     lock.unlock();
-    const std::uint64_t before = removed_;
-    empty_top();
+    empty();
     lock.lock();
     busy_ = false;
-    // Again as long as it leads anywhere: there may be what was moved up, or not seen.
-    if (removed_ != before) has_work_ = true;
     changed_.notify_all();
   }
 }
@@ -109,7 +124,7 @@ bool Trash::remove(int folder, const char* name) {
 }
 
 void Trash::empty_top() {
-  const Descriptor top(open_folder(AT_FDCWD, directory_.c_str()));
+  const Descriptor top(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!top) return;
   for_each_entry(top.get(), [&](const char* name) {
     if (!remove(top.get(), name)) empty_folder(top.get(), name);
@@ -119,7 +134,7 @@ void Trash::empty_top() {
 
 void Trash::empty_folder(int top, const char* name) {
   if (::geteuid() != 0) allow_owner(top, name);
-  const Descriptor folder(open_folder(top, name));
+  const Descriptor folder = open_beneath(top, name, O_RDONLY | O_DIRECTORY);
   if (!folder) return;
   for_each_entry(folder.get(), [&](const char* entry) {
     if (remove(folder.get(), entry)) return !is_stopping();

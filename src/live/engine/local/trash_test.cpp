@@ -2,9 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -24,6 +27,7 @@ class TrashTest : public testing::Test {
 
   [[nodiscard]] bool is_empty() const { return fs::is_empty(root_ + "/trash"); }
 
+  RealSystem system_;
   std::string root_;
 };
 
@@ -38,12 +42,28 @@ TEST_F(TrashTest, RemovesTreesAndFollowsNoLink) {
   fs::create_symlink("/nowhere", tree + "/a/dangling");
   ASSERT_EQ(::mkfifo((tree + "/a/fifo").c_str(), 0600), 0);
   fs::permissions(tree + "/a/b/c", fs::perms::none);
-  Trash trash(root_ + "/trash");
+  Trash trash(system_, root_ + "/trash");
   trash.put(tree);
   EXPECT_FALSE(fs::exists(tree)) << "gone at once";
   trash.wait_until_empty();
   EXPECT_TRUE(is_empty());
   EXPECT_TRUE(fs::exists(root_ + "/kept/inner/file"));
+}
+
+TEST_F(TrashTest, WhatIsMountedWithinStays) {
+  fs::create_directories(root_ + "/tree/job/inner");
+  fs::create_directories(root_ + "/kept");
+  std::ofstream(root_ + "/kept/file") << "precious";
+  if (::mount((root_ + "/kept").c_str(), (root_ + "/tree/job/inner").c_str(), nullptr, MS_BIND,
+              nullptr) != 0)
+    GTEST_SKIP() << "nothing can be mounted here: " << std::strerror(errno);
+  std::ofstream(root_ + "/tree/job/file") << "x";
+  Trash trash(system_, root_ + "/trash");
+  trash.put(root_ + "/tree");
+  trash.wait_until_empty();
+  EXPECT_TRUE(fs::exists(root_ + "/kept/file"));
+  for (const auto& entry : fs::recursive_directory_iterator(root_ + "/trash"))
+    if (entry.path().filename() == "inner") ::umount2(entry.path().c_str(), MNT_DETACH);
 }
 
 TEST_F(TrashTest, DepthDoesNotMatter) {
@@ -58,7 +78,7 @@ TEST_F(TrashTest, DepthDoesNotMatter) {
     folder = next;
   }
   ::close(folder);
-  Trash trash(root_ + "/trash");
+  Trash trash(system_, root_ + "/trash");
   trash.put(tree);
   trash.wait_until_empty();
   EXPECT_TRUE(is_empty());
@@ -67,7 +87,7 @@ TEST_F(TrashTest, DepthDoesNotMatter) {
 TEST_F(TrashTest, ALinkIsThrownAwayAsALink) {
   fs::create_directory(root_ + "/kept");
   fs::create_directory_symlink(root_ + "/kept", root_ + "/link");
-  Trash trash(root_ + "/trash");
+  Trash trash(system_, root_ + "/trash");
   trash.put(root_ + "/link");
   trash.put(root_ + "/never-existed");
   trash.wait_until_empty();
@@ -79,7 +99,7 @@ TEST_F(TrashTest, ALinkIsThrownAwayAsALink) {
 TEST_F(TrashTest, GoesOnWithWhatAnEarlierProcessLeft) {
   fs::create_directories(root_ + "/trash/1.1/a/b");
   std::ofstream(root_ + "/trash/1.1/a/file") << "x";
-  Trash trash(root_ + "/trash");
+  Trash trash(system_, root_ + "/trash");
   trash.wait_until_empty();
   EXPECT_TRUE(is_empty());
 }

@@ -1,0 +1,69 @@
+// What the local engine needs of the operating system: processes of supervisors, what they leave
+// behind, and events. Plain values and one abstract class, so that the engine is the same in the
+// simulation of the daemon, where supervisors are simulated too. The real one is linux_host.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "live/engine/engine.h"
+#include "live/engine/local/account.h"
+#include "live/supervisor/cgroup.h"
+#include "live/system/files.h"
+
+namespace trainyard {
+
+/// A supervisor that the host watches, from spawn() or find() until release().
+enum class SupervisorId : int {};
+/// A run's directory in which the host looks for the file `started`.
+enum class WatchId : int {};
+
+/// Where processes of a run can be found that outlive its supervisor.
+struct RunRemains {
+  std::string state;  // directory
+  RunId id;
+  CgroupPlaces cgroups;
+  std::string cgroup;
+};
+
+struct HostEvents {
+  bool timer = false;
+  std::vector<SupervisorId> ended;
+  std::vector<WatchId> written;  // `started` was written there
+};
+
+class RunHost {
+ public:
+  virtual ~RunHost() = default;
+
+  [[nodiscard]] virtual Expected<Account> account_of(const Identity& owner) = 0;
+
+  /// Starts the supervisor of the run in `directory`, which inherits `claims`.
+  virtual Expected<SupervisorId> spawn(const std::string& directory,
+                                       std::vector<Descriptor> claims) = 0;
+  /// Finds the supervisor that holds the run's lock; none if it has ended.
+  virtual Expected<std::optional<SupervisorId>> find(const std::string& directory) = 0;
+  /// True if find() would find one.
+  virtual Expected<bool> lives(const std::string& directory) = 0;
+  virtual void signal(SupervisorId supervisor, int number) = 0;
+  /// True if a process lives that it has started, or that it inherited from one.
+  virtual bool has_processes(SupervisorId supervisor) = 0;
+  /// Watches it no more. It need not have ended.
+  virtual void release(SupervisorId supervisor) = 0;
+  /// Kills what is left of a run without a supervisor. True when nothing is.
+  virtual bool clear(const RunRemains& remains) = 0;
+
+  virtual std::optional<WatchId> watch(const std::string& directory) = 0;
+  virtual void unwatch(WatchId watch) = 0;
+  /// Once, after this time; 0 for never.
+  virtual void set_timer(Duration time) = 0;
+  /// Makes the descriptor readable until take_events().
+  virtual void wake() = 0;
+  [[nodiscard]] virtual int descriptor() const = 0;
+  [[nodiscard]] virtual HostEvents take_events() = 0;
+};
+
+}  // namespace trainyard

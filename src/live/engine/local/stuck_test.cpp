@@ -1,0 +1,151 @@
+// Users who try to keep a GPU: their files are swapped under the supervisor's eyes, their file
+// systems do not answer, their supervisor is halted. Each run comes to its end, and frees its GPUs.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "live/engine/local/supervisor_link.h"
+#include "live/engine/local/testing.h"
+#include "live/system/silent_mount.h"
+#include "live/system/testing.h"
+
+namespace trainyard {
+namespace {
+
+using testing::HasSubstr;
+
+class LocalEngineStuck : public LocalEngineTest {
+ protected:
+  void TearDown() override {
+    end_attack();
+    LocalEngineTest::TearDown();
+  }
+  [[nodiscard]] LocalEngineOptions options() const override {
+    LocalEngineOptions options{.state = state_, .supervisor = supervisor_program()};
+    options.stuck_after = seconds(2);
+    return options;
+  }
+
+  /// Does this again and again in a process of this user, which is no part of any run.
+  void attack(uid_t user, const std::function<void()>& act) {
+    attacker_ = ::fork();
+    ASSERT_GE(attacker_, 0);
+    if (attacker_ != 0) return;
+    if (user != ::geteuid() && (::setgid(user) != 0 || ::setuid(user) != 0)) ::_exit(1);
+    ::alarm(100);
+    for (;;) act();
+  }
+  void end_attack() {
+    if (attacker_ == 0) return;
+    ::kill(attacker_, SIGKILL);
+    ::waitpid(attacker_, nullptr, 0);
+    attacker_ = 0;
+  }
+  [[nodiscard]] pid_t supervisor_pid(RunId id) const {
+    return pid_of(supervisor_of(directory(id)).value().get());
+  }
+  static void kill_all_with(const std::vector<std::string>& marks) {
+    for (const pid_t pid : processes_with_environment(marks)) ::kill(pid, SIGKILL);
+  }
+
+  pid_t attacker_ = 0;
+};
+
+TEST_F(LocalEngineStuck, FilesThatAreSwappedAllTheTimeKeepNoRunFromEnding) {
+  const bool is_other = can_be_others();
+  const Identity user =
+      is_other ? Identity{.user = "nobody", .uid = 65534, .gid = 65534} : ourselves();
+  constexpr std::uint32_t kRuns = 40;
+  attack(user.uid, [&] {
+    for (std::uint32_t run = 1; run <= kRuns; ++run)
+      for (const char* name : {"saved", "requeue", "report.json"}) {
+        const std::string path = directory({1, run}) + "/job/" + name, next = path + ".next";
+        if (::mkfifo(next.c_str(), 0600) == 0) ::rename(next.c_str(), path.c_str());
+        std::ofstream(next) << "saved";
+        ::rename(next.c_str(), path.c_str());
+      }
+  });
+  for (std::uint32_t run = 1; run <= kRuns; ++run) {
+    const JobSpec spec = shell("true");
+    Launch order = launch({1, run}, spec);
+    order.owner = user;
+    begin(order);
+    ASSERT_TRUE(is_end(wait_for_end({1, run}).kind)) << "run " << run;
+  }
+}
+
+TEST_F(LocalEngineStuck, AMountThatNeverAnswersKeepsNoRunFromEnding) {
+  start({1, 1}, shell("trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(printed({1, 1}, "ready"));
+  SilentMount own(directory({1, 1}) + "/job"), checkpoints(state_ + "/checkpoints/1");
+  if (!own.is_there()) GTEST_SKIP() << "nothing can be mounted here: " << own.why_not();
+  stop({1, 1}, 0, seconds(20));
+  EXPECT_EQ(wait_for_end({1, 1}).kind, Kind::exited);
+  EXPECT_EQ(run({1, 2}, shell("true")).kind, Kind::exited) << "with the same checkpoints";
+  engine_->forget({1, 1});
+  own.end(), checkpoints.end();
+  engine_->erase(1, 2);
+  engine_->finish_erasing();
+  EXPECT_FALSE(std::filesystem::exists(directory({1, 1})));
+}
+
+TEST_F(LocalEngineStuck, AFifoForOutputIsNotWaitedForWhenTheRunIsStopped) {
+  JobSpec spec = shell("echo never");
+  spec.output = root_ + "/fifo";
+  ASSERT_EQ(::mkfifo(spec.output.c_str(), 0600), 0);
+  begin(launch({1, 1}, spec));
+  ASSERT_TRUE(eventually([&] { return has_living_child(supervisor_pid({1, 1})); }));
+  stop({1, 1}, 0, hours(1));
+  const RunReport end = wait_for_end({1, 1});
+  EXPECT_EQ(end.kind, Kind::exited);
+  EXPECT_EQ(end.why, "a worker was stopped before it began");
+}
+
+TEST_F(LocalEngineStuck, AFifoForOutputThatIsReadOnceAndThenFullEndsWithItsGrace) {
+  JobSpec spec = shell("echo ready; while :; do echo more; done");
+  spec.output = root_ + "/fifo";
+  ASSERT_EQ(::mkfifo(spec.output.c_str(), 0600), 0);
+  const Descriptor reader(::open(spec.output.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  start({1, 1}, spec);
+  stop({1, 1}, 0, {}, {});
+  EXPECT_EQ(wait_for_end({1, 1}).kind, Kind::exited);
+}
+
+TEST_F(LocalEngineStuck, AHaltedSupervisorGoesOnWhenItsRunIsStopped) {
+  start({1, 1}, shell("trap 'exit 7' TERM; echo ready; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(printed({1, 1}, "ready"));
+  ASSERT_EQ(::kill(supervisor_pid({1, 1}), SIGSTOP), 0);
+  stop({1, 1}, 0, seconds(20));
+  EXPECT_EQ(wait_for_end({1, 1}).exit_status, 7);
+}
+
+TEST_F(LocalEngineStuck, ASupervisorThatIsHaltedAgainAndAgainIsEndedAfterItsTime) {
+  start({1, 1}, shell("trap '' TERM; echo ready; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(printed({1, 1}, "ready"));
+  const pid_t supervisor = supervisor_pid({1, 1});
+  attack(::geteuid(), [&] { ::kill(supervisor, SIGSTOP); });
+  stop({1, 1}, 0, {}, {});
+  const RunReport end = wait_for_end({1, 1});
+  end_attack();
+  // Where the attacker is slow, it may get through.
+  if (end.kind == Kind::lost) {
+    EXPECT_THAT(end.why, HasSubstr("its supervisor did not"));
+  }
+  EXPECT_EQ(left_of({1, 1}), 0U);
+}
+
+TEST_F(LocalEngineStuck, ASupervisorWithoutProcessesThatDoesNotEndIsEnded) {
+  start({1, 1}, shell("while :; do sleep 0.05; done"));
+  ASSERT_EQ(::kill(supervisor_pid({1, 1}), SIGSTOP), 0);
+  kill_all_with(marks_of_run(state_, 1, 1));
+  const RunReport end = wait_for_end({1, 1});
+  EXPECT_EQ(end.kind, Kind::lost);
+  EXPECT_THAT(end.why, HasSubstr("its processes were gone"));
+}
+
+}  // namespace
+}  // namespace trainyard
