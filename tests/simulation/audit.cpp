@@ -31,6 +31,7 @@ std::string Audit::look(bool in_full) {
   if (auto wrong = look_at_damage(); !wrong.empty()) return wrong;
   if (!in_full) return {};
   if (auto wrong = look_at_journal(); !wrong.empty()) return wrong;
+  if (auto wrong = look_at_files(); !wrong.empty()) return wrong;
   return look_at_promises();
 }
 
@@ -107,9 +108,9 @@ std::string Audit::look_at_verification(const Verification& found) const {
 // --- What really runs ----------------------------------------------------------------------------
 
 std::string Audit::look_at_world() {
-  if (const auto faults = machine_.world().faults(); !faults.empty()) return faults.front();
+  if (const auto faults = machine_.faults(); !faults.empty()) return faults.front();
   std::map<JobNumber, std::uint32_t> living;
-  for (const MemoryWorld::Seen& run : machine_.world().runs()) {
+  for (const MemoryWorld::Seen& run : machine_.runs()) {
     const JobNumber job = run.id.job;
     if (run.lives && !living.emplace(job, run.id.run).second)
       return fmt::format("job {}: runs {} and {} live at once", job, living[job], run.id.run);
@@ -122,11 +123,17 @@ std::string Audit::look_at_world() {
       return fmt::format("job {}: its cancellation was accepted after run {}, and there is run {}",
                          job, cancelled->second, run.id.run);
     if (auto wrong = look_at_reason(run); !wrong.empty()) return wrong;
+    // A power failure may take the record of an end that was not heard.
+    if (run.end.kind == RunReport::Kind::lost && last_run_.contains(job) &&
+        last_run_[job] == run.id.run)
+      last_run_.erase(job), lasted_.erase(job);
     if (!run.has_ended || !run.has_run || run.end.kind != RunReport::Kind::exited) continue;
     if (run.end.asked_requeue || told_[job].broken.contains(run.id.run)) continue;
-    // One that was to be paused counts as paused, unless it says that it is done.
+    // One that was to be paused counts as paused, unless it says that it is done: a job that only
+    // saved says so.
     const bool by_itself = !run.was_told && !told_[job].pausing.contains(run.id.run);
-    if (by_itself || run.end.exit_status == 0) last_run_.emplace(job, run.id.run);
+    const bool is_done = run.end.exit_status == 0 && run.end.word.kind == JobWord::Kind::none;
+    if (by_itself || is_done) last_run_.emplace(job, run.id.run);
     if (by_itself) lasted_[job] = run.end.at - run.began_to_run;
   }
   return {};
@@ -134,13 +141,29 @@ std::string Audit::look_at_world() {
 
 std::string Audit::look_at_reason(const MemoryWorld::Seen& run) {
   const auto told = told_.find(run.id.job);
-  if (told == told_.end() || compacts_) return {};
+  if (told == told_.end() || compacts_ || machine_.is_local()) return {};
   if (run.was_told && !told->second.has_reason.contains(run.id.run))
     return fmt::format("job {}: run {} was told to leave, and no event says why", run.id.job,
                        run.id.run);
   if (told->second.without_gpu.contains(run.id.run) && !run.has_lost_gpu)
     return fmt::format("job {}: run {} had to leave for a GPU that is gone, and has all of its own",
                        run.id.job, run.id.run);
+  return {};
+}
+
+/// Where ended jobs are erased soon, that is what the operator asked for.
+std::string Audit::look_at_files() {
+  constexpr Duration kKept = days(29);
+  if (!machine_.is_local() || compacts_ || machine_.now() - began_ > kKept) return {};
+  for (const auto& [id, text] : machine_.processes().written()) {
+    const auto kept = machine_.engine().output(id, 0, 0, 1 << 20);
+    if (!kept || kept->text != text)
+      return fmt::format("run {} of job {} wrote {} bytes of output, of which {}", id.run, id.job,
+                         text.size(), kept ? "some are gone" : kept.error().message);
+  }
+  for (const auto& [job, saved] : machine_.processes().saved())
+    if (read_small_file(saved.path).value_or("") != saved.text)
+      return fmt::format("job {} saved {} bytes, and they are gone", job, saved.text.size());
   return {};
 }
 
@@ -218,7 +241,7 @@ std::string Audit::look_at_machines() {
     if (job->has_ended())
       return fmt::format("job {} holds {} GPUs and is {}", number, gpus, state_name(job->phase()));
   }
-  for (const MemoryWorld::Seen& run : machine_.world().runs())
+  for (const MemoryWorld::Seen& run : machine_.runs())
     for (std::size_t rank = 0; run.lives && rank < run.places.size(); ++rank) {
       if (index(run.places[rank].machine) >= cluster->machines.size()) continue;
       const MachineView& machine = cluster->machines[index(run.places[rank].machine)];
@@ -406,7 +429,7 @@ std::string Audit::look_at_end() {
   for (const MachineView& machine : cluster->machines)
     if (machine.free != machine.capacity)
       return fmt::format("nothing runs, and {} is not free", machine.name);
-  for (const MemoryWorld::Seen& run : machine_.world().runs())
+  for (const MemoryWorld::Seen& run : machine_.runs())
     if (run.lives) return fmt::format("run {} of job {} still lives", run.id.run, run.id.job);
   return {};
 }

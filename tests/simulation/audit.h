@@ -25,6 +25,7 @@
 //     others keep every promise, and `verify` finds those rows wrong and no others.
 // 12. When a backup is restored, all that was promised before it was made holds. What came later
 //     may be gone, but no number is given again, and 3 (one run at a time) and 4 hold for all.
+// 13. No byte that a job wrote, as output or as a checkpoint, is gone unless an option says so.
 #pragma once
 
 #include <map>
@@ -55,7 +56,8 @@ class Audit {
         clients_(clients),
         memory_(memory),
         chooses_gpus_(chooses_gpus),
-        compacts_(compacts) {}
+        compacts_(compacts),
+        began_(machine.now()) {}
 
   /// What does not hold; empty when all does. `in_full`: also what takes longer.
   [[nodiscard]] std::string look(bool in_full);
@@ -76,6 +78,7 @@ class Audit {
  private:
   std::string look_at_world();
   std::string look_at_reason(const MemoryWorld::Seen& run);
+  std::string look_at_files();
   std::string look_at_events();
   std::string look_at_jobs();
   std::string look_at_machines();
@@ -118,6 +121,7 @@ class Audit {
   std::set<std::int64_t> lost_events_;
   bool has_lost_settings_ = false, is_clock_lost_ = false, is_restored_ = false;
   bool chooses_gpus_, compacts_;
+  Time began_;
   bool is_room_made_ = false;  // for a job, of GPUs that nobody holds meanwhile
 };
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "live/engine/local/local_engine.h"
+
 namespace trainyard {
 namespace {
 
@@ -38,13 +40,17 @@ ScratchDirectory::~ScratchDirectory() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-SimulatedMachine::SimulatedMachine(std::uint64_t seed, const Cluster& cluster,
+SimulatedMachine::SimulatedMachine(std::uint64_t seed, Jobs jobs, const Cluster& cluster,
                                    SchedulingOptions options)
     : now_(kBeginning),
       disk_(seed),
       files_(disk_, seed, [this](int microseconds) { sleep(microseconds); }),
       true_time_(*this),
+      jobs_(jobs),
       world_(true_time_, cluster),
+      processes_(*this),
+      machine_(cluster),
+      lots_(seed, 12),
       options_(std::move(options)) {
   options_.reserve = scratch_.path();
   disk_.set_watch([this] { return reach_point(); });
@@ -113,7 +119,7 @@ void SimulatedMachine::pass(Duration time) {
     pollfd engine{engine_->descriptor(), POLLIN, 0};
     const bool has_reports = ::poll(&engine, 1, 0) > 0;
     const Duration next = has_reports ? kTick : std::max(kTick, master_->next_turn());
-    now_ = std::min({until, now_ + next, std::max(world_.next(), now_ + kTick)});
+    now_ = std::min({until, now_ + next, std::max(next_of_jobs(), now_ + kTick)});
     if (foreign_ && now_ >= foreign_ends_) end_meddling();
     master_->take_turn();
     if (is_up() && now_ - last_checkpoint >= seconds(20)) {
@@ -127,9 +133,51 @@ void SimulatedMachine::pass(Duration time) {
 
 // --- The daemon ----------------------------------------------------------------------------------
 
+std::string SimulatedMachine::state() const {
+  return fmt::format("{}/state{}", scratch_.path(), copies_);
+}
+
+Expected<std::unique_ptr<Engine>> SimulatedMachine::make_engine() {
+  if (!is_local()) return std::make_unique<MemoryEngine>(*this, world_);
+  auto host = std::make_unique<SimulatedHost>(*this, processes_);
+  host_ = host.get();
+  LocalEngineOptions options{.state = state(), .use_cgroups = false};
+  options.host = std::move(host);
+  return LocalEngine::open(*this, std::move(options), machine_);
+}
+
+Time SimulatedMachine::next_of_jobs() {
+  return is_local() ? host_->next() : world_.next();
+}
+
+std::vector<MemoryWorld::Seen> SimulatedMachine::runs() {
+  return is_local() ? processes_.runs() : world_.runs();
+}
+
+std::vector<std::string> SimulatedMachine::faults() const {
+  return is_local() ? processes_.faults() : world_.faults();
+}
+
+void SimulatedMachine::copy_state() {
+  namespace fs = std::filesystem;
+  constexpr std::uintmax_t kMostBytes = 1 << 20;  // a trap may be a terabyte
+  const fs::path from = state();
+  ++copies_;
+  fs::create_directory(state());
+  for (const auto& entry : fs::recursive_directory_iterator(from)) {
+    const fs::path to = state() / entry.path().lexically_relative(from);
+    if (entry.is_directory() && !entry.is_symlink()) fs::create_directory(to);
+    if (entry.is_regular_file() && !entry.is_symlink() && entry.file_size() < kMostBytes)
+      fs::copy_file(entry.path(), to);
+  }
+  processes_.leave_behind();
+}
+
 std::string SimulatedMachine::begin() try {
   DiskReserve(*this, options_.reserve).give_for_start();
-  engine_ = std::make_unique<MemoryEngine>(*this, world_);
+  auto engine = make_engine();
+  if (!engine) return engine.error().message;
+  engine_ = std::move(*engine);
   auto journal = Journal::open(*this, path());
   if (!journal) return journal.error().message;
   journal_ = std::move(*journal);
@@ -156,6 +204,7 @@ void SimulatedMachine::put_away() {
   if (death_ == Death::power) end_meddling();
   files_.bury();
   if (death_ == Death::power) disk_.lose_power();
+  if (death_ == Death::power) processes_.lose_power(lots_);
   is_dead_ = false;
   die_in_ = 0;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "disk.h"
+#include "live/engine/local/simulated_host.h"
 #include "live/engine/memory/memory_engine.h"
 #include "live/journal/journal.h"
 #include "live/loop/yardmaster.h"
@@ -38,7 +39,12 @@ class SimulatedMachine : public System {
  public:
   enum class Death : std::uint8_t { kill, power };
 
-  SimulatedMachine(std::uint64_t seed, const Cluster& cluster, SchedulingOptions options);
+  /// Which engine the daemon has: the one in memory, on a cluster, or the local one, with
+  /// supervisors that are simulated and files that are real.
+  enum class Jobs : std::uint8_t { in_memory, in_processes };
+
+  SimulatedMachine(std::uint64_t seed, Jobs jobs, const Cluster& cluster,
+                   SchedulingOptions options);
   ~SimulatedMachine() override;
 
   // --- As the daemon sees it ---------------------------------------------------------------------
@@ -93,7 +99,16 @@ class SimulatedMachine : public System {
   [[nodiscard]] bool fails_sync() const { return fails_sync_; }
 
   [[nodiscard]] SimulatedDisk& files() { return disk_; }
+  [[nodiscard]] bool is_local() const { return jobs_ == Jobs::in_processes; }
   [[nodiscard]] MemoryWorld& world() { return world_; }
+  [[nodiscard]] SimulatedWorld& processes() { return processes_; }
+  [[nodiscard]] Engine& engine() { return *engine_; }
+  /// What runs and ran, whichever the engine is.
+  [[nodiscard]] std::vector<MemoryWorld::Seen> runs();
+  [[nodiscard]] std::vector<std::string> faults() const;
+  /// The daemon goes on with a copy of the local engine's directory, on what may be another
+  /// machine; while it is down.
+  void copy_state();
   [[nodiscard]] KeptLog& kept_log() { return log_; }
   [[nodiscard]] std::uint64_t deaths() const { return deaths_; }
   /// How many daemons there were.
@@ -112,6 +127,9 @@ class SimulatedMachine : public System {
   };
 
   bool reach_point();
+  Expected<std::unique_ptr<Engine>> make_engine();
+  [[nodiscard]] std::string state() const;
+  [[nodiscard]] Time next_of_jobs();
   void sleep(int microseconds);
 
   ScratchDirectory scratch_;
@@ -123,10 +141,16 @@ class SimulatedMachine : public System {
   SimulatedDisk disk_;
   SimulatedFiles files_;
   TrueTime true_time_;
+  Jobs jobs_;
   MemoryWorld world_;
+  SimulatedWorld processes_;
+  SimulatedHost* host_ = nullptr;  // of the local engine
+  Cluster machine_;                // that it is on
+  int copies_ = 0;                 // of its directory
+  Random lots_;
   SchedulingOptions options_;
 
-  std::unique_ptr<MemoryEngine> engine_;
+  std::unique_ptr<Engine> engine_;
   std::unique_ptr<Journal> journal_;
   std::unique_ptr<Yardmaster> master_;
   bool is_dead_ = false;

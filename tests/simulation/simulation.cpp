@@ -20,11 +20,13 @@ std::string some_policy(Random& lots) {
 }  // namespace
 
 Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell), lots_(seed, 1) {
-  cluster_ = *parse_cluster_shorthand(
-      std::array{"2x4xV100", "1x8xA100", "3x2xV100", "4x4xA100"}[lots_.below(4)]);
+  const bool is_local = seed_ % 3 == 0;
+  const std::string cluster =
+      std::array{"2x4xV100", "1x8xA100", "3x2xV100", "4x4xA100"}[lots_.below(4)];
+  cluster_ = *parse_cluster_shorthand(is_local ? "1x8xA100" : cluster);
   original_ = cluster_;
-  // A quarter of the clusters has GPUs without names, as Slurm's.
-  if (lots_.below(4) != 0)
+  // A quarter of the clusters has GPUs without names, as Slurm's; so has the local engine here.
+  if (lots_.below(4) != 0 && !is_local)
     for (std::uint32_t m = 0; m < cluster_.machines.size(); ++m)
       cluster_.set_gpus(MachineId{m}, new_gpus(cluster_.machines[m].capacity.gpus));
   options_.policy = {some_policy(lots_), {}};
@@ -32,9 +34,12 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   options_.private_jobs = lots_.below(3) == 0;
   const bool compacts = lots_.below(4) == 0;
   if (compacts) options_.keep_ended = minutes(1);
-  machine_ = std::make_unique<SimulatedMachine>(seed, cluster_, options_);
+  using Jobs = SimulatedMachine::Jobs;
+  machine_ = std::make_unique<SimulatedMachine>(
+      seed, is_local ? Jobs::in_processes : Jobs::in_memory, cluster_, options_);
+  machine_->processes().set_runs([this](RunId id) { return process_of(id); });
   machine_->world().set_scripts([this](const Launch& launch) { return script_of(launch); });
-  const bool chooses_gpus = lots_.below(4) == 0;
+  const bool chooses_gpus = lots_.below(4) == 0 && !is_local;
   if (chooses_gpus) machine_->world().choose_gpus();
   clients_ = std::make_unique<Clients>(*machine_, seed, options_.policy.policy);
   audit_ = std::make_unique<Audit>(*machine_, *clients_, options_.memory, chooses_gpus, compacts);
@@ -66,6 +71,19 @@ MemoryScript Simulation::script_of(const Launch& launch) const {
   return script;
 }
 
+/// The same with supervisors and files that may be anything.
+SimulatedRun Simulation::process_of(RunId id) const {
+  Launch launch;
+  launch.id = id;
+  SimulatedRun run{.script = script_of(launch)};
+  Random lots(seed_, 5'000'000 + static_cast<std::uint64_t>(id.job) * 50 + id.run);
+  if (lots.below(5) == 0 && id.run < 6)
+    run.fault = static_cast<SupervisorFault>(lots.below(kSupervisorFaults));
+  if (lots.below(3) == 0) run.trap = static_cast<FileTrap>(lots.below(kFileTraps));
+  run.script.output = fmt::format("job {} run {}\n", id.job, id.run);
+  return run;
+}
+
 void Simulation::say(const std::string& what) {
   if (tell_)
     std::printf("%6llu  %s  %s\n", static_cast<unsigned long long>(step_),
@@ -85,7 +103,7 @@ void Simulation::tell_state() {
       if (!job.has_ended())
         fmt::print("  job {} {} run {} broken {} ending {}: {}\n", job.number,
                    state_name(job.phase()), job.runs, job.is_broken, name(job.ending), job.reason);
-  for (const MemoryWorld::Seen& run : machine_->world().runs())
+  for (const MemoryWorld::Seen& run : machine_->runs())
     if (!run.has_ended)
       fmt::print("  run {}.{} has {} lives {} told {}\n", run.id.job, run.id.run, run.has_run,
                  run.lives, run.was_told);
@@ -172,6 +190,7 @@ void Simulation::step() {
                            death == SimulatedMachine::Death::kill ? "be killed" : "lose power",
                            point));
   }
+  if (lot < 90 && machine_->is_local()) return trouble_supervisors();
   if (lot < 88) return trouble_machines();
   if (lot < 90) return trouble_gpus();
   if (lot < 93) {
@@ -180,8 +199,13 @@ void Simulation::step() {
     return say(fmt::format("the clock is set by {} s", shift.us / 1'000'000));
   }
   if (lot < (journal_ ? 94U : 98U)) return trouble_the_disk();
-  if (lot < 99) return journal_ ? trouble_the_journal() : bear_job();
+  if (lot < 99 && journal_) return trouble_the_journal();
+  if (lot < 99 && !machine_->is_local()) return bear_job();
   machine_->end();
+  if (machine_->is_local() && lots_.below(3) == 0) {
+    machine_->copy_state();
+    return say("the daemon is ended, and goes on with a copy of its directory");
+  }
   say("the daemon is ended");
 }
 
@@ -201,6 +225,10 @@ void Simulation::bear_job() {
   MemoryScript script = script_of(as);
   machine_->world().bear(birth, std::move(script));
   say(birth.name + " is submitted elsewhere");
+}
+
+void Simulation::trouble_supervisors() {
+  say(machine_->processes().kill_one(lots_) ? "a supervisor is killed" : "no supervisor lives");
 }
 
 void Simulation::trouble_machines() {
@@ -324,8 +352,9 @@ void Simulation::finish() {
   machine_->files().fail_sync(false);
   machine_->end_meddling();
   for (const Machine& machine : cluster_.machines)
-    machine_->world().set_machine({machine.name, MachineReport::State::up, ""});
-  restore_gpus();
+    if (!machine_->is_local())
+      machine_->world().set_machine({machine.name, MachineReport::State::up, ""});
+  if (!machine_->is_local()) restore_gpus();
   const Identity root{"root", 0, 0, Role::operator_};
   machine_->pass(seconds(30));
   for (const Machine& machine : cluster_.machines)

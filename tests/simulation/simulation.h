@@ -40,8 +40,10 @@ class Simulation {
   [[nodiscard]] std::vector<std::string> new_gpus(std::int32_t count);
   void trouble_the_journal();
   void cancel_strays();
+  void trouble_supervisors();
   void bear_job();
   [[nodiscard]] MemoryScript script_of(const Launch& launch) const;
+  [[nodiscard]] SimulatedRun process_of(RunId id) const;
   void check(bool in_full);
   void say(const std::string& what);
   void tell_state();

@@ -1,13 +1,16 @@
-// What every engine must do (engine.h), tried on each: the local one with real processes, the one
-// in memory and that of Slurm (on a Slurm in memory) by a clock that the test moves.
+// What every engine must do (engine.h), tried on each: the local one with real processes; the same
+// with simulated ones, the one in memory and that of Slurm (on a Slurm in memory) by a clock that
+// the test moves.
 #include <gmock/gmock.h>
 
 #include <csignal>
 
+#include "live/engine/local/simulated_host.h"
 #include "live/engine/local/supervisor_link.h"
 #include "live/engine/local/testing.h"
 #include "live/engine/memory/memory_engine.h"
 #include "live/engine/slurm/testing.h"
+#include "live/system/testing.h"
 
 namespace trainyard {
 namespace {
@@ -96,6 +99,57 @@ class InMemory : public EngineTest {
   std::unique_ptr<MemoryEngine> engine_;
 };
 
+/// The local engine as it is, with simulated supervisors.
+class OnSimulatedMachine : public EngineTest {
+ public:
+  static constexpr bool kStaysWithItsJobs = true;
+
+ protected:
+  struct Clock : ClockOfTheTest {
+    [[nodiscard]] Time steady_clock() const override { return now; }
+    [[nodiscard]] bool has_threads() const override { return false; }
+  };
+
+  void SetUp() override { reopen(); }
+  void TearDown() override { EXPECT_THAT(world_.faults(), testing::IsEmpty()); }
+
+  void reopen() {
+    engine_.reset();
+    waiting_.clear();
+    auto host = std::make_unique<SimulatedHost>(system_, world_);
+    host_ = host.get();
+    LocalEngineOptions options{.state = root_.path() + "/state", .use_cgroups = false};
+    options.host = std::move(host);
+    auto engine =
+        LocalEngine::open(system_, std::move(options), *parse_cluster_shorthand("1x8xV100"));
+    ASSERT_TRUE(engine) << engine.error().message;
+    engine_ = std::move(*engine);
+  }
+  JobSpec job_that(JobNumber job, const MemoryScript& script) {
+    world_.set_script(job, script);
+    return {};
+  }
+  Engine& engine() override { return *engine_; }
+  bool wait_a_little() override {
+    const Time next = engine_ ? host_->next() : world_.next();
+    if (next != Time::never()) system_.now = std::max(system_.now, next);
+    return next != Time::never();
+  }
+  std::size_t left_of(RunId id) { return world_.living(id); }
+  void wait_for_output(RunId id, const std::string& text) { EXPECT_EQ(output(id), text); }
+  void wait_until_it_has_ended(RunId id) {
+    engine_.reset();
+    while (left_of(id) > 0 && wait_a_little()) continue;
+  }
+  void wait_until_erased() {}
+
+  Clock system_;
+  TemporaryDirectory root_;
+  SimulatedWorld world_{system_};
+  SimulatedHost* host_ = nullptr;
+  std::unique_ptr<LocalEngine> engine_;
+};
+
 /// Jobs are with Slurm, which tells how they ended and little else.
 class OnSlurm8 : public EngineTest, protected SlurmBench {
  public:
@@ -136,15 +190,16 @@ class OnSlurm8 : public EngineTest, protected SlurmBench {
 
 template <class Engine>
 class EngineContract : public Engine {};
-using Engines = testing::Types<OnThisMachine, InMemory, OnSlurm8>;
+using Engines = testing::Types<OnThisMachine, OnSimulatedMachine, InMemory, OnSlurm8>;
 
 class EngineName {
  public:
   template <class Engine>
   static std::string GetName(int) {
-    return std::is_same_v<Engine, InMemory>   ? "Memory"
-           : std::is_same_v<Engine, OnSlurm8> ? "Slurm"
-                                              : "Local";
+    return std::is_same_v<Engine, InMemory>             ? "Memory"
+           : std::is_same_v<Engine, OnSlurm8>           ? "Slurm"
+           : std::is_same_v<Engine, OnSimulatedMachine> ? "Simulated"
+                                                        : "Local";
   }
 };
 TYPED_TEST_SUITE(EngineContract, Engines, EngineName);

@@ -1,0 +1,52 @@
+// A simulated machine (simulated_world.h) as one engine sees it, from the daemon's start to its
+// end.
+#pragma once
+
+#include <algorithm>
+#include <set>
+
+#include "live/engine/local/run_host.h"
+#include "live/engine/local/simulated_world.h"
+
+namespace trainyard {
+
+class SimulatedHost : public RunHost {
+ public:
+  /// The daemon may die at each call that changes something: `System::before` then fails, and an
+  /// exception ends what the engine was doing.
+  SimulatedHost(System& system, SimulatedWorld& world);
+  /// What the world reports goes to the next one.
+  ~SimulatedHost() override = default;
+
+  [[nodiscard]] Expected<Account> account_of(const Identity& owner) override;
+  Expected<SupervisorId> spawn(const std::string& directory,
+                               std::vector<Descriptor> claims) override;
+  Expected<std::optional<SupervisorId>> find(const std::string& directory) override;
+  Expected<bool> lives(const std::string& directory) override;
+  void signal(SupervisorId supervisor, int number) override;
+  bool has_processes(SupervisorId supervisor) override;
+  void release(SupervisorId supervisor) override;
+  bool clear(const RunRemains& remains) override;
+  std::optional<WatchId> watch(const std::string& directory) override;
+  void unwatch(WatchId watch) override;
+  void set_timer(Duration time) override;
+  void wake() override;
+  [[nodiscard]] int descriptor() const override { return wake_.get(); }
+  [[nodiscard]] HostEvents take_events() override;
+
+  /// When the engine has something to do next.
+  [[nodiscard]] Time next() const { return std::min(world_.next(), timer_); }
+
+ private:
+  void act(std::string_view what);
+
+  System& system_;
+  SimulatedWorld& world_;
+  Descriptor wake_;
+  Time timer_ = Time::never();
+  std::set<SupervisorId> known_;
+  std::map<WatchId, std::string> watches_;
+  int last_watch_ = 0;
+};
+
+}  // namespace trainyard
