@@ -43,7 +43,7 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   if (chooses_gpus) machine_->world().choose_gpus();
   clients_ = std::make_unique<Clients>(*machine_, seed, options_.policy.policy);
   audit_ = std::make_unique<Audit>(*machine_, *clients_, options_.memory, chooses_gpus, compacts);
-  if (lots_.below(3) == 0)
+  if (lots_.below(3) == 0 && !is_local)
     journal_ = std::make_unique<JournalTroubles>(*machine_, *clients_, *audit_, seed);
 }
 
