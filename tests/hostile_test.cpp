@@ -162,7 +162,8 @@ TEST(HostileYard, RefusesNonsenseAndKeepsItsPromises) {
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("TRAINYARD_TEST_SEED={}", seed));
     Random random(seed, 4);
-    const RandomCase made = random_case(random);
+    RandomCase made = random_case(random);
+    if (seed % 2 == 0) mix_machines(random, made);
     Yard yard(made.cluster, made.workload, {.min_run = seconds(10), .max_pauses = 3});
     YardAudit audit(yard);
     yard.listen(audit);
@@ -265,9 +266,10 @@ class Shuffler {
     for (const JobId job : in(Phase::running))
       if (random_.below(3) == 0 && yard_.pausable_from(job, job) <= yard_.now()) {
         jobs.push_back(job);
-        for (const Share& share : yard_.placement(job))
-          if (yard_.free().is_up(share.machine))
-            free[index(share.machine)] += yard_.job(job).per_worker * share.workers;
+        for (std::size_t i = 0; i < yard_.placement(job).size(); ++i)
+          if (const MachineId machine = yard_.placement(job)[i].machine;
+              yard_.free().is_up(machine))
+            free[index(machine)] += yard_.held(job, i);
       }
     for (const JobId job : in(Phase::queued))
       if (random_.below(2) == 0) jobs.push_back(job);
@@ -298,13 +300,15 @@ class Shuffler {
       const std::size_t m = (first + n) % machines;
       const KindId kind = yard_.shape(id).kind;
       if (kind != kAnyKind && made_.cluster.machines[m].kind != kind) continue;
-      const std::int32_t here = workers_that_fit(job.per_worker, free[m], left);
+      const std::int32_t here =
+          yard_.shape(id).fitting(MachineId{static_cast<std::uint32_t>(m)}, free[m], left);
       if (here == 0 || !yard_.free().is_up(MachineId{static_cast<std::uint32_t>(m)})) continue;
       to.push_back({MachineId{static_cast<std::uint32_t>(m)}, here});
       left -= here;
     }
     if (left > 0) return {};
-    for (const Share& share : to) free[index(share.machine)] -= job.per_worker * share.workers;
+    for (const Share& share : to)
+      free[index(share.machine)] -= yard_.shape(id).demand(share.machine) * share.workers;
     return to;
   }
 
@@ -321,7 +325,8 @@ TEST(ShuffledYard, KeepsItsPromisesThroughGroupsOfChanges) {
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("TRAINYARD_TEST_SEED={}", seed));
     Random random(seed, 7);
-    const RandomCase made = random_case(random);
+    RandomCase made = random_case(random);
+    if (seed % 2 == 0) mix_machines(random, made);
     Yard yard(made.cluster, made.workload, {.min_run = seconds(10), .max_pauses = 30});
     YardAudit audit(yard);
     yard.listen(audit);

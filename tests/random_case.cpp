@@ -1,6 +1,7 @@
 #include "random_case.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -181,6 +182,36 @@ RandomCase random_case(Random& random, const CaseStyle& style) {
   return made;
 }
 
+namespace {
+
+MachineTerms random_terms(Random& random, const Cluster& cluster) {
+  MachineTerms terms;
+  const std::string name = cluster.machines[random.below(cluster.machines.size())].name;
+  if (chance(random, 0.6))
+    terms.constraint = *parse_constraint(
+        one_of(random, {"ib", "nvlink", "ib|nvlink", "ib&nvlink", "v100", "a100&ib|v100", name}));
+  terms.shares_cpus = chance(random, 0.5);
+  terms.shares_memory = chance(random, 0.3);
+  return terms;
+}
+
+}  // namespace
+
+void mix_machines(Random& random, RandomCase& made) {
+  for (Machine& machine : made.cluster.machines) {
+    if (chance(random, 0.5)) machine.features.emplace_back("ib");
+    if (chance(random, 0.3)) machine.features.emplace_back("NVLink");
+    if (chance(random, 0.5)) machine.capacity.milli_cpus *= 3;
+    if (chance(random, 0.3)) machine.capacity.memory_mib *= 2;
+  }
+  for (Job& job : made.workload.jobs) {
+    if (chance(random, 0.4)) continue;
+    Job with_terms = job;
+    with_terms.terms = made.workload.terms.add(random_terms(random, made.cluster));
+    if (misfit(made.workload, with_terms, made.cluster).empty()) job = with_terms;
+  }
+}
+
 std::string random_policy(Random& random, const std::vector<std::string>& without) {
   std::string line;
   for (const StageInfo& stage : stage_infos()) {
@@ -243,8 +274,10 @@ std::string describe(const RandomCase& made) {
   };
   std::string text = describe(made.cluster) + "\n";
   for (const Machine& machine : made.cluster.machines)
-    text += fmt::format("  {}: {} GPUs of {}\n", machine.name, machine.capacity.gpus,
-                        made.cluster.kinds[index(machine.kind)]);
+    text += fmt::format("  {}: {} GPUs of {}, {} mCPU, {} MiB, features [{}]\n", machine.name,
+                        machine.capacity.gpus, made.cluster.kinds[index(machine.kind)],
+                        machine.capacity.milli_cpus, machine.capacity.memory_mib,
+                        fmt::join(machine.features, " "));
   for (std::size_t j = 0; j < made.workload.jobs.size(); ++j) {
     const Job& job = made.workload.jobs[j];
     text += fmt::format(
@@ -257,6 +290,10 @@ std::string describe(const RandomCase& made) {
         job.per_worker.memory_mib, name(job.job_class), kind_name(job.kind),
         kind_name(job.measured_on),
         job.model == kNoModel ? "none" : made.workload.models[index(job.model)]);
+    if (job.terms == kNoTerms) continue;
+    const MachineTerms& terms = made.workload.terms[job.terms];
+    text += fmt::format("    on machines with [{}], share of CPUs {} of memory {}\n",
+                        describe(terms.constraint), terms.shares_cpus, terms.shares_memory);
   }
   for (const Fault& fault : made.faults)
     text += fmt::format("  {} {} {}\n", fault.at.seconds(),

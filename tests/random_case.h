@@ -35,6 +35,10 @@ std::string one_of(Random& random, const std::vector<std::string>& words);
 
 RandomCase random_case(Random& random, const CaseStyle& style = {});
 
+/// Has machines differ in features, CPUs and memory, and jobs ask for them: for features, and for
+/// the share of the machine on which they are. Every job still fits.
+void mix_machines(Random& random, RandomCase& made);
+
 /// Every preset, then lines of random members with parameters that matter on this scale. Members
 /// listed in `without` are not drawn.
 std::string random_policy(Random& random, const std::vector<std::string>& without = {});

@@ -82,9 +82,12 @@ std::int32_t machines_used(const Spots& spots) {
 
 std::vector<std::int32_t> slots(const Gang& gang, const Free& free) {
   std::vector<std::int32_t> all(free.size());
-  for (std::size_t m = 0; m < free.size(); ++m)
-    while (free[m] && all[m] < gang.workers && (gang.each * (all[m] + 1)).fits_in(*free[m]))
+  for (std::size_t m = 0; m < free.size(); ++m) {
+    const std::optional<Resources> each =
+        gang.by_machine.empty() ? std::optional(gang.each) : gang.by_machine[m];
+    while (each && free[m] && all[m] < gang.workers && (*each * (all[m] + 1)).fits_in(*free[m]))
       ++all[m];
+  }
   return all;
 }
 

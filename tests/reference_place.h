@@ -18,8 +18,10 @@ using Free = std::vector<std::optional<Resources>>;
 using Spots = std::vector<std::int32_t>;
 
 struct Gang {
-  Resources each;
+  Resources each;  // the least that a worker takes anywhere
   std::int32_t workers = 1;
+  /// What a worker takes of each machine; none where it may not run. Empty: everywhere the same.
+  std::vector<std::optional<Resources>> by_machine = {};
 };
 
 std::int32_t machines_used(const Spots& spots);

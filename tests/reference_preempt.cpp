@@ -52,7 +52,6 @@ double Preemption::size(std::size_t j) const {
 /// The batch job with the least score whose leaving lets the trial job, a single worker, onto its
 /// machine; on the first such machine, there the last submitted.
 bool Preemption::make_room_by_score(std::size_t j) {
-  const Resources& demand = state_.job(j).per_worker;
   if (state_.job(j).job_class != JobClass::trial) return false;
   struct Candidate {
     std::size_t machine, job;
@@ -72,7 +71,8 @@ bool Preemption::make_room_by_score(std::size_t j) {
     if (from > state_.now || state_.trains[v].pauses >= set_.most_pauses) continue;
     for (std::size_t m = 0; m < state_.up.size(); ++m) {
       if (state_.trains[v].spots[m] == 0 || !state_.suits(j, m)) continue;
-      if (!demand.fits_in(state_.free_on(m) + state_.trains[v].held[m])) continue;
+      const std::optional<Resources> demand = state_.each_on(j, m);
+      if (!demand || !demand->fits_in(state_.free_on(m) + state_.trains[v].held[m])) continue;
       candidates.push_back({m, v});
       if (set_.over_candidates) count(v);
     }
@@ -319,7 +319,6 @@ std::optional<Preemption::Room> Preemption::room_by(std::size_t waiter, const Jo
     for (std::size_t m = 0; m < free.size(); ++m)
       if (free[m]) *free[m] += state_.trains[j].held[m] * sign;
   };
-  const Gang gang = state_.gang(waiter);
   Room room;
   for (const std::size_t j : leaving) {
     change(j, 1);
@@ -329,7 +328,7 @@ std::optional<Preemption::Room> Preemption::room_by(std::size_t waiter, const Jo
     room.spots = *spots;
     const auto still_fits = [&] {
       for (std::size_t m = 0; m < free.size(); ++m)
-        if (free[m] && !(gang.each * room.spots[m]).fits_in(*free[m])) return false;
+        if (free[m] && !state_.taken(waiter, m, room.spots[m]).fits_in(*free[m])) return false;
       return true;
     };
     for (std::size_t i = room.victims.size(); i-- > 0;) {

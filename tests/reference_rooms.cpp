@@ -55,10 +55,10 @@ std::int32_t TrialRooms::times_in_all(const Resources& each, std::int32_t worker
     memory += machine.capacity.memory_mib;
   }
   if (beside) {
-    const Job& job = state_.job(*beside);
-    gpus -= job.gpus();
-    cpus -= 1.0 * job.workers * job.per_worker.milli_cpus;
-    memory -= 1.0 * job.workers * job.per_worker.memory_mib;
+    const Gang gang = state_.gang(*beside);
+    gpus -= state_.job(*beside).gpus();
+    cpus -= 1.0 * gang.workers * gang.each.milli_cpus;
+    memory -= 1.0 * gang.workers * gang.each.memory_mib;
   }
   double most = 64;
   const auto bound = [&](double have, std::int32_t need) {
@@ -72,8 +72,8 @@ std::int32_t TrialRooms::times_in_all(const Resources& each, std::int32_t worker
 Gang TrialRooms::room(const Jobs& trials) const {
   Gang room{{}, 0};
   for (const std::size_t j : trials) {
-    if (times_in_all(state_.job(j).per_worker, state_.job(j).workers, 1.0 / 8, {}) < 1) continue;
-    const Resources& each = state_.job(j).per_worker;
+    const Resources each = state_.gang(j).each;
+    if (times_in_all(each, state_.job(j).workers, 1.0 / 8, {}) < 1) continue;
     room.each.gpus = std::max(room.each.gpus, each.gpus);
     room.each.milli_cpus = std::max(room.each.milli_cpus, each.milli_cpus);
     room.each.memory_mib = std::max(room.each.memory_mib, each.memory_mib);
@@ -172,7 +172,7 @@ bool TrialRooms::are_left_by(std::size_t j, const Spots& spots, const Jobs& leav
   std::vector<Resources> then;
   std::vector<bool> changes;
   for (std::size_t m = 0; m < state_.up.size(); ++m) {
-    then.push_back(state_.free_on(m) - state_.job(j).per_worker * spots[m]);
+    then.push_back(state_.free_on(m) - state_.taken(j, m, spots[m]));
     changes.push_back(spots[m] > 0);
     for (const std::size_t victim : leaving) {
       then[m] += state_.trains[victim].held[m];

@@ -20,7 +20,8 @@ constexpr std::size_t kRestart = static_cast<std::size_t>(-1);
 
 /// All that a placement looks at. Where the first of those that are alike found no room in a round,
 /// the others are not tried in it.
-using Likeness = std::tuple<std::array<std::int32_t, 4>, KindId, JobClass, bool, std::size_t>;
+using Likeness =
+    std::tuple<std::array<std::int32_t, 4>, TermsId, KindId, JobClass, bool, std::size_t>;
 
 class Simulator {
  public:
@@ -298,9 +299,9 @@ bool Simulator::is_to_have_a_place(std::size_t j) const {
   std::int32_t workers = 0;
   for (std::size_t m = 0; m < state_.up.size(); ++m) {
     Resources left = state_.cluster.machines[m].capacity;
-    if (!state_.suits(j, m)) continue;
-    for (; workers < state_.job(j).workers && state_.job(j).per_worker.fits_in(left); ++workers)
-      left -= state_.job(j).per_worker;
+    const std::optional<Resources> each = state_.each_on(j, m);
+    if (!state_.suits(j, m) || !each) continue;
+    for (; workers < state_.job(j).workers && each->fits_in(left); ++workers) left -= *each;
   }
   return workers == state_.job(j).workers;
 }
@@ -439,15 +440,14 @@ void Simulator::give(std::size_t j, const Spots& spots) {
   if (runs && is_left(j, train.spots) && !is_closer(spots, train.spots)) room = train.spots;
   won_->push_back({j, room});
   train.spots = room;
-  for (std::size_t m = 0; m < room.size(); ++m) train.held[m] = state_.job(j).per_worker * room[m];
+  for (std::size_t m = 0; m < room.size(); ++m) train.held[m] = state_.taken(j, m, room[m]);
   train.stage = Stage::reserved;
   if (!runs) head_.reset();
 }
 
 bool Simulator::is_left(std::size_t j, const Spots& spots) const {
   for (std::size_t m = 0; m < spots.size(); ++m)
-    if (spots[m] > 0 &&
-        !(state_.up[m] && (state_.job(j).per_worker * spots[m]).fits_in(state_.free_on(m))))
+    if (spots[m] > 0 && !(state_.up[m] && state_.taken(j, m, spots[m]).fits_in(state_.free_on(m))))
       return false;
   return true;
 }
@@ -571,6 +571,7 @@ Time Simulator::next_sinking(std::size_t j) const {
 Likeness Simulator::likeness(std::size_t j) const {
   const Job& job = state_.job(j);
   return {{job.per_worker.gpus, job.per_worker.milli_cpus, job.per_worker.memory_mib, job.workers},
+          job.terms,
           job.kind,
           job.job_class,
           state_.is_skewed(j),

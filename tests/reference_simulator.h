@@ -13,6 +13,7 @@
 //   reference_delay       how far apart a job lets itself be placed by now
 //   reference_preempt     who gives way; reference_gain has what pauses gain
 //   reference_usual       where jobs usually find room, and how fast they are there
+//   reference_terms       which machines jobs may have, and what they take of each
 //   reference_network     how fast jobs send that share links
 //   reference_flow        whose bytes go first
 //

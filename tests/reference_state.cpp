@@ -359,7 +359,7 @@ void State::begin_start(std::size_t j) {
 void State::start(std::size_t j, const Spots& spots) {
   trains[j].spots = spots;
   note_filled(j, true);
-  for (std::size_t m = 0; m < spots.size(); ++m) trains[j].held[m] = job(j).per_worker * spots[m];
+  for (std::size_t m = 0; m < spots.size(); ++m) trains[j].held[m] = taken(j, m, spots[m]);
   begin_start(j);
 }
 
@@ -380,7 +380,7 @@ void State::reserve(std::size_t j, const Spots& spots, const Jobs& victims) {
 std::vector<Resources> State::free_of(std::size_t j, const Spots& spots) const {
   std::vector<Resources> free;
   for (std::size_t m = 0; m < spots.size(); ++m)
-    free.push_back(at_most(job(j).per_worker * spots[m], free_on(m)));
+    free.push_back(at_most(taken(j, m, spots[m]), free_on(m)));
   return free;
 }
 
@@ -415,7 +415,7 @@ void State::hand_over(std::size_t group, std::size_t machine, Resources freed) {
     const bool is_yet_to_leave = !train.next_spots.empty();
     const Spots& spots = is_yet_to_leave ? train.next_spots : train.spots;
     Resources& held = is_yet_to_leave ? train.next_held[machine] : train.held[machine];
-    const Resources more = at_most(job(j).per_worker * spots[machine] - held, freed);
+    const Resources more = at_most(taken(j, machine, spots[machine]) - held, freed);
     held += more;
     freed -= more;
   }
@@ -427,7 +427,7 @@ void State::start_complete(std::size_t group) {
     if (train.room_in_group != group || train.stage != Stage::reserved) continue;
     bool is_complete = true;
     for (std::size_t m = 0; m < up.size(); ++m)
-      is_complete = is_complete && train.held[m] == job(j).per_worker * train.spots[m];
+      is_complete = is_complete && train.held[m] == taken(j, m, train.spots[m]);
     if (is_complete) begin_start(j);
   }
 }
@@ -481,7 +481,7 @@ void State::vacate(std::size_t j) {
     const Resources freed = std::exchange(trains[j].held[m], {});
     if (group) hand_over(*group, m, freed);
     if (!heir) continue;
-    const Resources wanted = job(*heir).per_worker * trains[*heir].spots[m];
+    const Resources wanted = taken(*heir, m, trains[*heir].spots[m]);
     trains[*heir].held[m] += at_most(wanted - trains[*heir].held[m], freed);
   }
   if (group) start_complete(*group);

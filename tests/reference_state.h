@@ -92,7 +92,14 @@ class State {
   explicit State(const World& world);
 
   [[nodiscard]] const Job& job(std::size_t j) const { return workload_.jobs[j]; }
-  [[nodiscard]] Gang gang(std::size_t j) const { return {job(j).per_worker, job(j).workers}; }
+  /// Where its workers may run, and what each takes there (reference_terms.cpp).
+  [[nodiscard]] Gang gang(std::size_t j) const;
+  /// What a worker takes of a machine; none where it may not run.
+  [[nodiscard]] std::optional<Resources> each_on(std::size_t j, std::size_t machine) const;
+  /// What so many workers take together.
+  [[nodiscard]] Resources taken(std::size_t j, std::size_t machine, std::int32_t workers) const {
+    return each_on(j, machine).value_or(Resources{}) * workers;
+  }
   [[nodiscard]] bool holds(std::size_t j) const;
   [[nodiscard]] bool is_skewed(std::size_t j) const;
   [[nodiscard]] Jobs in(Stage stage) const;

@@ -132,7 +132,8 @@ TEST_P(ReferenceOfPreset, AgreesWithTheSimulator) {
   const auto [first, count] = seeds(300);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 1);
-    const RandomCase made = random_case(random);
+    RandomCase made = random_case(random);
+    if (seed % 2 == 0) mix_machines(random, made);
     expect_agreement({made, kinds_alone()}, line_of(GetParam()), seed);
   }
 }
@@ -176,7 +177,9 @@ TEST(Reference, AgreesWithTheSimulatorUnderPoliciesOfRandomStages) {
     Random random(seed, 2);
     const std::string line = random_policy(random, kUnknown);
     if (is_beyond_the_reference(line)) continue;
-    expect_agreement({random_case(random), kinds_alone()}, line, seed);
+    RandomCase made = random_case(random);
+    if (seed % 2 == 0) mix_machines(random, made);
+    expect_agreement({made, kinds_alone()}, line, seed);
   }
 }
 
@@ -192,6 +195,7 @@ TEST(Reference, AgreesWithTheSimulatorWhereRoomIsKeptForTrialJobs) {
     std::erase_if(made.workload.jobs, [&](const Job& job) {
       return !misfit(made.workload, job, made.cluster).empty();
     });
+    if (seed % 2 == 0) mix_machines(random, made);
     const std::string line = fmt::format(
         "order=trial-first order.reentry={} order.within={} backfill={} place={} preempt={} "
         "queue.patience=never queue.trial_rooms={} yard.min_run=0 yard.max_pauses=3",

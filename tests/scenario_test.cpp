@@ -7,6 +7,8 @@
 //   name = "A"
 //   submit = 0
 //   duration = 100                   # estimate, load, grace, save, checkpoint_interval, ...
+//   constraint = "ib"                # features of its machines; share = true: CPUs and memory by
+//                                    # the machine's share for its GPUs
 //   expect = { start = 0, finish = 100, pauses = 0, on = ["r0m0"] }   # of the first start
 //   [[fault]]
 //   at = 60
@@ -119,6 +121,11 @@ void read_job(const toml::table& table, Scenario& scenario) {
     if (const std::string name = fields.get<std::string>(key, ""); !name.empty())
       kind = KindId{static_cast<std::uint16_t>(workload.kinds.add(name))};
   };
+  MachineTerms terms;
+  terms.shares_cpus = terms.shares_memory = fields.get<bool>("share", false);
+  if (const std::string text = fields.get<std::string>("constraint", ""); !text.empty())
+    terms.constraint = unwrap(parse_constraint(text));
+  if (terms != MachineTerms{}) job.terms = workload.terms.add(terms);
   read_kind("kind", job.kind);
   read_kind("measured_on", job.measured_on);
   if (const std::string model = fields.get<std::string>("model", ""); !model.empty())

@@ -119,7 +119,7 @@ void YardAudit::inspect_machine(MachineId machine) {
       if (shares[i].machine != machine) continue;
       for (const std::int32_t gpu : yard_.gpus(job, i))
         if (!gpus.insert(gpu).second) complain("a GPU of {} is held twice", name);
-      if (holds_gpus(yard_.state(job).phase)) held += yard_.job(job).per_worker * shares[i].workers;
+      if (holds_gpus(yard_.state(job).phase)) held += yard_.held(job, i);
     }
     if (!yard_.free().is_up(machine) && !closed_.contains(machine))
       complain("{} is down and holds job {}", name, index(job));
@@ -142,6 +142,38 @@ void YardAudit::inspect_machine(MachineId machine) {
   if (!gpus.empty() && *gpus.rbegin() >= capacity.gpus) complain("{} has no such GPU", name);
 }
 
+/// By the words of the job and of the machine, without a look at what the yard made of them.
+void YardAudit::inspect_terms(JobId id, std::size_t share) {
+  const Job& job = yard_.job(id);
+  const Machine& machine = yard_.cluster().machine(yard_.placement(id)[share].machine);
+  const Resources& each = yard_.each(id, share);
+  static const MachineTerms kNone;
+  const MachineTerms& terms = job.terms == kNoTerms ? kNone : yard_.workload().terms[job.terms];
+  const auto small = [](std::string text) {
+    std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+    return text;
+  };
+  std::set<std::string> has{small(machine.name), small(yard_.cluster().kinds[index(machine.kind)])};
+  for (const std::string& feature : machine.features) has.insert(small(feature));
+  bool is_met = terms.constraint.empty();
+  for (const auto& words : terms.constraint) {
+    bool all = true;
+    for (const std::string& word : words) all = all && has.contains(word);
+    is_met = is_met || all;
+  }
+  if (!is_met) complain("job {} is on {}, which its constraint forbids", index(id), machine.name);
+  const auto part = [&](std::int64_t amount) {
+    return amount * each.gpus / std::max(machine.capacity.gpus, 1);
+  };
+  const std::int64_t cpus =
+      terms.shares_cpus ? part(machine.capacity.milli_cpus) : job.per_worker.milli_cpus;
+  const std::int64_t memory =
+      terms.shares_memory ? part(machine.capacity.memory_mib) : job.per_worker.memory_mib;
+  if (each.milli_cpus != cpus || each.memory_mib != memory)
+    complain("job {} has {} mCPU and {} MiB of {}, not {} and {}", index(id), each.milli_cpus,
+             each.memory_mib, machine.name, cpus, memory);
+}
+
 void YardAudit::inspect_job(JobId id) {
   const JobState& state = yard_.state(id);
   const Book& book = books_[index(id)];
@@ -154,7 +186,8 @@ void YardAudit::inspect_job(JobId id) {
     if (!is_whole) complain("the gang of job {} is not whole", index(id));
     for (std::size_t i = 0; i < shares.size(); ++i) {
       const Machine& machine = yard_.cluster().machine(shares[i].machine);
-      if (std::ssize(yard_.gpus(id, i)) != shares[i].workers * job.per_worker.gpus)
+      inspect_terms(id, i);
+      if (std::ssize(yard_.gpus(id, i)) != shares[i].workers * yard_.each(id, i).gpus)
         complain("job {} has not the GPUs of its workers", index(id));
       if (job.kind != kAnyKind &&
           yard_.cluster().kinds[index(machine.kind)] != yard_.workload().kinds[index(job.kind)])

@@ -56,6 +56,7 @@ class YardAudit : public YardListener {
   void check_turn(JobId job, JobId waiter, Duration ran);
   void check_end_of_reservation(JobId job, Phase to);
   void inspect_machine(MachineId machine);
+  void inspect_terms(JobId id, std::size_t share);
   void inspect_job(JobId job);
 
   const Yard& yard_;

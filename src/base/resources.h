@@ -2,8 +2,11 @@
 // traces ask for half a core and 1.5 GB; GPUs are whole: a worker holds each of its GPUs alone.
 #pragma once
 
+#include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,7 +19,7 @@ struct Resources {
   std::int32_t milli_cpus = 0;
   std::int32_t memory_mib = 0;
 
-  bool operator==(const Resources&) const = default;
+  auto operator<=>(const Resources&) const = default;
   constexpr Resources& operator+=(const Resources& r) {
     gpus += r.gpus, milli_cpus += r.milli_cpus, memory_mib += r.memory_mib;
     return *this;
@@ -50,6 +53,15 @@ constexpr std::int32_t workers_that_fit(const Resources& each, const Resources& 
   };
   return by(room.gpus, each.gpus,
             by(room.milli_cpus, each.milli_cpus, by(room.memory_mib, each.memory_mib, limit)));
+}
+
+/// The least of each resource in any of these; nothing of an empty list.
+inline Resources least_of(std::span<const Resources> amounts) {
+  Resources least = amounts.empty() ? Resources{} : amounts.front();
+  for (const Resources& next : amounts)
+    least = {std::min(least.gpus, next.gpus), std::min(least.milli_cpus, next.milli_cpus),
+             std::min(least.memory_mib, next.memory_mib)};
+  return least;
 }
 
 /// "4", "0.5" or "500m" cores, in thousandths.

@@ -42,6 +42,7 @@ Expected<MachineGroup> read_machine(const toml::table& table, std::string_view o
   capacity.memory_mib = in.amount("memory", capacity.memory_mib, parse_memory);
   if (const double nic_gbps = in.real("nic_gbps", 0); nic_gbps > 0)
     group.machine.nic_gbps = nic_gbps;
+  group.machine.features = in.texts("features");
   if (auto ok = in.finish(); !ok) return tl::make_unexpected(ok.error());
   return group;
 }

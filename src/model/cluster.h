@@ -11,6 +11,7 @@
 //   cpus = 96                     # default 12 for each GPU
 //   memory = "768GiB"             # default 96 GiB for each GPU
 //   nic_gbps = 100                # default that of [network.rack]
+//   features = ["ib", "nvlink"]   # what a job's constraint may ask for, see constraint.h
 //
 // What lies between machines and racks is the optional [network], see tiers.h.
 #pragma once
@@ -34,7 +35,8 @@ struct Machine {
   KindId kind{0};
   Resources capacity;
   double nic_gbps = 1600;
-  std::string name;  // "r0m3": the fourth machine of the first rack
+  std::string name;                        // "r0m3": the fourth machine of the first rack
+  std::vector<std::string> features = {};  // declared, beside those by name and kind
   /// Which GPUs these are, by number: their UUIDs. Empty where they have none; see gpu_name().
   std::vector<std::string> gpu_names;
 };

@@ -48,6 +48,7 @@ struct Job {
   std::int32_t max_workers = 1;  // both equal to it for a rigid job
 
   UserId user{0};
+  TermsId terms = kNoTerms;  // what it asks of its machines besides (machine_terms.h)
   ModelId model = kNoModel;
   // Kinds of GPU are numbered by the workload's names.
   KindId kind = kAnyKind;         // the only one that it takes

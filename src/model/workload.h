@@ -10,6 +10,7 @@
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/learning_curve.h"
+#include "model/machine_terms.h"
 
 namespace trainyard {
 
@@ -23,6 +24,7 @@ enum class PauseCosts : std::uint8_t {
 struct Workload {
   std::vector<Job> jobs;  // by submit time; equal times in the order of the source
   Names users, models, kinds;
+  TermsList terms = {};
   std::vector<std::string> names;  // each job's name at its source; empty: they have none
   std::string source;              // the file or generator it came from
   PauseCosts pause_costs = PauseCosts::unsaid;

@@ -24,7 +24,10 @@ class Timetable {
       if (yard.state(job).phase == Phase::reserved) {
         take_apart(job);
       } else {
-        ends_.push({yard.expected_end(job), job, yard.placement(job)});
+        std::vector<Resources> frees;
+        for (std::size_t i = 0; i < yard.placement(job).size(); ++i)
+          frees.push_back(yard.held(job, i));
+        ends_.push({yard.expected_end(job), job, yard.placement(job), std::move(frees)});
       }
     }
   }
@@ -35,10 +38,14 @@ class Timetable {
   bool start(JobId job) {
     Placement room;
     if (!fits(job, room)) return false;
-    const Resources& each = yard_.shape(job).per_worker;
-    for (const Share& share : room) free_[index(share.machine)] -= each * share.workers;
+    std::vector<Resources> frees;
+    for (const Share& share : room) {
+      frees.push_back(yard_.shape(job).demand(share.machine) * share.workers);
+      free_[index(share.machine)] -= frees.back();
+    }
     const Duration left = yard_.expected_remaining(job);
-    ends_.push({now_ + yard_.reload_time(job) + run_time(yard_.job(job), left), job, room});
+    ends_.push({now_ + yard_.reload_time(job) + run_time(yard_.job(job), left), job,
+                std::move(room), std::move(frees)});
     return true;
   }
 
@@ -49,8 +56,8 @@ class Timetable {
     ends_.pop();
     now_ = next.at;
     relies_on_.push_back(next.job);
-    const Resources& each = yard_.shape(next.job).per_worker;
-    for (const Share& share : next.where) free_[index(share.machine)] += each * share.workers;
+    for (std::size_t i = 0; i < next.where.size(); ++i)
+      free_[index(next.where[i].machine)] += next.frees[i];
     return true;
   }
 
@@ -61,6 +68,7 @@ class Timetable {
     Time at;
     JobId job = kNoJob;
     Placement where;
+    std::vector<Resources> frees;  // of each share
 
     /// The earliest on top.
     friend bool operator<(const End& a, const End& b) {
@@ -71,10 +79,8 @@ class Timetable {
   /// What the job holds of its room counts as free; it is the first to take it.
   void take_apart(JobId job) {
     const SavedJob saved = yard_.save(job);
-    const Resources& each = yard_.shape(job).per_worker;
     for (std::size_t i = 0; i < saved.room.placement.size(); ++i)
-      free_[index(saved.room.placement[i].machine)] +=
-          each * saved.room.placement[i].workers - saved.room.missing[i];
+      free_[index(saved.room.placement[i].machine)] += yard_.held(job, i) - saved.room.missing[i];
     reserved_.push_back(job);
   }
 
@@ -86,7 +92,7 @@ class Timetable {
       const bool suits =
           shape.kind == kAnyKind || yard_.cluster().machine(machine).kind == shape.kind;
       if (!suits || !yard_.free().is_up(machine)) continue;
-      const std::int32_t slots = workers_that_fit(shape.per_worker, free_[m], shape.workers);
+      const std::int32_t slots = shape.fitting(machine, free_[m], shape.workers);
       if (slots > 0) room.push_back({machine, slots});
     }
     std::stable_sort(room.begin(), room.end(),

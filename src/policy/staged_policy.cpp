@@ -135,7 +135,7 @@ bool StagedPolicy::has_machines_for(const Shape& shape) const {
   for (std::uint32_t m = 0; m < machines.size() && missing > 0; ++m) {
     if (!yard_.free().is_up(MachineId{m})) continue;
     if (shape.kind != kAnyKind && shape.kind != machines[m].kind) continue;
-    missing -= workers_that_fit(shape.per_worker, machines[m].capacity, missing);
+    missing -= shape.fitting(MachineId{m}, machines[m].capacity, missing);
   }
   return missing == 0;
 }

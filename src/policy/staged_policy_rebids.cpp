@@ -19,11 +19,13 @@ bool StagedPolicy::give(JobId job, Placement& room) {
 
 /// Whether nobody has won any of what it holds.
 bool StagedPolicy::could_stay(JobId job) const {
-  const Resources& each = yard_.shape(job).per_worker;
-  return std::ranges::all_of(yard_.placement(job), [&](const Share& share) {
-    return yard_.free().is_up(share.machine) &&
-           (each * share.workers).fits_in(yard_.free().on(share.machine));
-  });
+  const Placement& shares = yard_.placement(job);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const MachineId machine = shares[i].machine;
+    if (!yard_.free().is_up(machine)) return false;
+    if (!yard_.held(job, i).fits_in(yard_.free().on(machine))) return false;
+  }
+  return true;
 }
 
 bool StagedPolicy::is_closer(const Placement& a, const Placement& b) const {

@@ -185,10 +185,11 @@ bool TrialRooms::would_be_taken(JobId job, const Placement& there, std::span<con
       then = free_then_.insert(then, {machine, yard_.free().on(machine)});
     then->second += freed;
   };
-  for (const auto& [machine, workers] : there) add(machine, yard_.shape(job).per_worker * -workers);
+  for (const auto& [machine, workers] : there)
+    add(machine, yard_.shape(job).demand(machine) * -workers);
   for (const JobId victim : leave)
-    for (const auto& [machine, workers] : yard_.placement(victim))
-      add(machine, yard_.shape(victim).per_worker * workers);
+    for (std::size_t i = 0; i < yard_.placement(victim).size(); ++i)
+      add(yard_.placement(victim)[i].machine, yard_.held(victim, i));
   bool is_taken = false;
   each_site(job, [&](const OfKind& of, MachineId machine, double rooms) {
     for (const auto& [changed, free] : free_then_)

@@ -17,8 +17,36 @@ std::string demand(const Shape& shape) {
                      plural(shape.per_worker.gpus, "GPU"));
 }
 
-std::string kind_name(const Yard& yard, const Shape& shape) {
-  return shape.kind == kAnyKind ? "" : " of kind " + yard.cluster().kinds[index(shape.kind)];
+/// " of kind V100", " on machines with 'ib'", or of one machine " with 'ib'".
+std::string whereabouts(const Yard& yard, const Shape& shape) {
+  std::string text =
+      shape.kind == kAnyKind ? "" : " of kind " + yard.cluster().kinds[index(shape.kind)];
+  if (shape.terms == kNoTerms) return text;
+  const Constraint& constraint = yard.workload().terms[shape.terms].constraint;
+  if (constraint.empty()) return text;
+  const bool names_machine = shape.workers == 1 && shape.per_worker.gpus != 1;
+  return fmt::format("{} {} {}", text, names_machine ? "with" : "on machines with",
+                     quoted(describe(constraint)));
+}
+
+/// The free GPUs of the machines where the job may run: all of them, and the most on one.
+struct FreeGpus {
+  std::int64_t all = 0;
+  std::int32_t most = 0;
+  MachineId where = kNoMachine;
+};
+
+FreeGpus free_for(const Yard& yard, const Shape& shape) {
+  FreeGpus free;
+  const CountIndex& machines = yard.free().of(shape.kind).machines;
+  for (std::size_t m = machines.next(0, 1); m != CountIndex::kNone; m = machines.next(m + 1, 1)) {
+    const MachineId machine{static_cast<std::uint32_t>(m)};
+    if (shape.demand(machine) == kForbidden) continue;
+    const std::int32_t here = yard.free().on(machine).gpus;
+    free.all += here;
+    if (here > free.most) free.most = here, free.where = machine;
+  }
+  return free;
 }
 
 /// How many of its workers would find room on what is free, on so many machines at most.
@@ -27,9 +55,10 @@ std::int32_t workers_with_room(const Yard& yard, const Shape& shape, std::int32_
   const CountIndex& machines = yard.free().of(shape.kind).machines;
   const auto gpus = static_cast<std::size_t>(shape.per_worker.gpus);
   for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone;
-       m = machines.next(m + 1, gpus))
-    slots.push_back(workers_that_fit(
-        shape.per_worker, yard.free().on(MachineId{static_cast<std::uint32_t>(m)}), shape.workers));
+       m = machines.next(m + 1, gpus)) {
+    const MachineId machine{static_cast<std::uint32_t>(m)};
+    slots.push_back(shape.fitting(machine, yard.free().on(machine), shape.workers));
+  }
   const auto most = std::min<std::size_t>(slots.size(), static_cast<std::size_t>(max_machines));
   std::partial_sort(slots.begin(), slots.begin() + static_cast<std::ptrdiff_t>(most), slots.end(),
                     std::greater<>());
@@ -42,17 +71,12 @@ std::int32_t workers_with_room(const Yard& yard, const Shape& shape, std::int32_
 
 std::string shortage(const Yard& yard, const Shape& shape, std::int32_t max_machines,
                      std::string_view verb) {
-  const FreeIndex::OfKind& of = yard.free().of(shape.kind);
-  const std::string need = fmt::format("{} {}{}", verb, demand(shape), kind_name(yard, shape));
-  if (of.free_gpus < shape.gpus()) return fmt::format("{}; {} free", need, of.free_gpus);
-  if (shape.workers == 1) {
-    const std::size_t most = of.machines.largest_count();
-    if (most != CountIndex::kNone && static_cast<std::int32_t>(most) < shape.per_worker.gpus) {
-      const std::size_t where = of.machines.first_with(most);
-      return fmt::format("{}; the most free is {} on {}", need, most,
-                         yard.cluster().machines[where].name);
-    }
-  }
+  const FreeGpus free = free_for(yard, shape);
+  const std::string need = fmt::format("{} {}{}", verb, demand(shape), whereabouts(yard, shape));
+  if (free.all < shape.gpus()) return fmt::format("{}; {} free", need, free.all);
+  if (shape.workers == 1 && free.most < shape.per_worker.gpus)
+    return fmt::format("{}; the most free is {} on {}", need, free.most,
+                       yard.cluster().machine(free.where).name);
   const std::int32_t room = workers_with_room(yard, shape, max_machines);
   if (max_machines < shape.workers && room < shape.workers)
     return fmt::format("{} on at most {}; there is room for {} there", need,

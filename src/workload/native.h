@@ -24,6 +24,7 @@ enum class NativeColumn {
   iteration_time,
   kind,
   measured_on,
+  constraint,
   grace,
   save,
   declared_pause,
@@ -33,7 +34,7 @@ enum class NativeColumn {
 };
 
 /// In the order of the enumeration, which is also that of writing.
-constexpr std::array<std::string_view, 23> kNativeColumns{"id",
+constexpr std::array<std::string_view, 24> kNativeColumns{"id",
                                                           "user",
                                                           "class",
                                                           "submit",
@@ -50,6 +51,7 @@ constexpr std::array<std::string_view, 23> kNativeColumns{"id",
                                                           "iteration_time",
                                                           "kind",
                                                           "measured_on",
+                                                          "constraint",
                                                           "grace",
                                                           "save",
                                                           "declared_pause",

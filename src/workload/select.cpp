@@ -15,14 +15,16 @@ class Fit {
 
   bool operator()(const Job& job) {
     const Resources& each = job.per_worker;
-    const Demand demand{index(job.kind), job.workers, each.gpus, each.milli_cpus, each.memory_mib};
+    const Demand demand{index(job.kind), job.workers,     each.gpus,
+                        each.milli_cpus, each.memory_mib, job.terms};
     const auto [known, is_new] = fits_.try_emplace(demand, false);
     if (is_new) known->second = misfit(workload_, job, cluster_).empty();
     return known->second;
   }
 
  private:
-  using Demand = std::tuple<std::size_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
+  using Demand =
+      std::tuple<std::size_t, std::int32_t, std::int32_t, std::int32_t, std::int32_t, TermsId>;
   const Workload& workload_;
   const Cluster& cluster_;
   std::map<Demand, bool> fits_;

@@ -118,6 +118,11 @@ constexpr std::array kWritten{
                   [](Text& out, W w, std::size_t i) { put(out, "{}", w.jobs[i].iterations); }},
     kind_column<&Job::kind>(NativeColumn::kind),
     kind_column<&Job::measured_on>(NativeColumn::measured_on),
+    WrittenColumn{NativeColumn::constraint, [](W, J job) { return job.terms != kNoTerms; },
+                  [](Text& out, W w, std::size_t i) {
+                    if (const TermsId terms = w.jobs[i].terms; terms != kNoTerms)
+                      put_text(out, describe(w.terms[terms].constraint));
+                  }},
     duration_column<&Job::grace>(NativeColumn::grace),
     // Also where it is 0 for all, if that is what pauses are known to cost.
     WrittenColumn{NativeColumn::save,

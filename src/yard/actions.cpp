@@ -34,6 +34,8 @@ Verdict Yard::check_place(JobId job, const Placement& placement) const {
     if (!free_.is_up(share.machine)) return Verdict::machine_is_down;
     if (shape.kind != kAnyKind && cluster_.machine(share.machine).kind != shape.kind)
       return Verdict::wrong_kind;
+    if (shape.fit != nullptr && shape.demand(share.machine) == kForbidden)
+      return Verdict::forbidden;
   }
   const std::int32_t least = wanted.is_elastic() ? wanted.min_workers : most;
   return most - left >= least ? Verdict::ok : Verdict::wrong_gang;
@@ -62,19 +64,22 @@ Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId
   for (const Share& share : room) there.push_back(free_.on(share.machine));
   const std::vector<std::uint32_t> by_machine = share_order(room);
   const auto each_in_room = [&](JobId victim, auto visit) {
-    for (const Share& share : placement(victim))
-      if (const std::size_t i = find_share(room, by_machine, share.machine); i < room.size())
-        visit(i, shape(victim).per_worker * share.workers);
+    const Placement& shares = placement(victim);
+    for (std::size_t s = 0; s < shares.size(); ++s)
+      if (const std::size_t i = find_share(room, by_machine, shares[s].machine); i < room.size())
+        visit(i, held(victim, s));
   };
   for (const JobId victim : victims)
     each_in_room(victim, [&](std::size_t i, const Resources& freed) { there[i] += freed; });
-  const Resources& each = shape(job).per_worker;
+  const auto fits = [&](std::size_t i, const Resources& free) {
+    return fit(shape(job).demand(room[i].machine), room[i].workers, free);
+  };
   for (std::size_t i = 0; i < room.size(); ++i)
-    if (!fit(each, room[i].workers, there[i])) return Verdict::no_room;
+    if (!fits(i, there[i])) return Verdict::no_room;
   for (const JobId victim : victims) {
     bool needed = false;
     each_in_room(victim, [&](std::size_t i, const Resources& freed) {
-      needed = needed || !fit(each, room[i].workers, there[i] - freed);
+      needed = needed || !fits(i, there[i] - freed);
     });
     if (!needed) return Verdict::victim_unneeded;
   }
@@ -114,14 +119,15 @@ Verdict Yard::check_rooms(std::span<const JobChange> group) const {
     if (found == machines.end() || *found != machine) return nullptr;
     return &there[static_cast<std::size_t>(found - machines.begin())];
   };
-  for (const JobChange& change : group)
-    if (state(change.job).phase == Phase::running)
-      for (const Share& share : placement(change.job))
-        if (Resources* room = find(share.machine))
-          *room += shape(change.job).per_worker * share.workers;
+  for (const JobChange& change : group) {
+    if (state(change.job).phase != Phase::running) continue;
+    const Placement& shares = placement(change.job);
+    for (std::size_t i = 0; i < shares.size(); ++i)
+      if (Resources* room = find(shares[i].machine)) *room += held(change.job, i);
+  }
   for (const JobChange& change : group)
     for (const Share& share : change.to) {
-      const Resources& each = shape(change.job).per_worker;
+      const Resources& each = shape(change.job).demand(share.machine);
       Resources& room = *find(share.machine);
       if (!fit(each, share.workers, room)) return Verdict::no_room;
       room -= each * share.workers;
@@ -133,12 +139,12 @@ Verdict Yard::check_rooms(std::span<const JobChange> group) const {
 
 Verdict Yard::start(JobId job, const Placement& placement, FlowClass flow) {
   if (const Verdict verdict = check_gang(job, placement); verdict != Verdict::ok) return verdict;
-  const Resources& each = shape(job).per_worker;
   for (const Share& share : placement)
-    if (!fit(each, share.workers, free_.on(share.machine))) return Verdict::no_room;
+    if (!fit(shape(job).demand(share.machine), share.workers, free_.on(share.machine)))
+      return Verdict::no_room;
   Run& run = open_run(job, placement);
   run.flow = flow;
-  for (std::size_t i = 0; i < placement.size(); ++i) take(run, i, each * placement[i].workers);
+  for (std::size_t i = 0; i < placement.size(); ++i) take(run, i, held(job, i));
   begin_start(job);
   return Verdict::ok;
 }
@@ -215,16 +221,18 @@ Verdict Yard::set_flow(JobId job, FlowClass flow) {
 
 void Yard::suppose_left(JobId job) {
   supposed_gone_.push_back(job);
-  for (const Share& share : placement(job)) {
-    const Resources held = shape(job).per_worker * share.workers;
-    free_.give(share.machine, held);
-    supposed_.emplace_back(share.machine, held);
+  for (std::size_t i = 0; i < placement(job).size(); ++i) {
+    const MachineId machine = placement(job)[i].machine;
+    free_.give(machine, held(job, i));
+    supposed_.emplace_back(machine, held(job, i));
   }
 }
 
 void Yard::suppose_placed(JobId job, const Placement& there) {
-  for (const Share& share : there) {
-    const Resources taken = shape(job).per_worker * share.workers;
+  const bool stays = holds_gpus(state(job).phase) && there == placement(job);
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    const Share& share = there[i];
+    const Resources taken = stays ? held(job, i) : shape(job).demand(share.machine) * share.workers;
     free_.take(share.machine, taken);
     supposed_.emplace_back(share.machine, Resources{} - taken);
   }

@@ -42,6 +42,8 @@ std::string_view describe(Verdict verdict) {
       return "a machine has not that much free";
     case Verdict::wrong_kind:
       return "the machine, or the whole cluster, has GPUs of other kinds than the job wants";
+    case Verdict::forbidden:
+      return "a machine lacks a feature that the job asks for, or cannot be shared as it asks";
     case Verdict::wrong_value:
       return "the rate, the estimate or the point of a learning curve is none that can be";
     case Verdict::machine_is_down:

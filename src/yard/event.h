@@ -122,6 +122,7 @@ enum class Verdict : std::uint8_t {
   wrong_gang,   // not the job's workers, or not as many as it may have, or a machine named twice
   no_room,      // a machine has not that much free
   wrong_kind,   // of GPU
+  forbidden,    // a machine lacks a feature that the job asks for, or cannot be had whole
   wrong_value,  // a rate, an estimate or a point of a learning curve that cannot be
   machine_is_down,
   machine_is_up,     // already

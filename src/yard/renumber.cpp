@@ -44,7 +44,7 @@ Verdict Yard::check_chosen(JobId job, std::span<const std::vector<std::int32_t>>
   if (gpus.size() != run.shares.size()) return Verdict::wrong_gang;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     const Share& share = run.shares[i];
-    if (std::ssize(gpus[i]) != std::int64_t{share.workers} * shape(job).per_worker.gpus)
+    if (std::ssize(gpus[i]) != std::int64_t{share.workers} * each(run, i).gpus)
       return Verdict::wrong_gang;
     const std::vector<std::uint64_t> wanted = bits_of(gpus[i], gpu_words_);
     const auto most = cluster_.machine(share.machine).capacity.gpus;

@@ -17,6 +17,31 @@ bool moves(const SavedJob& saved) {
   return saved.state.phase == Phase::draining && !saved.next.placement.empty();
 }
 
+/// What a worker of a room's i-th share has.
+const Resources& each_of(const SavedRoom& room, const Shape& shape, std::size_t i) {
+  return room.each.empty() ? shape.demand(room.placement[i].machine) : room.each[i];
+}
+
+/// What each worker has of a machine fits into it. Of a room that is being made it is what the
+/// machine's share is now; a job that is there keeps what it was given.
+Verdict check_amounts(const SavedRoom& room, bool is_made, const Shape& shape,
+                      const Cluster& cluster) {
+  if (!room.each.empty() && (shape.fit == nullptr || room.each.size() != room.placement.size()))
+    return Verdict::wrong_gang;
+  for (std::size_t i = 0; i < room.placement.size(); ++i) {
+    const auto& [machine, workers] = room.placement[i];
+    const Resources& each = each_of(room, shape, i);
+    if (each == kForbidden || (is_made && each != shape.demand(machine))) return Verdict::forbidden;
+    if (each.gpus < 0 || each.milli_cpus < 0 || each.memory_mib < 0) return Verdict::wrong_value;
+    if (workers_that_fit(each, cluster.machine(machine).capacity, workers) < workers)
+      return Verdict::no_room;
+    constexpr Resources kNothing;
+    if (is_made && !(kNothing.fits_in(room.missing[i]) && room.missing[i].fits_in(each * workers)))
+      return Verdict::wrong_value;
+  }
+  return Verdict::ok;
+}
+
 /// The gang as the plan placed it, on machines and GPUs that exist.
 Verdict check_saved_room(const SavedRoom& room, bool is_made, const Job& job, const Shape& shape,
                          const Cluster& cluster) {
@@ -32,12 +57,12 @@ Verdict check_saved_room(const SavedRoom& room, bool is_made, const Job& job, co
   }
   const bool is_whole = job.is_elastic() ? count >= job.min_workers && count <= job.max_workers
                                          : count == shape.workers;
-  return is_whole ? Verdict::ok : Verdict::wrong_gang;
+  return is_whole ? check_amounts(room, is_made, shape, cluster) : Verdict::wrong_gang;
 }
 
 /// What is held of a room's i-th share.
-Resources held(const SavedRoom& room, bool is_made, const Shape& shape, std::size_t i) {
-  const Resources need = shape.per_worker * room.placement[i].workers;
+Resources held_of(const SavedRoom& room, bool is_made, const Shape& shape, std::size_t i) {
+  const Resources need = each_of(room, shape, i) * room.placement[i].workers;
   return is_made ? need - room.missing[i] : need;
 }
 
@@ -75,7 +100,7 @@ SavedJob Yard::save(JobId job) const {
 }
 
 SavedRoom Yard::save(const Run& run) const {
-  SavedRoom room{run.shares, {}, run.missing, run.flow};
+  SavedRoom room{run.shares, {}, run.missing, run.flow, run.each};
   for (std::size_t i = 0; i < run.shares.size(); ++i) room.gpus.push_back(gpus_of(run, i));
   return room;
 }
@@ -113,7 +138,7 @@ Verdict Yard::check_saved(std::span<const SavedJob> jobs) const {
         return verdict;
       for (std::size_t i = 0; i < room.placement.size(); ++i) {
         const std::size_t machine = index(room.placement[i].machine);
-        const Resources amount = held(room, is_made, shape, i);
+        const Resources amount = held_of(room, is_made, shape, i);
         const auto words = std::span(free_gpus).subspan(machine * gpu_words_, gpu_words_);
         if (!amount.fits_in(free[machine]) || std::ssize(room.gpus[i]) != amount.gpus ||
             !take_bits(words, room.gpus[i]))
@@ -158,7 +183,7 @@ Verdict Yard::take_up(JobId job, const SavedJob& saved) {
       const MachineId machine = room.placement[i].machine;
       const auto words = std::span(free_gpus_).subspan(index(machine) * gpu_words_, gpu_words_);
       std::vector<std::uint64_t> free(words.begin(), words.end());
-      const Resources amount = held(room, false, shape, i);
+      const Resources amount = held_of(room, false, shape, i);
       if (!amount.fits_in(free_.on(machine)) || std::ssize(room.gpus[i]) != amount.gpus ||
           !take_bits(free, room.gpus[i]))
         return Verdict::no_room;
@@ -253,10 +278,18 @@ void Yard::resume(JobId job, const SavedJob& saved) {
   }
 }
 
+/// As they were when the job got its room, whatever its machines would give it now.
+void Yard::keep_amounts(Run& run, const std::vector<Resources>& each) {
+  run.each = each;
+  run.gpus = 0;
+  for (std::size_t i = 0; i < each.size(); ++i) run.gpus += each[i].gpus * run.shares[i].workers;
+}
+
 std::uint32_t Yard::occupy(JobId job, const SavedRoom& saved, bool is_made) {
   const std::uint32_t id = new_run(job, saved.placement);
   Run& run = runs_[id];
   run.flow = saved.flow;
+  if (!saved.each.empty()) keep_amounts(run, saved.each);
   if (is_made) {
     run.missing = saved.missing;
     run.by_machine = share_order(run.shares);
@@ -269,7 +302,7 @@ std::uint32_t Yard::occupy(JobId job, const SavedRoom& saved, bool is_made) {
               saved.gpus[i]);
     for (const std::int32_t gpu : saved.gpus[i])
       run.gpu_masks[i * gpu_words_ + static_cast<std::size_t>(gpu) / 64] |= 1ULL << (gpu % 64);
-    free_.take(machine, held(saved, is_made, shape(job), i));
+    free_.take(machine, held_of(saved, is_made, shape(job), i));
   }
   return id;
 }

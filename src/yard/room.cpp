@@ -61,7 +61,7 @@ bool RoomFinder::usable(MachineId machine) const {
 
 void RoomFinder::consider(MachineId machine) {
   const Resources room = yard_.free().on(machine) + freed_[index(machine)];
-  const std::int32_t slots = workers_that_fit(shape_->per_worker, room, shape_->workers);
+  const std::int32_t slots = shape_->fitting(machine, room, shape_->workers);
   if (slots == 0) return;
   std::int32_t& place = candidate_of_[index(machine)];
   if (place < 0) {
@@ -75,12 +75,12 @@ void RoomFinder::consider(MachineId machine) {
 
 void RoomFinder::count_as_freed(JobId victim) {
   victims_.push_back(victim);
-  const Resources& each = yard_.shape(victim).per_worker;
-  for (const Share& share : yard_.placement(victim)) {
-    if (!usable(share.machine)) continue;
-    Resources& freed = freed_[index(share.machine)];
-    if (freed == Resources{}) touched_.push_back(share.machine);
-    freed += each * share.workers;
+  const Placement& shares = yard_.placement(victim);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    if (!usable(shares[i].machine)) continue;
+    Resources& freed = freed_[index(shares[i].machine)];
+    if (freed == Resources{}) touched_.push_back(shares[i].machine);
+    freed += yard_.held(victim, i);
   }
 }
 
@@ -148,21 +148,29 @@ void RoomFinder::choose(std::uint32_t group) {
   }
 }
 
+/// True if the room would not hold its workers without what this job frees.
+bool RoomFinder::is_needed(JobId victim) const {
+  const Placement& shares = yard_.placement(victim);
+  for (std::size_t s = 0; s < shares.size(); ++s) {
+    const MachineId machine = shares[s].machine;
+    const std::int32_t workers = needed_[index(machine)];
+    if (workers == 0 || !usable(machine)) continue;
+    const Resources rest =
+        yard_.free().on(machine) + freed_[index(machine)] - yard_.held(victim, s);
+    if (!(shape_->demand(machine) * workers).fits_in(rest)) return true;
+  }
+  return false;
+}
+
 /// Those offered last are spared first.
 void RoomFinder::spare_the_unneeded() {
   for (const Share& share : room_) needed_[index(share.machine)] = share.workers;
   for (std::size_t i = victims_.size(); i-- > 0;) {
-    const Resources& each = yard_.shape(victims_[i]).per_worker;
-    const Placement& shares = yard_.placement(victims_[i]);
-    const bool needed = std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
-      const Resources rest =
-          yard_.free().on(share.machine) + freed_[index(share.machine)] - each * share.workers;
-      return usable(share.machine) &&
-             !(shape_->per_worker * needed_[index(share.machine)]).fits_in(rest);
-    });
-    if (needed) continue;
-    for (const Share& share : shares)
-      if (usable(share.machine)) freed_[index(share.machine)] -= each * share.workers;
+    const JobId victim = victims_[i];
+    const Placement& shares = yard_.placement(victim);
+    if (is_needed(victim)) continue;
+    for (std::size_t s = 0; s < shares.size(); ++s)
+      if (usable(shares[s].machine)) freed_[index(shares[s].machine)] -= yard_.held(victim, s);
     victims_[i] = kNoJob;
   }
   std::erase(victims_, kNoJob);

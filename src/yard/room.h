@@ -62,6 +62,7 @@ class RoomFinder {
   void list_candidates_of(std::uint32_t group);
   [[nodiscard]] std::uint32_t group_that_fits_with(JobId victim);
   void choose(std::uint32_t group);
+  [[nodiscard]] bool is_needed(JobId victim) const;
   void spare_the_unneeded();
 
   const Yard& yard_;

@@ -18,11 +18,10 @@ Resources smaller(const Resources& a, const Resources& b) {
 
 /// Takes what is free of it.
 void Yard::keep_room(Run& room, JobId lead) {
-  const Resources& each = shape(room.job).per_worker;
   room.lead = lead;
   room.by_machine = share_order(room.shares);
   for (std::size_t i = 0; i < room.shares.size(); ++i) {
-    const Resources need = each * room.shares[i].workers;
+    const Resources need = each(room, i) * room.shares[i].workers;
     const Resources now = smaller(need, free_.on(room.shares[i].machine));
     room.missing.push_back(need - now);
     room.lacking += room.missing.back() == Resources{} ? 0 : 1;

@@ -21,6 +21,8 @@ struct SavedRoom {
   std::vector<std::vector<std::int32_t>> gpus;  // of each share: which of the machine's
   std::vector<Resources> missing;               // of each share, while the room is being made
   FlowClass flow = kFirstFlow;
+  /// Of a worker of each share, where it may differ from machine to machine.
+  std::vector<Resources> each = {};
 
   bool operator==(const SavedRoom&) const = default;
 };

@@ -299,6 +299,7 @@ std::uint32_t Yard::new_run(JobId job, const Placement& placement) {
   run.job = job;
   run.workers = trainyard::workers(placement);
   run.shares = placement;
+  find_amounts(run);
   run.gpu_masks.assign(placement.size() * gpu_words_, 0);
   run.missing.clear();
   run.by_machine.clear();
@@ -311,6 +312,19 @@ std::uint32_t Yard::new_run(JobId job, const Placement& placement) {
   run.rate = {};
   run.flow = kFirstFlow;
   return id;
+}
+
+/// What the workers take there now; a machine that changes later does not change that.
+void Yard::find_amounts(Run& run) const {
+  const Shape& shape = this->shape(run.job);
+  run.each.clear();
+  run.gpus = run.workers * shape.per_worker.gpus;
+  if (shape.fit == nullptr) return;
+  run.gpus = 0;
+  for (const Share& share : run.shares) {
+    run.each.push_back(shape.demand(share.machine));
+    run.gpus += run.each.back().gpus * share.workers;
+  }
 }
 
 /// From now on this is where the job is, or waits for its room.
@@ -349,12 +363,11 @@ void Yard::take(Run& run, std::size_t share, const Resources& amount) {
 
 /// What the run holds is free, or goes to those whom this one leads.
 void Yard::give_back(const Run& run, JobId lead) {
-  const Resources& each = shape(run.job).per_worker;
   for (std::size_t i = 0; i < run.shares.size(); ++i) {
     const Share& share = run.shares[i];
     for (std::size_t w = 0; w < gpu_words_; ++w)
       free_gpus_[index(share.machine) * gpu_words_ + w] |= run.gpu_masks[i * gpu_words_ + w];
-    Resources held = each * share.workers;
+    Resources held = each(run, i) * share.workers;
     if (!run.missing.empty()) held -= run.missing[i];
     free_.give(share.machine, held);
     if (lead != kNoJob) hand_over(lead, share.machine, held);
@@ -380,7 +393,7 @@ void Yard::enter(JobId job, Phase phase) {
   const Phase from = state.phase;
   if (from == Phase::queued || from == Phase::reserved) state.waited += now_ - state.since;
   if (holds_gpus(from) != holds_gpus(phase)) {
-    const std::int32_t gpus = runs_[state.run].workers * shape(job).per_worker.gpus;
+    const std::int32_t gpus = runs_[state.run].gpus;
     held_gpus_ += holds_gpus(phase) ? gpus : -gpus;
   }
   state.phase = phase;

@@ -5,8 +5,9 @@
 // What holds after every call, whatever a policy asked for:
 //  1. No GPU, CPU or byte of memory is held twice, and no machine that is down holds any; one that
 //     is closed gives none away.
-//  2. A gang is whole: a job that holds GPUs holds all of its workers, on machines of its kind; an
-//     elastic job, as many as it was started with.
+//  2. A gang is whole: a job that holds GPUs holds all of its workers, on machines of its kind that
+//     have the features it asks for, and with each machine's share; an elastic job, as many as it
+//     was started with. (What runs stays where a machine changes under it over a restore.)
 //  3. Nothing is paused by itself but to make room, and only if the waiting gang then fits. It gets
 //     exactly that room: what is free of it is held from then on, the rest as the paused jobs
 //     leave. A group of changes (change.h) fits as a whole, and may pause and move jobs as it
@@ -146,7 +147,20 @@ class Yard {
     const bool is_placed = holds_gpus(phase) || phase == Phase::reserved;
     return is_placed ? runs_[state(id).run].workers : shape(id).workers;
   }
-  [[nodiscard]] std::int32_t gpus(JobId id) const { return workers(id) * job(id).per_worker.gpus; }
+  /// How many GPUs they have; of a job that waits, the fewest that they can have.
+  [[nodiscard]] std::int32_t gpus(JobId id) const {
+    const Phase phase = state(id).phase;
+    const bool is_placed = holds_gpus(phase) || phase == Phase::reserved;
+    return is_placed ? runs_[state(id).run].gpus : shape(id).gpus();
+  }
+  /// What each worker of share i of its placement has, or will have when its room has been made.
+  [[nodiscard]] const Resources& each(JobId id, std::size_t i) const {
+    return each(runs_[state(id).run], i);
+  }
+  /// What all workers of share i have together.
+  [[nodiscard]] Resources held(JobId id, std::size_t i) const {
+    return each(id, i) * placement(id)[i].workers;
+  }
   /// For whom a draining job leaves; kNoJob for all others. Where rooms are made for several at
   /// once, the job that leads them.
   [[nodiscard]] JobId making_room_for(JobId id) const {
@@ -247,8 +261,9 @@ class Yard {
 
   struct Run {
     JobId job = kNoJob;
-    std::int32_t workers = 0;
+    std::int32_t workers = 0, gpus = 0;
     Placement shares;
+    std::vector<Resources> each;           // of a worker of each share; empty: as the shape says
     std::vector<std::uint64_t> gpu_masks;  // of each share, gpu_words_ words
     // While its room is being made:
     std::vector<Resources> missing;         // of each share
@@ -309,6 +324,7 @@ class Yard {
                                      std::span<const std::vector<std::int32_t>> gpus) const;
   void exchange_gpus(Run& run, std::size_t share, std::span<const std::uint64_t> wanted);
   void resume(JobId job, const SavedJob& saved);
+  static void keep_amounts(Run& run, const std::vector<Resources>& each);
   [[nodiscard]] std::uint32_t occupy(JobId job, const SavedRoom& saved, bool is_made);
 
   void enter(JobId job, Phase phase);
@@ -330,7 +346,11 @@ class Yard {
   }
   void book(JobId job, const RunProgress& now);
   void book_so_far(JobId job);
+  [[nodiscard]] const Resources& each(const Run& run, std::size_t share) const {
+    return run.each.empty() ? shape(run.job).per_worker : run.each[share];
+  }
   std::uint32_t new_run(JobId job, const Placement& placement);
+  void find_amounts(Run& run) const;
   Run& open_run(JobId job, const Placement& placement);
   void arrive(JobId job, std::uint32_t run);
   void close_run(JobId job);

@@ -1,6 +1,11 @@
 #include "audit.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cctype>
+
+#include "base/split.h"
 
 #include "live/system/audit_log.h"
 
@@ -109,9 +114,12 @@ std::string Audit::look_at_verification(const Verification& found) const {
 
 std::string Audit::look_at_world() {
   if (const auto faults = machine_.faults(); !faults.empty()) return faults.front();
+  note_capacities();
   std::map<JobNumber, std::uint32_t> living;
   for (const MemoryWorld::Seen& run : machine_.runs()) {
     const JobNumber job = run.id.job;
+    if (seen_.insert(run.id).second)
+      if (auto wrong = look_at_terms(run); !wrong.empty()) return wrong;
     if (run.lives && !living.emplace(job, run.id.run).second)
       return fmt::format("job {}: runs {} and {} live at once", job, living[job], run.id.run);
     if (is_damaged(job)) continue;
@@ -135,6 +143,58 @@ std::string Audit::look_at_world() {
     const bool is_done = run.end.exit_status == 0 && run.end.word.kind == JobWord::Kind::none;
     if (by_itself || is_done) last_run_.emplace(job, run.id.run);
     if (by_itself) lasted_[job] = run.end.at - run.began_to_run;
+  }
+  return {};
+}
+
+/// As the daemon has them and as the engine has them: GPUs that are gone may stay in the daemon's.
+void Audit::note_capacities() {
+  if (const auto view = machine_.master().cluster(kOperator))
+    for (const MachineView& machine : view->machines)
+      capacities_[machine.name].insert(machine.capacity);
+  for (const Machine& machine : machine_.world().cluster().machines)
+    capacities_[machine.name].insert(machine.capacity);
+}
+
+/// Machines change while a step lasts: the share is that of what the machine has been.
+bool Audit::has_its_share(const JobSpec& spec, const Resources& grant, std::size_t workers,
+                          const std::string& machine) {
+  const auto all = static_cast<std::int32_t>(workers) * grant.gpus;
+  return std::ranges::any_of(capacities_[machine], [&](const Resources& has) {
+    const bool is_whole = !spec.exclusive || all == has.gpus;
+    const bool is_named = spec.per_worker.milli_cpus != 0 && !spec.exclusive;
+    const std::int32_t named = spec.per_worker.milli_cpus;
+    return has.gpus > 0 && is_whole &&
+           grant.milli_cpus == (is_named ? named : has.milli_cpus * grant.gpus / has.gpus);
+  });
+}
+
+/// In the step in which it was begun, when machines have the features that they had then. By the
+/// words of the job and of the machine alone.
+std::string Audit::look_at_terms(const MemoryWorld::Seen& run) {
+  const auto job = machine_.master().job(kOperator, run.id.job);
+  if (!job || run.grants.size() != run.places.size()) return {};
+  const JobSpec& spec = job->spec;
+  const Cluster cluster = machine_.world().cluster();
+  for (std::size_t rank = 0; rank < run.places.size(); ++rank) {
+    if (index(run.places[rank].machine) >= cluster.machines.size()) continue;
+    const Machine& machine = cluster.machine(run.places[rank].machine);
+    const std::string& kind = cluster.kinds[index(machine.kind)];
+    const auto has = [&](std::string_view word) {
+      return std::ranges::find(machine.features, word) != machine.features.end() ||
+             std::ranges::equal(word, kind, {}, {},
+                                [](unsigned char c) { return std::tolower(c); });
+    };
+    bool is_met = spec.constraint.empty();
+    for (const std::string_view word : split(spec.constraint, "|")) is_met = is_met || has(word);
+    if (!is_met)
+      return fmt::format("run {} of job {} asks for '{}' and is started on {}, which has only: {}",
+                         run.id.run, run.id.job, spec.constraint, machine.name,
+                         fmt::join(machine.features, ", "));
+    if (!has_its_share(spec, run.grants[rank], run.places.size(), machine.name))
+      return fmt::format("run {} of job {} has {} GPUs and {} mCPU of {}, which is not its share",
+                         run.id.run, run.id.job, run.grants[rank].gpus, run.grants[rank].milli_cpus,
+                         machine.name);
   }
   return {};
 }

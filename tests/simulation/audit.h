@@ -26,6 +26,8 @@
 // 12. When a backup is restored, all that was promised before it was made holds. What came later
 //     may be gone, but no number is given again, and 3 (one run at a time) and 4 hold for all.
 // 13. No byte that a job wrote, as output or as a checkpoint, is gone unless an option says so.
+// 14. No run is started on a machine without the features that its job asks for, and each worker
+//     has the share of its own machine.
 #pragma once
 
 #include <map>
@@ -79,6 +81,10 @@ class Audit {
   std::string look_at_world();
   std::string look_at_reason(const MemoryWorld::Seen& run);
   std::string look_at_files();
+  void note_capacities();
+  std::string look_at_terms(const MemoryWorld::Seen& run);
+  [[nodiscard]] bool has_its_share(const JobSpec& spec, const Resources& grant, std::size_t workers,
+                                   const std::string& machine);
   std::string look_at_events();
   std::string look_at_jobs();
   std::string look_at_machines();
@@ -122,6 +128,9 @@ class Audit {
   bool has_lost_settings_ = false, is_clock_lost_ = false, is_restored_ = false;
   bool chooses_gpus_, compacts_;
   Time began_;
+  std::set<RunId> seen_;  // runs whose machines were looked at
+  /// What each machine has had, by name, as the daemon and the engine saw it.
+  std::map<std::string, std::set<Resources>> capacities_;
   bool is_room_made_ = false;  // for a job, of GPUs that nobody holds meanwhile
 };
 

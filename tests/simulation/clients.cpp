@@ -100,6 +100,9 @@ JobSpec Clients::some_job(const Identity& who) {
   if (lots_.below(6) == 0) spec.signal.number = 10;
   if (lots_.below(8) == 0) spec.environment = {{"KEY", "value"}};
   if (lots_.below(10) == 0) spec.exclusive = true;
+  if (lots_.below(4) == 0)
+    spec.constraint = std::array{"ib", "ib", "ib|v100", "v100|a100", "nvlink"}[lots_.below(5)];
+  if (lots_.below(6) == 0) spec.per_worker.milli_cpus = 1000;
   if (lots_.below(6) == 0)
     spec.array = std::array{"0-3", "1-5%2", "0,2,7", "0-9%1"}[lots_.below(4)];
   for (std::uint64_t i = lots_.below(3) == 0 ? 1 + lots_.below(2) : 0; i > 0; --i) {

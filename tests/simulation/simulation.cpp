@@ -24,6 +24,7 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   const std::string cluster =
       std::array{"2x4xV100", "1x8xA100", "3x2xV100", "4x4xA100"}[lots_.below(4)];
   cluster_ = *parse_cluster_shorthand(is_local ? "1x8xA100" : cluster);
+  if (!is_local && lots_.below(2) == 0) mix_machines();
   original_ = cluster_;
   // A quarter of the clusters has GPUs without names, as Slurm's; so has the local engine here.
   if (lots_.below(4) != 0 && !is_local)
@@ -48,6 +49,33 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
 }
 
 Simulation::~Simulation() = default;
+
+/// Machines that differ in features, shares and GPUs.
+void Simulation::mix_machines() {
+  Machine other = cluster_.machines[0];
+  other.capacity = {2, 64'000, 64 << 10};
+  (void)cluster_.add_machines(2, other, lots_.below(2) == 0 ? "V100" : "T4");
+  for (Machine& machine : cluster_.machines) {
+    if (lots_.below(2) == 0) machine.features.emplace_back("ib");
+    machine.capacity.milli_cpus *= static_cast<std::int32_t>(1 + lots_.below(3));
+  }
+}
+
+/// A machine gains or loses a feature, or has more CPUs, whatever runs there.
+void Simulation::change_machine() {
+  Machine& machine = cluster_.machines[lots_.below(cluster_.machines.size())];
+  if (lots_.below(3) == 0) {
+    machine.capacity.milli_cpus = std::min(machine.capacity.milli_cpus * 2, 1'024'000);
+    say(machine.name + " has more CPUs");
+  } else if (machine.features.empty()) {
+    machine.features = {"ib"};
+    say(machine.name + " has ib");
+  } else {
+    machine.features.clear();
+    say(machine.name + " has no features");
+  }
+  machine_->world().set_cluster(cluster_);
+}
 
 /// By the job's number alone: whatever else happens, a job does the same.
 MemoryScript Simulation::script_of(const Launch& launch) const {
@@ -242,6 +270,7 @@ void Simulation::trouble_machines() {
     machine_->world().set_cluster(cluster_);
     return say("the cluster has one more machine");
   }
+  if (lots_.below(4) == 0) return change_machine();
   const Machine& machine = cluster_.machines[lots_.below(cluster_.machines.size())];
   const auto state =
       std::array{MachineReport::State::up, MachineReport::State::up, MachineReport::State::closed,
@@ -354,6 +383,7 @@ void Simulation::finish() {
   for (const Machine& machine : cluster_.machines)
     if (!machine_->is_local())
       machine_->world().set_machine({machine.name, MachineReport::State::up, ""});
+  for (Machine& machine : cluster_.machines) machine.features = {"ib", "nvlink"};
   if (!machine_->is_local()) restore_gpus();
   const Identity root{"root", 0, 0, Role::operator_};
   machine_->pass(seconds(30));

@@ -34,6 +34,7 @@ class Simulation {
   void come_up();
   void finish();
   void trouble_the_disk();
+  void mix_machines();
   void trouble_machines();
   void trouble_gpus();
   void restore_gpus();
@@ -41,6 +42,7 @@ class Simulation {
   void trouble_the_journal();
   void cancel_strays();
   void trouble_supervisors();
+  void change_machine();
   void bear_job();
   [[nodiscard]] MemoryScript script_of(const Launch& launch) const;
   [[nodiscard]] SimulatedRun process_of(RunId id) const;

@@ -93,10 +93,11 @@ def descendants(pid):
 class Cluster:
     """`more`: lines of slurm.conf beside those above; `lua`: the text of job_submit.lua;
     `credential_expires`: so many seconds Slurm itself waits before it starts a requeued job again;
-    `node_timeout`: and so many before it gives up a node that does not answer."""
+    `node_timeout`: and so many before it gives up a node that does not answer;
+    `special`: nodes that differ, as {"r2n1": {"gpus": 2, "cpus": 64, "features": "a100,ib"}}."""
 
     def __init__(self, nodes=8, gpus=4, racks=2, cpus=16, memory_mib=64000, more=(), lua=None,
-                 credential_expires=120, node_timeout=20,
+                 credential_expires=120, node_timeout=20, special=None,
                  partitions=(f"PartitionName={PARTITION} Nodes=ALL Default=YES MaxTime=INFINITE State=UP",)):
         missing = [name for name in PROGRAMS if shutil.which(name, path="/usr/sbin:/usr/bin") is None]
         if missing:
@@ -107,6 +108,7 @@ class Cluster:
         self.names = [f"r{rack + 1}n{node + 1}" for rack in range(racks)
                       for node in range(nodes // racks)]
         self.more, self.lua, self.partitions = list(more), lua, partitions
+        self.special = special or {}
         self.credential_expires, self.node_timeout = credential_expires, node_timeout
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="trainyard-slurm-"))
         self.root.chmod(0o755)
@@ -119,6 +121,10 @@ class Cluster:
     def rack_of(self, name):
         return int(name[1:name.index("n")]) - 1
 
+    def of_node(self, name):
+        return {"gpus": self.gpus, "cpus": self.cpus, "memory": self.memory_mib,
+                "features": KINDS[self.rack_of(name) % len(KINDS)], **self.special.get(name, {})}
+
     def write_files(self):
         for folder in ("munge", "ctld", "dev"):
             (self.root / folder).mkdir(mode=0o755)
@@ -129,8 +135,9 @@ class Cluster:
         key.chmod(0o400)
         for gpu in range(self.gpus):  # only of character devices does Slurm set CUDA_VISIBLE_DEVICES
             os.mknod(self.root / f"dev/nvidia{gpu}", 0o20666, os.makedev(1, 3))
-        (self.root / "gres.conf").write_text(
-            f"AutoDetect=off\nName=gpu File={self.root}/dev/nvidia[0-{self.gpus - 1}]\n")
+        (self.root / "gres.conf").write_text("AutoDetect=off\n" + "".join(
+            f"NodeName={name} Name=gpu File={self.root}/dev/nvidia[0-{self.of_node(name)['gpus'] - 1}]\n"
+            for name in self.names))
         # By itself slurmd looks which cgroups there are, and ends where there are none; none are used.
         (self.root / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
         racks = [",".join(name for name in self.names if self.rack_of(name) == rack)
@@ -142,9 +149,8 @@ class Cluster:
             (self.root / "job_submit.lua").write_text(self.lua)
             self.more.append("JobSubmitPlugins=lua")
         ports = free_ports(1 + len(self.names))
-        nodes = [f"NodeName={name} NodeAddr=127.0.0.1 Port={port} CPUs={self.cpus} "
-                 f"RealMemory={self.memory_mib} Gres=gpu:{self.gpus} "
-                 f"Feature={KINDS[self.rack_of(name) % len(KINDS)]}"
+        nodes = ["NodeName={name} NodeAddr=127.0.0.1 Port={port} CPUs={cpus} RealMemory={memory} "
+                 "Gres=gpu:{gpus} Feature={features}".format(name=name, port=port, **self.of_node(name))
                  for name, port in zip(self.names, ports[1:])]
         self.conf.write_text(SLURM_CONF.format(
             host=socket.gethostname(), root=self.root, ctld_port=ports[0], more="\n".join(self.more),

@@ -47,6 +47,8 @@ json room_to_json(const KeptRoom& room) {
     if (!room.missing.empty())
       share["missing"] = {room.missing[i].gpus, room.missing[i].milli_cpus,
                           room.missing[i].memory_mib};
+    if (!room.each.empty())
+      share["each"] = {room.each[i].gpus, room.each[i].milli_cpus, room.each[i].memory_mib};
     shares.push_back(std::move(share));
   }
   return shares;
@@ -64,6 +66,8 @@ KeptRoom room_from_json(const json& shares) {
     room.gpus.push_back(share.at("gpus").get<std::vector<std::string>>());
     if (const auto missing = share.find("missing"); missing != share.end())
       room.missing.push_back({missing->at(0), missing->at(1), missing->at(2)});
+    if (const auto each = share.find("each"); each != share.end())
+      room.each.push_back({each->at(0), each->at(1), each->at(2)});
   }
   return room;
 }

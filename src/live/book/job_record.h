@@ -55,9 +55,9 @@ struct JobRecord {
   bool has_started = false;         // its present run
   bool is_broken = false;           // a part of its run is gone, and the rest is being stopped
   std::uint32_t failed_starts = 0;  // in a row, by no fault of its own
-  Resources granted;                // what each worker of its run has; none: what it asks for
-  OldRun old_run = OldRun::none;    // held until its last run has ended: the machine is another now
-  Ending ending = Ending::none;     // it has been told to end for good: `reason` says why
+  Resources granted;              // the least that a worker of its run has; none: what it asks for
+  OldRun old_run = OldRun::none;  // held until its last run has ended: the machine is another now
+  Ending ending = Ending::none;   // it has been told to end for good: `reason` says why
   std::uint32_t quick_returns = 0;  // how often in a row it came back to the queue at once
   std::optional<int> exit_status;
   std::string reason;  // why it failed or was cancelled: "exit status 3", "time limit of 1h"

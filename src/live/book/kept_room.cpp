@@ -10,7 +10,8 @@ const Machine* find(const Cluster& cluster, MachineId machine) {
 }  // namespace
 
 KeptRoom keep_room(SavedRoom room, const Cluster& cluster) {
-  KeptRoom kept{std::move(room.placement), {}, std::move(room.missing), room.flow};
+  KeptRoom kept{
+      std::move(room.placement), {}, std::move(room.missing), room.flow, std::move(room.each)};
   for (std::size_t i = 0; i < room.gpus.size(); ++i) {
     const Machine* machine = find(cluster, kept.placement.at(i).machine);
     auto& names = kept.gpus.emplace_back();
@@ -21,7 +22,8 @@ KeptRoom keep_room(SavedRoom room, const Cluster& cluster) {
 }
 
 SavedRoom find_room(KeptRoom room, const Cluster& cluster) {
-  SavedRoom found{std::move(room.placement), {}, std::move(room.missing), room.flow};
+  SavedRoom found{
+      std::move(room.placement), {}, std::move(room.missing), room.flow, std::move(room.each)};
   for (std::size_t i = 0; i < room.gpus.size(); ++i) {
     const Machine* machine = find(cluster, found.placement.at(i).machine);
     auto& numbers = found.gpus.emplace_back();

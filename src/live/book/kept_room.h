@@ -16,6 +16,7 @@ struct KeptRoom {
   std::vector<std::vector<std::string>> gpus;  // of each share
   std::vector<Resources> missing;
   FlowClass flow = kFirstFlow;
+  std::vector<Resources> each = {};  // of a worker of each share, where machines may differ
 
   bool operator==(const KeptRoom&) const = default;
 };

@@ -41,8 +41,8 @@ struct RunId {
   auto operator<=>(const RunId&) const = default;
 };
 
-/// A worker's place: a machine of the engine's cluster, and its GPUs there by number. Numbers are of
-/// one cluster; a GPU is known over changes and restarts by its name (gpu_name() in cluster.h).
+/// A worker's place: a machine of the engine's cluster, and its GPUs there by number. Numbers are
+/// of one cluster; a GPU is known over changes and restarts by its name (gpu_name() in cluster.h).
 struct WorkerPlace {
   MachineId machine{0};
   std::vector<std::int32_t> gpus;
@@ -53,12 +53,13 @@ struct WorkerPlace {
 struct Launch {
   RunId id;
   Identity owner;
-  const JobSpec* spec = nullptr;     // valid during the call
-  Resources per_worker;              // with defaults filled in: limits that hold
-  std::vector<WorkerPlace> workers;  // by rank, on the cluster that was last reported
-  std::uint32_t restarts = 0;        // how often it was paused or moved before
-  ArrayTask task;                    // its place in an array, if it is of one
-  std::string born_as;               // the engine's own name of a job that it reported
+  const JobSpec* spec = nullptr;          // valid during the call
+  Resources per_worker;                   // the least that any of them has of its machine
+  std::vector<WorkerPlace> workers = {};  // by rank, on the cluster that was last reported
+  std::vector<Resources> grants = {};     // what each of them has: the share of its own machine
+  std::uint32_t restarts = 0;             // how often it was paused or moved before
+  ArrayTask task;                         // its place in an array, if it is of one
+  std::string born_as;                    // the engine's own name of a job that it reported
 };
 
 /// The stop sequence: SIGCONT; the declared signal, if any, and wait for the grace; SIGTERM, and
@@ -122,9 +123,9 @@ struct MachineReport {
 };
 
 /// cluster() is another than it was: there are new machines, or some have other GPUs or capacities.
-/// Machines and GPUs are known by their names. One that is gone for good stays, and is down. Ids in reports
-/// are of the cluster as it was when they were made. A cluster that cannot be (check_cluster.h) is
-/// not taken over.
+/// Machines and GPUs are known by their names. One that is gone for good stays, and is down. Ids in
+/// reports are of the cluster as it was when they were made. A cluster that cannot be
+/// (check_cluster.h) is not taken over.
 struct ClusterReport {};
 
 /// A job that was not submitted to us. It is reported until call() has said what we call it, and

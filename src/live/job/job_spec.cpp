@@ -5,9 +5,9 @@
 
 #include "base/visible_text.h"
 #include "live/job/bounded_json.h"
-#include "live/job/constraint.h"
 #include "live/job/job_array.h"
 #include "model/cluster.h"
+#include "model/constraint.h"
 
 namespace trainyard {
 namespace {
@@ -188,6 +188,32 @@ Expected<void> read_exclusive(const json& value, JobSpec& spec) {
   return {};
 }
 
+/// ["whole", "alone", "all_memory"], or some of these.
+Expected<void> read_node(const json& value, JobSpec& spec) {
+  spec.node = {};
+  if (!value.is_array()) return fail("{} is not a list", shown(value));
+  for (const json& word : value) {
+    if (word == "whole") {
+      spec.node.whole = true;
+    } else if (word == "alone") {
+      spec.node.alone = true;
+    } else if (word == "all_memory") {
+      spec.node.all_memory = true;
+    } else {
+      return fail("{} is none of whole, alone, all_memory", shown(word));
+    }
+  }
+  return {};
+}
+
+json node_to_json(const NodeDemand& node) {
+  json words = json::array();
+  if (node.whole) words.push_back("whole");
+  if (node.alone) words.push_back("alone");
+  if (node.all_memory) words.push_back("all_memory");
+  return words;
+}
+
 Expected<void> read_constraint(const json& value, JobSpec& spec) {
   auto text = read_line(value, kLongestName);
   if (!text) return tl::make_unexpected(text.error());
@@ -262,6 +288,7 @@ constexpr std::array kFields{
             return keep(read_amount(v, parse_memory), s.per_worker.memory_mib);
           }},
     Field{"exclusive", read_exclusive},
+    Field{"node", read_node},
     Field{"gpu_kind", read_gpu_kind},
     Field{"constraint", read_constraint},
     Field{"time",
@@ -385,6 +412,7 @@ json to_json(const JobSpec& spec) {
   if (!spec.error.empty()) value["error"] = spec.error;
   if (spec.append) value["open_mode"] = "append";
   if (spec.exclusive) value["exclusive"] = true;
+  if (spec.node != NodeDemand{}) value["node"] = node_to_json(spec.node);
   if (!spec.gpu_kind.empty()) value["gpu_kind"] = spec.gpu_kind;
   if (!spec.constraint.empty()) value["constraint"] = spec.constraint;
   if (!spec.array.empty()) value["array"] = spec.array;

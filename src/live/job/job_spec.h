@@ -43,6 +43,15 @@ std::string format(const StopSignal& signal);
 /// "2h", "1d12h".
 Expected<Duration> parse_time_limit(std::string_view text);
 
+/// What a worker takes of its machine where that is as the machine makes it, beside the shares that
+/// every job has by default. Jobs that were submitted to Slurm have such demands.
+struct NodeDemand {
+  bool whole = false;       // all of it
+  bool alone = false;       // no other worker of the job is there
+  bool all_memory = false;  // of the machine
+  bool operator==(const NodeDemand&) const = default;
+};
+
 struct JobSpec {
   std::string name;
   std::vector<std::string> command;  // what to run with its arguments, or the script's arguments
@@ -60,8 +69,9 @@ struct JobSpec {
   std::int32_t max_workers = 0;     // more than `workers`: an elastic job may have up to so many
   Resources per_worker{.gpus = 1};  // CPUs or memory of 0: the machine's part for its GPUs
   bool exclusive = false;           // the whole machine, shared evenly by the workers
+  NodeDemand node;                  // of a job of Slurm's: what each worker takes of its node
   std::string gpu_kind;             // the only kind of GPU that it takes (kind_named); empty: any
-  std::string constraint;           // features that the machine must have; see constraint.h
+  std::string constraint;           // features that the machine must have; see model/constraint.h
   Duration time;                    // what each run may take, and all are expected to; 0: no limit
   Duration grace = seconds(30);     // from being asked to save to SIGTERM; see the stop sequence
   StopSignal signal;

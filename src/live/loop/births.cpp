@@ -24,6 +24,7 @@ void describe_gang(const std::vector<WorkerPlace>& places, JobSpec& spec) {
   const bool is_even = std::ranges::all_of(
       places, [&](const WorkerPlace& worker) { return worker.gpus.size() == each; });
   spec.exclusive = false;
+  spec.node.whole = spec.node.alone = false;  // it holds what it holds
   spec.max_workers = 0;
   spec.per_worker.gpus = is_even ? static_cast<std::int32_t>(each) : 1;
   spec.workers = static_cast<std::int32_t>(is_even ? places.size() : gpus_of(places));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "live/job/constraint.h"
 #include "policy/estimator.h"
 #include "yard/plan.h"
 
@@ -23,12 +22,6 @@ constexpr double kNoticed = 1.1;
 Duration expected_work(const JobRecord& record) {
   const Duration time = record.spec.time.us > 0 ? record.spec.time : kAssumedTime;
   return record.done_when_returned + time;
-}
-
-/// A job whose size may vary starts with the fewest workers, of which its time is said.
-void set_sizes(Job& job, const JobSpec& spec) {
-  job.workers = job.min_workers = spec.workers;
-  job.max_workers = spec.sizes().max;
 }
 
 Duration in_seconds(double s) {
@@ -76,50 +69,6 @@ Learnt LiveYard::learnt() const {
   return all;
 }
 
-Resources demand_of(const JobSpec& spec, const Cluster& cluster) {
-  Resources each = spec.per_worker;
-  const Machine& machine = cluster.machines.front();
-  if (spec.exclusive) {
-    each.gpus = std::max(1, machine.capacity.gpus / spec.workers);
-    each.milli_cpus = 0;  // whatever was asked for: nobody else can use them
-  }
-  const auto part = [&](std::int32_t of) {
-    return static_cast<std::int32_t>(static_cast<std::int64_t>(of) * each.gpus /
-                                     std::max(machine.capacity.gpus, 1));
-  };
-  if (each.milli_cpus == 0) each.milli_cpus = part(machine.capacity.milli_cpus);
-  if (each.memory_mib == 0) each.memory_mib = part(machine.capacity.memory_mib);
-  return each;
-}
-
-std::string misfit(const JobSpec& spec, const Cluster& cluster) {
-  const Machine& machine = cluster.machines.front();
-  if (std::string why = unmet(spec.constraint, cluster, machine); !why.empty()) return why;
-  if (!spec.gpu_kind.empty())
-    if (const auto kind = kind_named(spec.gpu_kind, cluster); !kind) return kind.error().message;
-  if (spec.exclusive && machine.capacity.gpus % spec.workers != 0)
-    return fmt::format("asks for the whole machine, whose {} GPUs {} workers cannot share evenly",
-                       machine.capacity.gpus, spec.workers);
-  if (!spec.measured_on.empty())
-    if (std::string why = unknown_measure(spec.measured_on, cluster, Catalogue::builtin());
-        !why.empty())
-      return why;
-  Job job;
-  set_sizes(job, spec);
-  job.per_worker = demand_of(spec, cluster);
-  return misfit(Workload(), job, cluster);
-}
-
-void set_kinds(Job& job, const JobSpec& spec, const Cluster& cluster, Workload& workload) {
-  const auto number = [&](const std::string& kind) {
-    return KindId{static_cast<std::uint16_t>(workload.kinds.add(kind))};
-  };
-  if (!spec.gpu_kind.empty())
-    if (const auto kind = kind_named(spec.gpu_kind, cluster))
-      job.kind = number(cluster.kinds[index(*kind)]);
-  if (!spec.measured_on.empty()) job.measured_on = number(spec.measured_on);
-}
-
 Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   const JobSpec& spec = record.spec;
   Job job;
@@ -127,10 +76,10 @@ Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   job.duration = job.estimate = expected_work(record);
   job.grace = spec.grace;
   if (record.pause_took) job.declared_pause = *record.pause_took;
-  // A run keeps what it has, whatever has become of the machines.
+  set_demand(job, spec, workload_);
+  // A run keeps what it has, whatever has become of the machines (and see to_ids).
   const bool has_run = holds_gpus(record.phase()) && record.granted != Resources{};
-  job.per_worker = has_run ? record.granted : demand(spec);
-  set_sizes(job, spec);
+  if (has_run && job.terms == kNoTerms) job.per_worker = record.granted;
   job.user = UserId{workload_.users.add(record.owner.user)};
   job.job_class = spec.job_class;
   if (!spec.model.empty() && workload_.models.size() < index(kNoModel)) {
@@ -314,12 +263,12 @@ void LiveYard::on_phase(JobId job, Phase from, Phase to) {
 std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
   const JobId job = id(number);
   const Placement& placement = yard_->placement(job);
-  const std::int32_t each = yard_->job(job).per_worker.gpus;
   std::vector<WorkerPlace> workers;
   for (std::size_t i = 0; i < placement.size(); ++i) {
     const std::vector<std::int32_t> gpus = yard_->gpus(job, i);
+    const std::int32_t each = yard_->each(job, i).gpus / parts(job);
     auto next = gpus.begin();
-    for (std::int32_t w = 0; w < placement[i].workers; ++w) {
+    for (std::int32_t w = 0; w < placement[i].workers * parts(job); ++w) {
       WorkerPlace& worker = workers.emplace_back();
       worker.machine = placement[i].machine;
       worker.gpus.assign(next, next + each);
@@ -329,6 +278,43 @@ std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {
   return workers;
 }
 
+bool LiveYard::is_as_asked(JobNumber number) const {
+  const JobId job = id(number);
+  const Placement& placement = yard_->placement(job);
+  for (std::size_t i = 0; i < placement.size(); ++i)
+    if (yard_->each(job, i) != yard_->shape(job).demand(placement[i].machine)) return false;
+  return true;
+}
+
+std::vector<Resources> LiveYard::grants(JobNumber number) const {
+  const JobId job = id(number);
+  const Placement& placement = yard_->placement(job);
+  std::vector<Resources> grants;
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    Resources each = yard_->each(job, i);
+    each.gpus /= parts(job), each.milli_cpus /= parts(job), each.memory_mib /= parts(job);
+    grants.insert(grants.end(), static_cast<std::size_t>(placement[i].workers * parts(job)), each);
+  }
+  return grants;
+}
+
+namespace {
+
+/// A room as the yard takes it. Journals of earlier versions have one amount for all workers of a
+/// run, and several workers of a job that is alone on its machine.
+SavedRoom as_yard_has_it(SavedRoom room, const JobRecord& record, bool has_terms) {
+  const JobSpec& spec = record.spec;
+  if (!has_terms) room.each.clear();
+  if (!has_terms || room.placement.empty()) return room;
+  const bool is_divided = spec.exclusive && room.placement.size() == 1;
+  if (is_divided) room.placement.front().workers = 1;
+  if (room.each.empty() && record.granted != Resources{})
+    room.each.assign(room.placement.size(), record.granted * (is_divided ? spec.workers : 1));
+  return room;
+}
+
+}  // namespace
+
 /// Whom it gave way to may have ended: then it does not matter any more.
 SavedJob LiveYard::to_ids(const JobRecord& record) const {
   const JobLife& life = record.life;
@@ -336,8 +322,9 @@ SavedJob LiveYard::to_ids(const JobRecord& record) const {
     const auto found = ids_.find(number);
     return found == ids_.end() ? kNoJob : found->second;
   };
+  const bool has_terms = workload_.jobs[index(ids_.at(record.number))].terms != kNoTerms;
   SavedJob saved{life.state,
-                 find_room(life.room, *cluster_),
+                 as_yard_has_it(find_room(life.room, *cluster_), record, has_terms),
                  id_of(life.room_for),
                  find_room(life.next, *cluster_),
                  id_of(life.lead),

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "live/book/job_record.h"
+#include "live/loop/live_demand.h"
 #include "model/workload.h"
 #include "perf/catalogue_speed.h"
 #include "policy/registry.h"
@@ -24,14 +25,6 @@ namespace trainyard {
 struct MeasuredPause {
   Duration save, load;
 };
-
-/// What each of its workers gets of a machine, defaults filled in.
-Resources demand_of(const JobSpec& spec, const Cluster& cluster);
-/// Why the cluster could never run it; empty when it could.
-std::string misfit(const JobSpec& spec, const Cluster& cluster);
-/// The kinds of GPU that it names, by the workload's numbers. Any, where the cluster has its kind
-/// no more.
-void set_kinds(Job& job, const JobSpec& spec, const Cluster& cluster, Workload& workload);
 
 class LiveYard : private YardListener {
  public:
@@ -67,7 +60,6 @@ class LiveYard : private YardListener {
   [[nodiscard]] std::string misfit(const JobSpec& spec) const {
     return trainyard::misfit(spec, *cluster_);
   }
-  [[nodiscard]] Resources demand(const JobSpec& spec) const { return demand_of(spec, *cluster_); }
   [[nodiscard]] Verdict apply(EventKind kind, JobNumber job, Time now);
   [[nodiscard]] Verdict apply(EventKind kind, MachineId machine, Time now);
   /// The job ended by itself then, which may be earlier than when that is applied: what it did
@@ -92,10 +84,10 @@ class LiveYard : private YardListener {
   /// Since the job began to run, of work that counts.
   [[nodiscard]] Duration ran(JobNumber job, Time now) const;
   [[nodiscard]] std::vector<WorkerPlace> places(JobNumber job) const;
-  /// What each worker of a job takes of the yard, as it was reckoned when the yard got the job.
-  [[nodiscard]] const Resources& booked(JobNumber job) const {
-    return yard_->job(id(job)).per_worker;
-  }
+  /// True if its machines have the features that it asks for, and the shares that it holds.
+  [[nodiscard]] bool is_as_asked(JobNumber job) const;
+  /// What each of these workers has of its machine.
+  [[nodiscard]] std::vector<Resources> grants(JobNumber job) const;
   [[nodiscard]] const Yard& yard() const { return *yard_; }
   [[nodiscard]] JobNumber number(JobId job) const { return numbers_[index(job)]; }
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
@@ -110,6 +102,11 @@ class LiveYard : private YardListener {
   void tell_curve(JobId job, const ReportedCurve& curve, Time now);
   [[nodiscard]] JobId id(JobNumber job) const { return ids_.at(job); }
   [[nodiscard]] Job make_job(const JobRecord& record, Time eligible);
+  /// Into how many workers each of the yard's is divided.
+  [[nodiscard]] std::int32_t parts(JobId job) const {
+    const TermsId terms = yard_->job(job).terms;
+    return terms == kNoTerms ? 1 : workload_.terms[terms].parts;
+  }
   void add(const JobRecord& record, Time eligible);
   [[nodiscard]] SavedJob to_ids(const JobRecord& record) const;
   [[nodiscard]] JobLife to_numbers(SavedJob saved) const;

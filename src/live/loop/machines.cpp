@@ -346,8 +346,11 @@ Expected<void> Machines::begin_yard() {
   return state_.begin_yard(*spec);
 }
 
-Resources Machines::held_by_worker(const JobRecord& job) const {
-  return job.granted != Resources{} ? job.granted : state_.yard.demand(job.spec);
+Resources Machines::held_by_worker(const JobRecord& job, std::size_t share) const {
+  const KeptRoom& room = job.life.room;
+  if (!room.each.empty()) return room.each[share];
+  if (job.granted != Resources{}) return job.granted;
+  return share_on(job.spec, state_.cluster->machine(room.placement[share].machine));
 }
 
 /// Where a machine is gone, or has less than its runs hold, runs have to end: those for which there
@@ -356,14 +359,16 @@ void Machines::leave_overfull_machines() {
   std::map<MachineId, Resources> held;
   for (const JobNumber number : std::set<JobNumber>(state_.book.holding())) {
     const JobRecord& job = state_.book.at(number);
-    const Resources each = held_by_worker(job);
     auto with_it = held;
-    const bool fits = std::ranges::all_of(job.life.room.placement, [&](const Share& share) {
-      if (index(share.machine) >= state_.cluster->machines.size()) return false;
-      Resources& there = with_it[share.machine];
-      there += each * share.workers;
-      return there.fits_in(state_.cluster->machine(share.machine).capacity);
-    });
+    bool fits = true;
+    const Placement& placement = job.life.room.placement;
+    for (std::size_t i = 0; i < placement.size() && fits; ++i) {
+      const auto& [machine, workers] = placement[i];
+      fits = index(machine) < state_.cluster->machines.size();
+      if (!fits) break;
+      with_it[machine] += held_by_worker(job, i) * workers;
+      fits = with_it[machine].fits_in(state_.cluster->machine(machine).capacity);
+    }
     if (fits)
       held = std::move(with_it);
     else

@@ -59,7 +59,7 @@ class Machines {
   void move_jobs(const std::vector<std::string>& before, const Cluster& next);
   void give_up_rooms();
   void leave_overfull_machines();
-  [[nodiscard]] Resources held_by_worker(const JobRecord& job) const;
+  [[nodiscard]] Resources held_by_worker(const JobRecord& job, std::size_t share) const;
   void leave(JobNumber job);
   void hold_what_does_not_fit();
   void admit_what_fits();

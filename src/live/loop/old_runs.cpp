@@ -7,16 +7,20 @@
 namespace trainyard {
 namespace {
 
-/// What there is of CPUs and memory, if that is less than such a job would get: it runs all the
-/// same.
-Resources what_is_left(Resources each, const Placement& placement, const FreeIndex& free) {
+/// What a worker of each share has: what there is of CPUs and memory, if that is less than such a
+/// job would get. It runs all the same.
+std::vector<Resources> what_is_left(const JobSpec& spec, const Placement& placement,
+                                    const Yard& yard) {
+  std::vector<Resources> amounts;
   for (const Share& share : placement) {
-    const Resources& left = free.on(share.machine);
+    const Resources& left = yard.free().on(share.machine);
     const std::int32_t workers = std::max(share.workers, 1);
+    Resources each = share_on(spec, yard.cluster().machine(share.machine));
     each.milli_cpus = std::min(each.milli_cpus, left.milli_cpus / workers);
     each.memory_mib = std::min(each.memory_mib, left.memory_mib / workers);
+    amounts.push_back(each);
   }
-  return each;
+  return amounts;
 }
 
 }  // namespace
@@ -41,8 +45,8 @@ bool OldRuns::seat(JobNumber number) {
   state.phase = Phase::running;
   state.since = state.first_start = state_.now();
   taken.life.progress = begin_progress(state_.now(), {}, {});
-  taken.granted =
-      what_is_left(state_.yard.demand(taken.spec), placement, state_.yard.yard().free());
+  taken.life.room.each = what_is_left(taken.spec, placement, state_.yard.yard());
+  taken.granted = least_of(taken.life.room.each);
   if (state_.yard.take_up(taken, state_.now()) != Verdict::ok) return false;
   JobRecord& job = state_.book.edit(number);
   job.granted = taken.granted;

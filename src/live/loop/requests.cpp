@@ -100,8 +100,7 @@ Answer<Submitted> Requests::submit(const Identity& who, JobSpec spec) {
     if (change.submitted.empty()) staged_.clear();  // the first of its turn
     if (auto ok = check(first.owner, first.spec, jobs->size()); !ok) return ok;
     count_staged(first.owner, first.spec, jobs->size());
-    const std::int32_t gpus =
-        first.spec.exclusive ? state_.yard.demand(first.spec).gpus : first.spec.per_worker.gpus;
+    const std::int32_t gpus = fewest_gpus(first.spec, *state_.cluster);
     submitted.number = ++state_.last_number;
     for (JobRecord& job : *jobs) {
       job.number = submitted.tasks == 0 ? submitted.number : ++state_.last_number;

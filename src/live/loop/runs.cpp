@@ -83,11 +83,16 @@ void Runs::launch(JobNumber number) {
   if (job.ending != Ending::none) return gate_.end(number, EventKind::cancelled, job.reason);
   if (job.has_started) ++job.restarts;
   job.has_started = job.is_broken = false;
-  job.granted = state_.yard.booked(number);
+  const std::vector<Resources> grants = state_.yard.grants(number);
+  job.granted = least_of(grants);
   ++job.runs;
   ++state_.counters.started;
-  Launch launch{job.run(), job.owner,    nullptr,  job.granted,
-                {},        job.restarts, job.task, job.born_as};
+  Launch launch{.id = job.run(),
+                .owner = job.owner,
+                .per_worker = job.granted,
+                .restarts = job.restarts,
+                .task = job.task,
+                .born_as = job.born_as};
   json gpus = json::array(), machines = json::array();
   for (const WorkerPlace& worker : state_.yard.places(number)) {
     for (const std::int32_t gpu : worker.gpus) gpus.push_back(gpu);
@@ -102,17 +107,18 @@ void Runs::launch(JobNumber number) {
   state_.later([this, launch = std::move(launch)] { start_run(launch); });
 }
 
-/// It was ordered a while ago if the journal could not be written: machines may have other ids
-/// since, and the job may have lost its place.
+/// It was ordered a while ago if the journal could not be written: machines may have other ids,
+/// features or shares since, and the job may have lost its place.
 void Runs::start_run(Launch launch) {
   const JobRecord* known = state_.book.find(launch.id.job);
   if (known == nullptr || known->run() != launch.id) return;
   using Kind = RunReport::Kind;
-  if (!holds_gpus(known->phase()))
+  if (!holds_gpus(known->phase()) || !state_.yard.is_as_asked(known->number))
     return hear(never_begun(Kind::lost, launch.id, state_.now(),
                             "it lost its place before it was started"));
   const JobRecord& job = *known;
   launch.workers = state_.yard.places(job.number);
+  launch.grants = state_.yard.grants(job.number);
   auto payload = state_.journal.payload(job.submission());
   if (!payload) return wait_for_the_machine(job.number, payload.error().message);
   if (!payload->damage.empty())

@@ -15,10 +15,21 @@ namespace {
 
 /// Whether all its workers would find room on what is free.
 bool has_room(const Snapshot& snapshot, const JobSpec& spec) {
-  const Resources each = demand_of(spec, *snapshot.cluster);
-  std::int32_t left = spec.workers;
-  for (const auto& machine : *snapshot.machines)
-    if (left > 0 && machine->state == "up") left -= workers_that_fit(each, machine->free, left);
+  const Cluster& cluster = *snapshot.cluster;
+  Workload workload;
+  Job job;
+  set_demand(job, spec, workload);
+  set_kinds(job, spec, cluster, workload);
+  const KindId kind = cluster_kind(workload, job.kind, cluster);
+  const MachineTerms terms = terms_of(spec);
+  std::int32_t left = job.workers;
+  for (std::size_t m = 0; m < snapshot.machines->size() && left > 0; ++m) {
+    const MachineView& machine = *(*snapshot.machines)[m];
+    if (machine.state != "up") continue;
+    if (kind != kAnyKind && cluster.machines[m].kind != kind) continue;
+    left -= workers_that_fit(demand_on(terms, job.per_worker, cluster, cluster.machines[m]),
+                             machine.free, left);
+  }
   return left == 0;
 }
 

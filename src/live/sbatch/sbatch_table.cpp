@@ -46,8 +46,8 @@ constexpr std::array kTaken{
     taken("--chdir", 'D', kRequired, set_directory,
           "where the job runs; `SLURM_SUBMIT_DIR` names the same folder"),
     taken("--constraint", 'C', kRequired, set_constraint,
-          "features of the machine, with `&` or `|` between: its name, the kind of its GPUs and "
-          "the words of that. What it has not is refused at once"),
+          "features of the machine, with `&` or `|` between: its name, the kind of its GPUs, the "
+          "words of that, and those that Slurm declares. What no machine has is refused at once"),
     taken("--cpus-per-gpu", 0, kRequired, set_whole<&Wishes::cpus_per_gpu>,
           "times the GPUs of each worker"),
     is_field("--cpus-per-task", 'c', "cpus", "cores of each worker"),

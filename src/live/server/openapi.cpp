@@ -68,6 +68,9 @@ json job_spec_schema() {
         {"memory", amount_schema("for each worker, \"64GiB\" or a number of GiB; 0 as for cpus")},
         {"exclusive",
          {{"type", "boolean"}, {"description", "the whole machine, shared evenly by the workers"}}},
+        {"node", list_schema("string",
+                             "of a worker: whole (all of its machine), alone (no other of "
+                             "the job's there), all_memory")},
         {"gpu_kind", text_schema("the only kind of GPU that it takes, as V100; any if not given")},
         {"constraint", text_schema("features of the machine, as a100, a100&80gb, a100|h100")},
         {"time",

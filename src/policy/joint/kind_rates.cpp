@@ -14,11 +14,12 @@ const KindRates::Fits& KindRates::fits(JobId job) {
   const Cluster& cluster = yard_.cluster();
   const Shape& shape = yard_.shape(job);
   std::vector<std::int64_t> room(cluster.kinds.size());
-  for (const Machine& machine : cluster.machines)
-    room[index(machine.kind)] +=
-        workers_that_fit(shape.per_worker, machine.capacity, shape.workers);
+  for (std::uint32_t m = 0; m < cluster.machines.size(); ++m) {
+    const Machine& machine = cluster.machines[m];
+    room[index(machine.kind)] += shape.fitting(MachineId{m}, machine.capacity, shape.workers);
+  }
   for (std::size_t kind = 0; kind < room.size(); ++kind) {
-    const bool suits = shape.kind == kAnyKind || index(shape.kind) == kind;
+    const bool suits = shape.suits(KindId{static_cast<std::uint16_t>(kind)});
     fits.on.push_back(suits && room[kind] >= shape.workers);
     fits.any |= fits.on.back();
   }

@@ -241,7 +241,7 @@ std::vector<double> MarketPolicy::powers(JobId job, bool kinds_are_seen) const {
   std::vector<double> powers;
   for (std::size_t k = 0; k < cluster.kinds.size(); ++k) {
     const KindId kind{static_cast<std::uint16_t>(k)};
-    const bool suits = yard_.shape(job).kind == kAnyKind || yard_.shape(job).kind == kind;
+    const bool suits = yard_.shape(job).suits(kind);
     const bool is_seen = yard_.speed() != nullptr && kinds_are_seen;
     powers.push_back(!suits ? 0 : is_seen ? yard_.speed()->power(yard_.job(job), kind) : 1);
   }

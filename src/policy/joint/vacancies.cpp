@@ -13,9 +13,22 @@ Vacancies::Vacancies(const Yard& yard) : yard_(yard) {
   }
 }
 
+/// What a worker of the job has there, or would have.
+const Resources& Vacancies::each(JobId job, MachineId machine) const {
+  const Shape& shape = yard_.shape(job);
+  if (shape.fit == nullptr) return shape.per_worker;
+  if (holds_gpus(yard_.state(job).phase)) {
+    const Placement& shares = yard_.placement(job);
+    const auto share = std::ranges::find(shares, machine, &Share::machine);
+    if (share != shares.end())
+      return yard_.each(job, static_cast<std::size_t>(share - shares.begin()));
+  }
+  return shape.demand(machine);
+}
+
 void Vacancies::give_back(JobId job, const Placement& place) {
   for (const Share& share : place) {
-    free_[index(share.machine)] += yard_.shape(job).per_worker * share.workers;
+    free_[index(share.machine)] += each(job, share.machine) * share.workers;
     const auto at = std::ranges::lower_bound(with_gpus_, share.machine);
     if (at == with_gpus_.end() || *at != share.machine) with_gpus_.insert(at, share.machine);
   }
@@ -23,7 +36,7 @@ void Vacancies::give_back(JobId job, const Placement& place) {
 
 void Vacancies::take(JobId job, const Placement& place) {
   for (const Share& share : place)
-    free_[index(share.machine)] -= yard_.shape(job).per_worker * share.workers;
+    free_[index(share.machine)] -= each(job, share.machine) * share.workers;
 }
 
 bool Vacancies::has_room(JobId job, const Placement& place) const {
@@ -36,12 +49,12 @@ std::int32_t Vacancies::fitting(JobId job, MachineId machine, std::int32_t most)
   const Shape& shape = yard_.shape(job);
   if (!yard_.free().is_up(machine)) return 0;
   if (shape.kind != kAnyKind && yard_.cluster().machine(machine).kind != shape.kind) return 0;
-  return workers_that_fit(shape.per_worker, free_[index(machine)], most);
+  return workers_that_fit(each(job, machine), free_[index(machine)], most);
 }
 
 void Vacancies::put(JobId job, MachineId machine, std::int32_t workers, Placement& place) {
   if (workers == 0) return;
-  free_[index(machine)] -= yard_.shape(job).per_worker * workers;
+  free_[index(machine)] -= each(job, machine) * workers;
   const auto share = std::ranges::find(place, machine, &Share::machine);
   if (share == place.end()) {
     place.push_back({machine, workers});

@@ -28,6 +28,7 @@ class Vacancies {
   std::int32_t add_close(JobId job, KindId kind, std::int32_t workers, Placement& place);
 
  private:
+  [[nodiscard]] const Resources& each(JobId job, MachineId machine) const;
   /// How many workers of the job would fit there, up to so many.
   [[nodiscard]] std::int32_t fitting(JobId job, MachineId machine, std::int32_t most) const;
   void put(JobId job, MachineId machine, std::int32_t workers, Placement& place);

@@ -26,8 +26,7 @@ class Dealer {
          m = machines.next(m + 1, gpus)) {
       if (avoid != nullptr && (*avoid)[m]) continue;
       const MachineId machine{static_cast<std::uint32_t>(m)};
-      const std::int32_t slots =
-          workers_that_fit(shape.per_worker, yard.free().on(machine), shape.workers);
+      const std::int32_t slots = shape.fitting(machine, yard.free().on(machine), shape.workers);
       if (slots > 0) open_.push_back({machine, slots, 0});
       slots_ += slots;
     }

@@ -64,10 +64,11 @@ class Consolidate final : public PlaceStage {
     std::map<std::int32_t, std::int32_t, std::greater<>> machines_with;  // by slots, most first
     const Machine* last = nullptr;  // most machines are like the one before
     std::int32_t* alike = nullptr;
-    for (const Machine& machine : yard_.cluster().machines) {
+    for (std::uint32_t m = 0; m < yard_.cluster().machines.size(); ++m) {
+      const Machine& machine = yard_.cluster().machines[m];
       if (shape.kind != kAnyKind && machine.kind != shape.kind) continue;
-      if (last == nullptr || !(last->capacity == machine.capacity))
-        alike = &machines_with[workers_that_fit(shape.per_worker, machine.capacity, shape.workers)];
+      if (last == nullptr || shape.fit != nullptr || !(last->capacity == machine.capacity))
+        alike = &machines_with[shape.fitting(MachineId{m}, machine.capacity, shape.workers)];
       last = &machine;
       ++*alike;
     }
@@ -84,8 +85,9 @@ class Consolidate final : public PlaceStage {
 
   void consider(const Shape& shape, const Avoid* avoid, std::size_t m) {
     if (avoid != nullptr && (*avoid)[m]) return;
-    const Resources& free = yard_.free().on(MachineId{static_cast<std::uint32_t>(m)});
-    const std::int32_t slots = workers_that_fit(shape.per_worker, free, shape.workers);
+    const MachineId machine{static_cast<std::uint32_t>(m)};
+    const Resources& free = yard_.free().on(machine);
+    const std::int32_t slots = shape.fitting(machine, free, shape.workers);
     if (slots > 0) rooms_.push_back({m, slots, free.gpus});
   }
 

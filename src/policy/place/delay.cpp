@@ -131,7 +131,7 @@ class Delay final : public PlaceStage {
       if (!yard_.free().is_up(MachineId{m}) || (avoid != nullptr && (*avoid)[m])) continue;
       if (shape.kind != kAnyKind && yard_.cluster().machines[m].kind != shape.kind) continue;
       const std::int32_t here =
-          workers_that_fit(shape.per_worker, yard_.free().on(MachineId{m}), shape.workers);
+          shape.fitting(MachineId{m}, yard_.free().on(MachineId{m}), shape.workers);
       if (here > 0) machines_.push_back({m, here});
       slots += here;
     }

@@ -26,8 +26,8 @@ bool could_hold(const Cluster& cluster, const Shape& shape, std::size_t tier) {
                                 : tier == kRackTier  ? rack
                                                      : group_of(cluster.tiers[tier], rack);
     if (std::exchange(last, group) != group) slots = 0;
-    if (before == nullptr || !(before->capacity == machine.capacity))
-      fit = workers_that_fit(shape.per_worker, machine.capacity, shape.workers);
+    if (before == nullptr || shape.fit != nullptr || !(before->capacity == machine.capacity))
+      fit = shape.fitting(MachineId{m}, machine.capacity, shape.workers);
     before = &machine;
     if ((slots += fit) >= shape.workers) return true;
   }

@@ -56,8 +56,7 @@ class Spread final : public PlaceStage {
     for (std::size_t count = machines.max_count() + 1; count-- > least && out.size() < wanted;)
       each_with(machines, count, [&](std::size_t m) {
         const MachineId machine{static_cast<std::uint32_t>(m)};
-        const std::int32_t slots =
-            workers_that_fit(shape.per_worker, yard_.free().on(machine), shape.workers);
+        const std::int32_t slots = shape.fitting(machine, yard_.free().on(machine), shape.workers);
         if (slots > 0 && !(avoid != nullptr && (*avoid)[m])) {
           out.push_back({machine, 0});
           slots_.push_back(slots);

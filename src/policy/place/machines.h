@@ -18,7 +18,7 @@ class GangFiller {
   void fill(std::size_t m) {
     if (avoid_ != nullptr && (*avoid_)[m]) return;
     const MachineId machine{static_cast<std::uint32_t>(m)};
-    const std::int32_t here = workers_that_fit(shape_.per_worker, yard_.free().on(machine), left_);
+    const std::int32_t here = shape_.fitting(machine, yard_.free().on(machine), left_);
     if (here == 0) return;
     out_.push_back({machine, here});
     left_ -= here;

@@ -37,9 +37,10 @@ namespace trainyard {
 namespace {
 
 double size_of(const Yard& yard, JobId job) {
-  const Resources& each = yard.shape(job).per_worker;
   double size = 0;
-  for (const Share& share : yard.placement(job)) {
+  for (std::size_t i = 0; i < yard.placement(job).size(); ++i) {
+    const Share& share = yard.placement(job)[i];
+    const Resources& each = yard.each(job, i);
     const Resources& capacity = yard.cluster().machine(share.machine).capacity;
     const auto part = [&](std::int32_t demand, std::int32_t all) {
       return all == 0 ? 0.0 : static_cast<double>(demand) * share.workers / all;
@@ -181,7 +182,8 @@ void FitGpp::collect_offers(const VictimIndex::Question& question, std::int32_t 
   for (std::size_t m = machines.next(0, gpus); m != CountIndex::kNone;
        m = machines.next(m + 1, gpus)) {
     const MachineId machine{static_cast<std::uint32_t>(m)};
-    const std::int32_t fit = workers_that_fit(question.demand, yard_.free().on(machine), workers);
+    const std::int32_t fit =
+        yard_.shape(question.waiter).fitting(machine, yard_.free().on(machine), workers);
     if (fit == 0) continue;
     offers_.push_back({m, fit, 0, picked_.size()});
     picked_.push_back({0, machine, kNoJob});
@@ -191,6 +193,7 @@ void FitGpp::collect_offers(const VictimIndex::Question& question, std::int32_t 
   const VictimIndex::Weights w = weights(question);
   for (std::int32_t n = 1; n <= workers; ++n) {
     slots.demand = question.demand * n;
+    slots.workers = n;
     index_.find(slots, w, static_cast<std::size_t>(workers), choices_);
     if (choices_.empty() && n > yard_.cluster().largest_machine_gpus) break;
     for (const VictimIndex::Choice& choice : choices_) {

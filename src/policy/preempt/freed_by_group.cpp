@@ -23,10 +23,11 @@ void FreedByGroup::clear() {
 }
 
 std::int32_t FreedByGroup::add_shares(JobId job) {
-  const std::int32_t each = yard_.shape(job).per_worker.gpus;
+  const Placement& shares = yard_.placement(job);
   std::int32_t most = 0;
-  for (const Share& share : yard_.placement(job))
-    most = std::max(most, add_to(group_of(share.machine), each * share.workers));
+  for (std::size_t i = 0; i < shares.size(); ++i)
+    most = std::max(
+        most, add_to(group_of(shares[i].machine), yard_.each(job, i).gpus * shares[i].workers));
   return most;
 }
 

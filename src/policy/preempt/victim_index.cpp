@@ -77,11 +77,10 @@ VictimIndex::VictimIndex(const Yard& yard)
 // --- Keeping up ----------------------------------------------------------------------------------
 
 void VictimIndex::add(JobId job, double size, double pause, bool pausable) {
-  const Resources& each = yard_.shape(job).per_worker;
-  for (const Share& share : yard_.placement(job)) {
-    victims_[index(share.machine)].push_back(
-        {job, each * share.workers, {}, size, pause, pausable});
-    update(share.machine);
+  for (std::size_t i = 0; i < yard_.placement(job).size(); ++i) {
+    const MachineId machine = yard_.placement(job)[i].machine;
+    victims_[index(machine)].push_back({job, yard_.held(job, i), {}, size, pause, pausable});
+    update(machine);
   }
 }
 
@@ -205,8 +204,16 @@ bool VictimIndex::could_hold(const Node& node, const Question& question) {
   return question.demand.fits_in(node.room);
 }
 
-bool VictimIndex::answers(const Question& question, const Victim& v) const {
-  if (!v.pausable || !question.demand.fits_in(v.room)) return false;
+Resources VictimIndex::demand_on(const Question& question, MachineId machine) const {
+  const Shape& shape = yard_.shape(question.waiter);
+  if (shape.fit == nullptr) return question.demand;
+  const Resources& each = shape.demand(machine);
+  return each == kForbidden ? each : each * question.workers;
+}
+
+bool VictimIndex::answers(const Question& question, const Resources& demand,
+                          const Victim& v) const {
+  if (!v.pausable || !demand.fits_in(v.room)) return false;
   // Whether the two would take turns; the rest of what protects it is known already.
   return yard_.state(question.waiter).pauses == 0 ||
          yard_.pausable_from(v.job, question.waiter) <= yard_.now();
@@ -251,12 +258,13 @@ void VictimIndex::descend(Search& search, std::size_t node) const {
 void VictimIndex::visit(Search& search, MachineId machine) const {
   const Question& question = search.question;
   if (!is_of_kind(question.kind, machine)) return;
-  if (question.only_if_needed && question.demand.fits_in(yard_.free().on(machine))) return;
+  const Resources demand = demand_on(question, machine);
+  if (question.only_if_needed && demand.fits_in(yard_.free().on(machine))) return;
   Choice best{kNone, machine, kNoJob};
   for (const Victim& victim : victims_[index(machine)]) {
     const double score = victim.score(search.weights);
     const bool better = score < best.score || (score == best.score && victim.job > best.job);
-    if (better && answers(question, victim)) best = {score, machine, victim.job};
+    if (better && answers(question, demand, victim)) best = {score, machine, victim.job};
   }
   if (best.job == kNoJob) return;
   std::vector<Choice>& found = search.found;
@@ -281,8 +289,9 @@ VictimIndex::Weights VictimIndex::largest_of(const Question& question) const {
     }
     const MachineId machine{static_cast<std::uint32_t>(node - leaves_)};
     if (!is_of_kind(question.kind, machine)) return;
+    const Resources demand = demand_on(question, machine);
     for (const Victim& victim : victims_[index(machine)]) {
-      if (!answers(question, victim)) continue;
+      if (!answers(question, demand, victim)) continue;
       largest.size = std::max(largest.size, victim.size);
       largest.pause = std::max(largest.pause, victim.pause);
     }

@@ -79,12 +79,14 @@ class VictimIndex {
   [[nodiscard]] double largest_size() const { return nodes_[1].largest_size; }
   [[nodiscard]] double largest_pause() const { return nodes_[1].largest_pause; }
 
-  /// What is asked for: a victim whose room, with what is free beside it, holds `demand`.
+  /// What is asked for: a victim whose room, with what is free beside it, holds so many workers of
+  /// the waiter. `demand` is the least that these take on any machine.
   struct Question {
     Resources demand;
     KindId kind = kAnyKind;
     JobId waiter = kNoJob;
     bool only_if_needed = false;  // leaves out machines that have the demand free
+    std::int32_t workers = 1;
   };
 
   /// The best victim on each of up to `most` machines, the best machine first.
@@ -101,8 +103,11 @@ class VictimIndex {
   [[nodiscard]] std::span<const Victim> on(MachineId machine) const {
     return victims_[index(machine)];
   }
-  /// Whether it could be the answer.
-  [[nodiscard]] bool answers(const Question& question, const Victim& v) const;
+  /// What the question's workers take of this machine.
+  [[nodiscard]] Resources demand_on(const Question& question, MachineId machine) const;
+  /// Whether it could be the answer, where that is the demand on its machine.
+  [[nodiscard]] bool answers(const Question& question, const Resources& demand,
+                             const Victim& v) const;
 
  private:
   static constexpr std::size_t kClasses = 16;  // of each resource

@@ -153,7 +153,7 @@ TEST(VictimIndex, KnowsTheLargest) {
           all.size = std::max(all.size, v.size), all.pause = std::max(all.pause, v.pause);
           const bool kind_fits = question.kind == kAnyKind ||
                                  scene.hand.cluster.machine(MachineId{m}).kind == question.kind;
-          if (!kind_fits || !scene.index.answers(question, v)) continue;
+          if (!kind_fits || !scene.index.answers(question, question.demand, v)) continue;
           candidates.size = std::max(candidates.size, v.size);
           candidates.pause = std::max(candidates.pause, v.pause);
         }

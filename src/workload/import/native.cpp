@@ -174,6 +174,8 @@ class NativeReader {
       case NativeColumn::measured_on:
         job.measured_on = in.take(name, add_kind(workload_, cell));
         return;
+      case NativeColumn::constraint:
+        return read_constraint(job, cell);
       case NativeColumn::iterations:
         return read_iterations(job, cell);
       case NativeColumn::iteration_time:
@@ -200,6 +202,14 @@ class NativeReader {
     } else if (cell != name(JobClass::batch)) {
       table_.fields().complain("class",
                                fmt::format("value {} is neither trial nor batch", quoted(cell)));
+    }
+  }
+
+  void read_constraint(Job& job, std::string_view cell) {
+    if (const auto constraint = parse_constraint(cell)) {
+      job.terms = workload_.terms.add({.constraint = *constraint});
+    } else {
+      table_.fields().complain("constraint", "value " + constraint.error().message);
     }
   }
 

@@ -36,6 +36,19 @@ TEST(Native, ColumnsInAnyOrderAndDefaults) {
   EXPECT_TRUE(w->names.empty());
 }
 
+TEST(Native, AConstraintIsReadAndWritten) {
+  const auto w = parse_native("submit,duration,constraint\n0,1,ib&NVLink|a100\n1,1,\n2,1,ib\n");
+  ASSERT_TRUE(w) << w.error().message;
+  EXPECT_EQ(describe(w->terms[w->jobs[0].terms].constraint), "ib&nvlink|a100");
+  EXPECT_EQ(w->jobs[1].terms, kNoTerms);
+  EXPECT_EQ(native_part(*w, true),
+            "submit,duration,constraint\n0,1,ib&nvlink|a100\n1,1,\n2,1,ib\n");
+  EXPECT_EQ(native_error("submit,duration,constraint\n0,1,ib*2\n"),
+            "jobs.csv:2: field 'constraint': value 'ib*2' is not a constraint; write features, "
+            "with & or | "
+            "between: a100, a100|h100");
+}
+
 TEST(Native, QuotedFieldsMayHoldCommasQuotesAndLines) {
   const auto w = parse_native("id,submit,duration\n\"a, \"\"b\"\"\nc\",0,1\nnext,0,x\n");
   ASSERT_FALSE(w);

@@ -168,9 +168,15 @@ std::vector<MemoryWorld::Seen> MemoryWorld::runs() {
     const bool lives = run.state == Run::State::running && std::ranges::count(run.lives, true) > 0;
     const bool was_told = run.leaves != Time::never() || run.is_killed != Time::never();
     seen.push_back({id, lives, run.has_run, was_told, run.state == Run::State::ended, run.end,
-                    run.places, run.gpus, run.has_lost_gpu, run.began_to_run, run.is_heard});
+                    run.places, run.gpus, run.has_lost_gpu, run.grants, run.began_to_run,
+                    run.is_heard});
   }
   return seen;
+}
+
+Cluster MemoryWorld::cluster() const {
+  const std::lock_guard lock(mutex_);
+  return cluster_;
 }
 
 std::vector<std::string> MemoryWorld::faults() const {
@@ -202,6 +208,7 @@ Expected<void> MemoryWorld::start(const Launch& launch) {
   run.state = Run::State::starting;
   run.places = launch.workers;
   run.gpus = gpus_of(run.places);
+  run.grants = launch.grants;
   run.lives.assign(launch.workers.size(), true);
   if (other_scripts_) run.script = other_scripts_(launch);
   if (const auto birth = births_.find(launch.born_as); birth != births_.end())

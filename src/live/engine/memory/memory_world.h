@@ -78,11 +78,13 @@ class MemoryWorld {
     RunReport end;  // then
     std::vector<WorkerPlace> places;
     std::vector<std::vector<std::string>> gpus;  // their names, by rank
-    bool has_lost_gpu = false;  // one of them was gone at a time, be it that it has come back
+    bool has_lost_gpu = false;      // one of them was gone at a time, be it that it has come back
+    std::vector<Resources> grants;  // of each worker; empty: it was not started by an engine
     Time began_to_run;
     bool is_known = false;  // to the present engine
   };
   [[nodiscard]] std::vector<Seen> runs();
+  [[nodiscard]] Cluster cluster() const;
   /// What must never be: two processes on a GPU, a run on a machine that is down. A sentence each.
   [[nodiscard]] std::vector<std::string> faults() const;
 
@@ -95,6 +97,7 @@ class MemoryWorld {
     std::vector<WorkerPlace> places;             // without GPUs that are gone
     std::vector<std::vector<std::string>> gpus;  // by rank: which these are
     bool has_lost_gpu = false;
+    std::vector<Resources> grants;
     std::vector<bool> lives;  // by rank
     MemoryScript script;
     Time begun, began_to_run;

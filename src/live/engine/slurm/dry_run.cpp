@@ -86,7 +86,6 @@ DryRun::Pretence& DryRun::decide(const SlurmJob& job, SlurmState state) {
 std::vector<SlurmPlace> DryRun::room_on(const std::vector<std::string>& nodes,
                                         const SlurmJob& job) const {
   const auto spec = spec_of(job, nodes_);
-  const std::int32_t gpus = spec ? spec->per_worker.gpus : 0;
   std::map<std::string, std::set<std::int32_t>> used;
   for (const auto& [id, real] : real_) {
     const SlurmJob shown = as_pretended(real);
@@ -99,6 +98,7 @@ std::vector<SlurmPlace> DryRun::room_on(const std::vector<std::string>& nodes,
     SlurmPlace place{node, {}};
     const auto there = std::ranges::find(nodes_, node, &SlurmNode::name);
     const std::int32_t all = there == nodes_.end() ? 0 : there->capacity.gpus;
+    const std::int32_t gpus = !spec ? 0 : spec->node.whole ? all : spec->per_worker.gpus;
     for (std::int32_t gpu = 0; std::ssize(place.gpus) < gpus && gpu < all; ++gpu)
       if (!used[node].contains(gpu)) place.gpus.push_back(gpu);
     if (std::ssize(place.gpus) < gpus) return {};

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "base/split.h"
 #include "live/engine/slurm/tres.h"
 #include "live/job/job_array.h"
 
@@ -237,6 +238,10 @@ SlurmNode node_of(const node_info_t& node) {
   seen.name = text_of(node.name);
   const SlurmGpus gpus = parse_tres_gpus(text_of(node.gres));
   seen.kind = kind_of(node, gpus);
+  const std::string active = text_of(node.features_act);
+  const std::string features = active.empty() ? text_of(node.features) : active;
+  for (const std::string_view feature : split(features, ","))
+    if (!feature.empty()) seen.features.emplace_back(feature);
   const auto memory =
       static_cast<std::int64_t>(node.real_memory - std::min(node.real_memory, node.mem_spec_limit));
   seen.capacity = {std::min(gpus.count, kMaxGpusPerMachine), node.cpus_efctv * 1000,

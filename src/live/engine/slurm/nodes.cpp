@@ -6,7 +6,8 @@ namespace trainyard {
 namespace {
 
 bool same_machine(const SlurmNode& a, const SlurmNode& b) {
-  return a.name == b.name && a.rack == b.rack && a.kind == b.kind && a.capacity == b.capacity;
+  return a.name == b.name && a.rack == b.rack && a.kind == b.kind && a.capacity == b.capacity &&
+         a.features == b.features;
 }
 
 /// In the order in which racks, and nodes in them, come first.
@@ -49,6 +50,7 @@ void SlurmNodes::make_cluster() {
     if (i == 0 || nodes_[i - 1].rack != node.rack) cluster_.add_rack(0);
     Machine machine;
     machine.capacity = node.capacity;
+    machine.features = node.features;
     if (cluster_.add_machines(1, machine, node.kind)) cluster_.machines.back().name = node.name;
   }
 }

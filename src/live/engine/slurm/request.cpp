@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "live/engine/slurm/comment.h"
+#include "live/job/job_terms.h"
 #include "live/job/utf8.h"
 
 namespace trainyard {
@@ -16,33 +17,62 @@ bool same_word(std::string_view a, std::string_view b) {
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// The largest there is of each.
-Resources largest_node(const std::vector<SlurmNode>& nodes, const std::string& kind) {
-  Resources most;
-  for (const SlurmNode& node : nodes) {
-    if (!kind.empty() && !same_word(node.kind, kind)) continue;
-    most.gpus = std::max(most.gpus, node.capacity.gpus);
-    most.milli_cpus = std::max(most.milli_cpus, node.capacity.milli_cpus);
-    most.memory_mib = std::max(most.memory_mib, node.capacity.memory_mib);
-  }
-  return most;
-}
-
-/// The one kind that the job names by --gres=gpu:KIND:n or by --constraint.
+/// The one kind that the job names by --gres=gpu:KIND:n, or by a --constraint that is a kind.
 Expected<std::string> kind_of(const SlurmRequest& request, const std::vector<SlurmNode>& nodes) {
   std::string kind = request.per_node.kind;
   for (const SlurmGpus* gpus : {&request.per_job, &request.per_task})
     if (!gpus->kind.empty()) kind = gpus->kind;
-  if (request.features.empty()) return kind;
-  const bool is_kind = std::ranges::any_of(
+  const bool names_kind = std::ranges::any_of(
       nodes, [&](const SlurmNode& node) { return same_word(node.kind, request.features); });
-  if (!is_kind)
-    return fail("it asks for the feature {}, which is not a kind of GPU of this partition",
-                quoted(request.features));
+  if (!names_kind) return kind;
   if (!kind.empty() && !same_word(kind, request.features))
     return fail("it asks for GPUs of type {} and for the feature {}", quoted(kind),
                 quoted(request.features));
   return request.features;
+}
+
+/// The nodes that have its kind of GPU and the features that it asks for.
+Expected<std::vector<const SlurmNode*>> eligible(const std::string& kind,
+                                                 const std::string& features,
+                                                 const std::vector<SlurmNode>& nodes) {
+  Constraint constraint;
+  if (!features.empty()) {
+    const auto parsed = parse_constraint(features);
+    if (!parsed) return fail("it asks for features: {}", parsed.error().message);
+    constraint = *parsed;
+  }
+  std::vector<const SlurmNode*> found;
+  bool has_kind = false;
+  for (const SlurmNode& node : nodes) {
+    if (!kind.empty() && !same_word(node.kind, kind)) continue;
+    has_kind = has_kind || node.capacity.gpus > 0;
+    if (constraint.empty() || meets(constraint, features_of(node.name, node.kind, node.features)))
+      found.push_back(&node);
+  }
+  if (!has_kind) return fail("no node of the partition has GPUs of type {}", quoted(kind));
+  if (std::ranges::none_of(found, [](const SlurmNode* node) { return node->capacity.gpus > 0; }))
+    return fail("it asks for the feature {}, which no node of this partition with such GPUs has",
+                quoted(features));
+  return found;
+}
+
+/// The most GPUs, CPUs and memory that any of them has.
+Resources largest_of(const std::vector<const SlurmNode*>& nodes) {
+  Resources most;
+  for (const SlurmNode* node : nodes) {
+    most.gpus = std::max(most.gpus, node->capacity.gpus);
+    most.milli_cpus = std::max(most.milli_cpus, node->capacity.milli_cpus);
+    most.memory_mib = std::max(most.memory_mib, node->capacity.memory_mib);
+  }
+  return most;
+}
+
+/// The fewest GPUs of a node that has some.
+std::int32_t fewest_gpus_of(const std::vector<const SlurmNode*>& nodes) {
+  std::int32_t fewest = kMaxGpusPerMachine;
+  for (const SlurmNode* node : nodes)
+    if (node->capacity.gpus > 0) fewest = std::min(fewest, node->capacity.gpus);
+  return fewest;
 }
 
 struct Gang {
@@ -82,16 +112,29 @@ std::int32_t bounded(std::int64_t amount) {
       std::clamp<std::int64_t>(amount, 1, std::numeric_limits<std::int32_t>::max()));
 }
 
-Resources worker_of(const SlurmRequest& request, const Gang& gang, const Resources& node) {
-  if (request.is_exclusive) return node;
+/// What a worker takes of whichever node it is on.
+void set_worker(const SlurmRequest& request, const Gang& gang, JobSpec& spec) {
+  spec.workers = gang.workers;
+  spec.node.alone = gang.workers > 1;
+  if (request.is_exclusive) {
+    spec.node = {.whole = true, .all_memory = true};
+    spec.per_worker = {.gpus = gang.gpus};
+    return;
+  }
   std::int64_t cpus = (std::int64_t{request.cpus} + gang.workers - 1) / gang.workers;
   cpus = std::max(cpus, std::int64_t{request.cpus_per_gpu} * gang.gpus);
   std::int64_t memory = request.memory_mib * (request.memory_per_cpu ? cpus : 1);
   if (request.memory_per_gpu > 0) memory = request.memory_per_gpu * gang.gpus;
-  std::int64_t milli_cpus = cpus * 1000;
-  const bool two_would_fit = gang.workers > 1 && 2 * gang.gpus <= node.gpus;
-  if (two_would_fit) milli_cpus = std::max<std::int64_t>(milli_cpus, node.milli_cpus / 2 + 1);
-  return {gang.gpus, bounded(milli_cpus), memory == 0 ? node.memory_mib : bounded(memory)};
+  spec.node.all_memory = memory == 0;
+  spec.per_worker = {gang.gpus, bounded(cpus * 1000), memory == 0 ? 0 : bounded(memory)};
+}
+
+/// How many nodes could each have a worker of it.
+std::int64_t nodes_that_fit(const JobSpec& spec, const std::vector<const SlurmNode*>& nodes) {
+  const MachineTerms terms = terms_of(spec);
+  return std::ranges::count_if(nodes, [&](const SlurmNode* node) {
+    return amounts_on(terms, spec.per_worker, node->capacity).fits_in(node->capacity);
+  });
 }
 
 Expected<void> check_takeable(const SlurmJob& job) {
@@ -114,20 +157,20 @@ Expected<JobSpec> spec_of(const SlurmJob& job, const std::vector<SlurmNode>& nod
   JobSpec spec;
   const auto kind = kind_of(job.request, nodes);
   if (!kind) return tl::make_unexpected(kind.error());
-  const Resources node = largest_node(nodes, *kind);
-  if (node.gpus == 0) return fail("no node of the partition has GPUs of type {}", quoted(*kind));
-  const auto gang = gang_of(job.request, node);
+  const bool is_kind = same_word(*kind, job.request.features);
+  if (!is_kind) spec.constraint = job.request.features;
+  const auto possible = eligible(*kind, spec.constraint, nodes);
+  if (!possible) return tl::make_unexpected(possible.error());
+  auto gang = gang_of(job.request, largest_of(*possible));
   if (!gang) return tl::make_unexpected(gang.error());
+  if (job.request.is_exclusive) gang->gpus = fewest_gpus_of(*possible);
   spec.gpu_kind = *kind;
-  spec.workers = gang->workers;
-  spec.per_worker = worker_of(job.request, *gang, node);
-  if (!spec.per_worker.fits_in(node))
+  set_worker(job.request, *gang, spec);
+  const std::int64_t fitting = nodes_that_fit(spec, *possible);
+  if (fitting == 0)
     return fail("it asks for {} GPUs, {} CPUs and {} MiB on a node, more than any has",
                 spec.per_worker.gpus, spec.per_worker.milli_cpus / 1000,
                 spec.per_worker.memory_mib);
-  const auto fitting = std::ranges::count_if(nodes, [&](const SlurmNode& one) {
-    return (kind->empty() || same_word(one.kind, *kind)) && spec.per_worker.fits_in(one.capacity);
-  });
   if (spec.workers > fitting)
     return fail("it asks for {} nodes with {} GPUs each, and there {} only {}", spec.workers,
                 spec.per_worker.gpus, fitting == 1 ? "is" : "are", fitting);

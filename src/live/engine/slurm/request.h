@@ -10,10 +10,13 @@
 //   --exclusive -N 2                      two workers, each with all that a node has
 //
 // The yard may put two workers on one machine if both fit. So that it does not, a worker that takes
-// no more than half of a node's GPUs is said to take more than half of its CPUs.
+// no more than half of a node's GPUs is said to take more than half of its CPUs
+// (NodeDemand::alone). Nodes may differ: whatever depends on the node is resolved where the job is
+// placed.
 //
-// What else says where a job may run (lists of nodes, features that are no kind of GPU ...) is
-// Slurm's and not known to policies: such a job is not taken, and the error says why.
+// --constraint is taken as model/constraint.h has it. What else says where a job may run (lists of
+// nodes, features that are counted ...) is Slurm's and not known to policies: such a job is not
+// taken, and the error says why.
 #pragma once
 
 #include <vector>

@@ -111,6 +111,7 @@ struct SlurmNode {
   std::string why;  // it is not up
   std::string kind;
   Resources capacity;
+  std::vector<std::string> features = {};  // that it has now
   bool operator==(const SlurmNode&) const = default;
 };
 

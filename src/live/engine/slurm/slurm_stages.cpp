@@ -78,7 +78,7 @@ std::string SlurmRuns::misplaced(const Followed& job) const {
   const auto now = spec(job);
   const Start& order = job.run->order;
   if (now && static_cast<std::size_t>(now->workers) == order.nodes.size() &&
-      now->per_worker.gpus == order.gpus)
+      (now->node.whole || now->per_worker.gpus == order.gpus))
     return {};
   return now ? "it was changed in Slurm" : now.error().message;
 }

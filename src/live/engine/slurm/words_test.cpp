@@ -10,6 +10,7 @@
 #include "live/engine/slurm/request.h"
 #include "live/engine/slurm/submission.h"
 #include "live/engine/slurm/tres.h"
+#include "live/job/job_terms.h"
 
 namespace trainyard {
 namespace {
@@ -90,8 +91,12 @@ SlurmNode node_named(const std::string& name, const std::string& rack, std::int3
 class Request : public testing::Test {
  protected:
   void SetUp() override { job_.id = "17", job_.name = "train", job_.request.memory_mib = 100; }
-  Expected<JobSpec> spec() const {
-    return spec_of(job_, {node_named("a", ""), node_named("b", "")});
+  Expected<JobSpec> spec() const { return spec_of(job_, nodes_); }
+  /// What a worker takes of a node.
+  [[nodiscard]] Resources on(const SlurmNode& node) const {
+    const auto made = spec();
+    EXPECT_TRUE(made) << made.error().message;
+    return amounts_on(terms_of(*made), made->per_worker, node.capacity);
   }
   std::string problem() const {
     const auto made = spec();
@@ -104,6 +109,7 @@ class Request : public testing::Test {
     EXPECT_EQ(made->per_worker.gpus, gpus);
   }
   SlurmJob job_;
+  std::vector<SlurmNode> nodes_{node_named("a", ""), node_named("b", "")};
 };
 
 TEST_F(Request, AWorkerIsWhatAJobHasOnANode) {
@@ -123,9 +129,7 @@ TEST_F(Request, AWorkerIsWhatAJobHasOnANode) {
 
 TEST_F(Request, WorkersOfAJobNeverFitOnOneNode) {
   job_.request.nodes = 2, job_.request.per_node.count = 1;
-  const auto made = spec();
-  ASSERT_TRUE(made);
-  EXPECT_EQ(workers_that_fit(made->per_worker, node_named("a", "").capacity, 2), 1);
+  EXPECT_EQ(workers_that_fit(on(nodes_[0]), nodes_[0].capacity, 2), 1);
 }
 
 TEST_F(Request, CpusAndMemoryAreThoseOfSlurm) {
@@ -133,9 +137,30 @@ TEST_F(Request, CpusAndMemoryAreThoseOfSlurm) {
   job_.request.per_node.count = 2;
   EXPECT_EQ(spec()->per_worker, (Resources{2, 6000, 300}));
   job_.request.memory_mib = 0;
-  EXPECT_EQ(spec()->per_worker.memory_mib, 64'000) << "all that the node has";
+  EXPECT_EQ(on(nodes_[0]).memory_mib, 64'000) << "all that the node has";
   job_.request.memory_per_gpu = 1000, job_.request.cpus_per_gpu = 4;
   EXPECT_EQ(spec()->per_worker, (Resources{2, 8000, 2000}));
+}
+
+/// 4 GPUs, 16 CPUs; and 2 GPUs, 64 CPUs, with ib.
+TEST_F(Request, WhatANodeMakesIsThatOfWhicheverNodeItIs) {
+  nodes_[1] = {"b", "", MachineReport::State::up, "", "t4", {2, 64'000, 8'000}, {"t4", "ib"}};
+  job_.request.is_exclusive = true;
+  EXPECT_EQ(on(nodes_[0]), nodes_[0].capacity);
+  EXPECT_EQ(on(nodes_[1]), nodes_[1].capacity);
+  EXPECT_EQ(spec()->per_worker.gpus, 2) << "the fewest";
+  job_.request = {}, job_.request.nodes = 2, job_.request.per_node.count = 1;
+  EXPECT_EQ(on(nodes_[0]), (Resources{1, 8'001, 64'000})) << "alone, with all memory";
+  EXPECT_EQ(on(nodes_[1]), (Resources{1, 32'001, 8'000}));
+  job_.request.nodes = 1, job_.request.features = "ib";
+  ASSERT_TRUE(spec()) << problem();
+  EXPECT_EQ(spec()->constraint, "ib");
+  EXPECT_EQ(spec()->gpu_kind, "");
+  job_.request.per_node.count = 4;
+  EXPECT_THAT(problem(), HasSubstr("more than any has")) << "the node with ib has 2 GPUs";
+  job_.request.features = "T4", job_.request.per_node.count = 1;
+  EXPECT_EQ(spec()->gpu_kind, "T4");
+  EXPECT_EQ(spec()->constraint, "");
 }
 
 TEST_F(Request, WhatSlurmCannotBeToldExactlyIsNotTaken) {
@@ -149,7 +174,10 @@ TEST_F(Request, WhatSlurmCannotBeToldExactlyIsNotTaken) {
   job_.request.nodes_wanted = "a";
   EXPECT_THAT(problem(), HasSubstr("--nodelist"));
   job_.request.nodes_wanted = "", job_.request.features = "fast";
-  EXPECT_THAT(problem(), HasSubstr("not a kind of GPU"));
+  EXPECT_EQ(problem(),
+            "it asks for the feature 'fast', which no node of this partition with such GPUs has");
+  job_.request.features = "fast*2";
+  EXPECT_THAT(problem(), HasSubstr("'fast*2' is not a constraint"));
   job_.request.features = "V100";
   EXPECT_EQ(problem(), "");
   job_.request.cpus = 17;

@@ -1,4 +1,4 @@
-#include "live/job/constraint.h"
+#include "model/constraint.h"
 
 #include <fmt/ranges.h>
 
@@ -39,6 +39,14 @@ std::vector<std::string> names_of(std::string_view kind) {
   return names;
 }
 
+/// All but its name.
+std::vector<std::string> shared_features(std::string_view kind,
+                                         const std::vector<std::string>& declared) {
+  std::vector<std::string> features = names_of(kind);
+  for (const std::string& feature : declared) add_once(normal(feature), features);
+  return features;
+}
+
 }  // namespace
 
 Expected<Constraint> parse_constraint(std::string_view text) {
@@ -58,10 +66,22 @@ Expected<Constraint> parse_constraint(std::string_view text) {
   return constraint;
 }
 
-std::vector<std::string> features_of(const Cluster& cluster, const Machine& machine) {
-  std::vector<std::string> features = names_of(cluster.kinds[index(machine.kind)]);
-  add_once(normal(machine.name), features);
+std::string describe(const Constraint& constraint) {
+  std::vector<std::string> alternatives;
+  for (const auto& features : constraint)
+    alternatives.push_back(fmt::format("{}", fmt::join(features, "&")));
+  return fmt::format("{}", fmt::join(alternatives, "|"));
+}
+
+std::vector<std::string> features_of(std::string_view name, std::string_view kind,
+                                     const std::vector<std::string>& declared) {
+  std::vector<std::string> features = shared_features(kind, declared);
+  add_once(normal(name), features);
   return features;
+}
+
+std::vector<std::string> features_of(const Cluster& cluster, const Machine& machine) {
+  return features_of(machine.name, cluster.kinds[index(machine.kind)], machine.features);
 }
 
 Expected<KindId> kind_named(std::string_view name, const Cluster& cluster) {
@@ -85,18 +105,41 @@ Expected<KindId> kind_named(std::string_view name, const Cluster& cluster) {
   return kind;
 }
 
-std::string unmet(std::string_view constraint, const Cluster& cluster, const Machine& machine) {
-  if (constraint.empty()) return {};
-  const auto features = features_of(cluster, machine);
-  const auto wanted = parse_constraint(constraint);
+bool meets(const Constraint& constraint, const std::vector<std::string>& features) {
   const auto has = [&](const std::string& feature) {
     return std::ranges::find(features, feature) != features.end();
   };
-  if (wanted &&
-      std::ranges::any_of(*wanted, [&](const auto& all) { return std::ranges::all_of(all, has); }))
-    return {};
-  return fmt::format("asks for a machine with {}, and {} has only: {}", quoted(constraint),
-                     machine.name, fmt::join(features, ", "));
+  return constraint.empty() || std::ranges::any_of(constraint, [&](const auto& all) {
+           return std::ranges::all_of(all, has);
+         });
+}
+
+bool meets(const Constraint& constraint, const Cluster& cluster, const Machine& machine) {
+  return constraint.empty() || meets(constraint, features_of(cluster, machine));
+}
+
+std::string describe_features(const Cluster& cluster) {
+  constexpr std::size_t kMostGroups = 8;
+  std::vector<std::string> groups;
+  const std::vector<Machine>& machines = cluster.machines;
+  const auto are_alike = [](const Machine& a, const Machine& b) {
+    return a.kind == b.kind && a.features == b.features;
+  };
+  for (std::size_t first = 0, next = 0; first < machines.size(); first = next) {
+    for (next = first + 1; next < machines.size(); ++next)
+      if (!are_alike(machines[first], machines[next])) break;
+    const std::string& begin = machines[first].name;
+    const std::string who = next == first + 1
+                                ? begin + " has"
+                                : fmt::format("{} to {} have", begin, machines[next - 1].name);
+    if (groups.size() == kMostGroups) return fmt::format("{}; ...", fmt::join(groups, "; "));
+    groups.push_back(fmt::format(
+        "{} {}", who,
+        fmt::join(
+            shared_features(cluster.kinds[index(machines[first].kind)], machines[first].features),
+            ", ")));
+  }
+  return fmt::format("{}", fmt::join(groups, "; "));
 }
 
 }  // namespace trainyard
