@@ -167,15 +167,15 @@ void Verifier::look_at_all_jobs() {
 }
 
 void Verifier::look_at_places() {
-  std::map<std::pair<MachineId, std::int32_t>, JobNumber> holders;
+  std::map<std::pair<MachineId, std::string>, JobNumber> holders;
   SQLite::Statement rows(tables_.db, Tables::select_jobs() + "WHERE ended IS NULL");
   while (rows.executeStep()) {
     tables_.damaged.clear();
     const JobRecord job = tables_.read_job(rows);
     if (!tables_.damaged.empty() || !holds_gpus(job.phase())) continue;
-    const SavedRoom& room = job.life.room;
+    const KeptRoom& room = job.life.room;
     for (std::size_t i = 0; i < room.placement.size() && i < room.gpus.size(); ++i)
-      for (const std::int32_t gpu : room.gpus[i]) {
+      for (const std::string& gpu : room.gpus[i]) {
         const auto [at, is_free] =
             holders.emplace(std::pair(room.placement[i].machine, gpu), job.number);
         if (!is_free)

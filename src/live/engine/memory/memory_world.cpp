@@ -310,7 +310,7 @@ void MemoryWorld::report_strays() {
     report.spec.name = report.name;
     report.spec.command = {report.name};
     report.places = run.places;
-    Birth birth{report, {}, run.begun};
+    Birth birth{.report = report, .gpus = run.gpus, .script = {}, .at = run.begun};
     birth.is_over = true;  // it is said again only if it is found again
     birth.stray = id;
     births_.insert_or_assign(report.name, std::move(birth));
