@@ -8,6 +8,7 @@
 //  3. Nothing runs twice: of a job one run lives at a time, a run that ended by itself with success
 //     is its job's last, and a job whose cancellation was accepted begins no other run.
 //  4. No GPU twice: no two processes, and no process on a GPU that the books give to another job.
+//     No two living runs with the same MASTER_PORT.
 //  5. The books balance: free and held GPUs are all GPUs; each that is held belongs to a job that
 //     holds it; what events tell of a job is the state that it is in; what is recorded of a run is
 //     what it took, whatever the clock was set to; all that ran is in the history.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 
@@ -30,6 +31,14 @@ std::vector<std::string> gpus_of_job(const Variables& variables) {
   return gpus;
 }
 
+std::int64_t job_number(const Variables& variables) {
+  const auto found = variables.find("TRAINYARD_JOB_ID");
+  std::int64_t job = 0;
+  if (found != variables.end())
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), job);
+  return job;
+}
+
 /// Where every worker runs the script, each would start all tasks once more.
 Expected<void> check_place(const Variables& variables) {
   const auto tasks = variables.find("SLURM_STEP_NUM_TASKS");
@@ -52,7 +61,12 @@ Expected<Step> make_step(std::span<const std::string> words, const Variables& va
   if (!gpus) return tl::make_unexpected(gpus.error());
   const auto number = next_step_number(directory);
   if (!number) return tl::make_unexpected(number.error());
-  return Step{.number = *number, .options = std::move(*options), .gpus = std::move(*gpus)};
+  auto port = hold_port(job_number(variables) + *number + 1);
+  if (!port) return tl::make_unexpected(port.error());
+  return Step{.number = *number,
+              .options = std::move(*options),
+              .gpus = std::move(*gpus),
+              .port = std::move(*port)};
 }
 
 int refuse(const Error& error) {

@@ -8,8 +8,6 @@
 namespace trainyard {
 namespace {
 
-constexpr int kMasterPort = 29500;
-
 std::string get(const Variables& variables, const std::string& name) {
   const auto found = variables.find(name);
   return found == variables.end() ? "" : found->second;
@@ -18,14 +16,6 @@ std::string get(const Variables& variables, const std::string& name) {
 /// Without --export=ALL: what a task could not be one without.
 bool is_always_kept(const std::string& name) {
   return name.starts_with("SLURM") || name.starts_with("TRAINYARD_") || name.starts_with("CUDA_");
-}
-
-/// Steps that run side by side have taken different GPUs, and so have different ports.
-std::string master_port(const StepGpus& gpus) {
-  int lowest = 0;
-  if (!gpus.all.empty())
-    std::from_chars(gpus.all[0].data(), gpus.all[0].data() + gpus.all[0].size(), lowest);
-  return std::to_string(kMasterPort + lowest);
 }
 
 std::string list(const std::vector<std::string>& gpus) {
@@ -59,12 +49,13 @@ void add_gpus(const Step& step, std::int32_t task, Variables& all) {
 }
 
 void add_gang(const Step& step, std::int32_t task, Variables& all) {
+  all["PET_MASTER_PORT"] = std::to_string(step.port.number);  // torchrun's own
   if (all.contains("SUBMITIT_EXECUTOR")) return;
   all["RANK"] = all["LOCAL_RANK"] = std::to_string(task);
   all["WORLD_SIZE"] = all["LOCAL_WORLD_SIZE"] = std::to_string(step.options.tasks);
   all["GROUP_RANK"] = "0";
   all.try_emplace("MASTER_ADDR", "127.0.0.1");
-  all.try_emplace("MASTER_PORT", master_port(step.gpus));
+  all.try_emplace("MASTER_PORT", std::to_string(step.port.number));
 }
 
 }  // namespace

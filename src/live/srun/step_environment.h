@@ -10,6 +10,7 @@
 
 #include "live/srun/step_gpus.h"
 #include "live/srun/step_options.h"
+#include "live/system/held_port.h"
 
 namespace trainyard {
 
@@ -17,6 +18,7 @@ struct Step {
   std::int64_t number = 0;
   StepOptions options;
   StepGpus gpus;
+  HeldPort port;  // of the tasks, for as long as the step runs
 };
 
 /// "NAME=value", by name. `variables` is srun's own environment.

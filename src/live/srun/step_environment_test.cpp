@@ -24,6 +24,7 @@ Variables of_script() {
 Step step(std::int32_t tasks) {
   Step made;
   made.number = 3;
+  made.port.number = 29504;
   made.options.tasks = tasks;
   made.gpus.all = {"4", "5", "6", "7"};
   made.gpus.by_task = share_out(made.gpus.all, made.options);
@@ -55,6 +56,7 @@ TEST(StepEnvironment, HasWhatTasksLookFor) {
                                "GROUP_RANK=0",
                                "MASTER_ADDR=127.0.0.1",
                                "MASTER_PORT=29504",
+                               "PET_MASTER_PORT=29504",
                                "LR=0.1",
                                "CUDA_VISIBLE_DEVICES=4,5,6,7"})
     EXPECT_THAT(all, Contains(variable));

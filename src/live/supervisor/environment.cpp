@@ -1,26 +1,12 @@
 #include "live/supervisor/environment.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 namespace trainyard {
 namespace {
 
 using Variables = std::map<std::string, std::string>;
-
-constexpr int kMasterPort = 29500;
-constexpr int kFirstPortWithoutGpus = kMasterPort + 100;
-constexpr std::int64_t kPortsWithoutGpus = 1000;
-
-/// Jobs that run side by side hold different GPUs, and so have different ports.
-int master_port(const RunPlan& plan) {
-  std::int32_t lowest = std::numeric_limits<std::int32_t>::max();
-  for (const auto& gpus : plan.gpus)
-    for (const std::int32_t gpu : gpus) lowest = std::min(lowest, gpu);
-  if (lowest != std::numeric_limits<std::int32_t>::max()) return kMasterPort + lowest;
-  return kFirstPortWithoutGpus + static_cast<int>(plan.job % kPortsWithoutGpus);
-}
 
 std::int32_t whole_cpus(const RunPlan& plan) {
   return std::max(1, (plan.per_worker.milli_cpus + 999) / 1000);
@@ -94,7 +80,7 @@ void add_gang(const RunPlan& plan, std::int32_t rank, Variables& all) {
   all["WORLD_SIZE"] = all["LOCAL_WORLD_SIZE"] = size;
   all["GROUP_RANK"] = "0";
   all["MASTER_ADDR"] = "127.0.0.1";
-  all["MASTER_PORT"] = std::to_string(master_port(plan));
+  all["MASTER_PORT"] = std::to_string(plan.master_port);
   all["SLURM_STEP_ID"] = all["SLURM_STEPID"] = "0";
   all["SLURM_STEP_NUM_TASKS"] = all["SLURM_STEP_TASKS_PER_NODE"] = size;
   all["SLURM_STEP_NUM_NODES"] = "1";
@@ -167,10 +153,13 @@ std::vector<std::string> worker_environment(const RunPlan& plan, std::int32_t ra
   std::erase_if(all, [](const auto& variable) {
     return variable.first.starts_with("SLURM") || variable.first == "TRAINYARD_RESTART";
   });
-  // Those of a worker that submitted this job would make its script one.
+  // Those of a worker that submitted this job would make its script one, on the other job's port.
   if (plan.runs_once)
-    for (const char* name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK"})
+    for (const char* name : {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_RANK",
+                             "MASTER_ADDR", "MASTER_PORT"})
       all.erase(name);
+  // torchrun does not read MASTER_PORT: this is its default for --master_port.
+  all["PET_MASTER_PORT"] = std::to_string(plan.master_port);
   add_user(plan, all);
   add_gpus(plan, rank, all);
   if (!plan.runs_once) add_gang(plan, rank, all);

@@ -26,6 +26,7 @@ RunPlan plan() {
   plan.directory = "/home/ada/src";
   plan.per_worker = {.gpus = 2, .milli_cpus = 3500, .memory_mib = 1024};
   plan.gpus = {{6, 7}, {4, 5}};
+  plan.master_port = 29504;
   return plan;
 }
 
@@ -57,6 +58,7 @@ TEST(WorkerEnvironment, HasWhatScriptsLookFor) {
            Expectation{"GROUP_RANK=0", "Lightning under torchrun"},
            Expectation{"MASTER_ADDR=127.0.0.1", "torch.distributed"},
            Expectation{"MASTER_PORT=29504", "torch.distributed, Lightning, submitit"},
+           Expectation{"PET_MASTER_PORT=29504", "torchrun, as its default of --master_port"},
            Expectation{"CUDA_VISIBLE_DEVICES=4,5", "CUDA"},
            Expectation{"CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA"},
            Expectation{"SLURM_JOB_ID=17", "Lightning, submitit, W&B, scontrol"},
@@ -117,11 +119,14 @@ TEST(WorkerEnvironment, HasWhatScriptsLookFor) {
 TEST(WorkerEnvironment, AScriptThatRunsOnceIsNoWorker) {
   RunPlan script = plan();
   script.runs_once = true;
-  script.environment = {{"RANK", "3"}, {"LOCAL_RANK", "3"}};  // of whoever submitted it
+  script.environment = {{"RANK", "3"},
+                        {"LOCAL_RANK", "3"},
+                        {"MASTER_PORT", "29999"},
+                        {"PET_MASTER_PORT", "29999"}};  // of the worker that submitted it
   const auto all = worker_environment(script, 0);
-  for (const char* variable :
-       {"CUDA_VISIBLE_DEVICES=4,5,6,7", "SLURM_JOB_GPUS=4,5,6,7", "SLURM_GPUS_ON_NODE=4",
-        "SLURM_NTASKS=2", "SLURM_PROCID=0", "SLURM_LOCALID=0", "SLURM_NODEID=0"})
+  for (const char* variable : {"CUDA_VISIBLE_DEVICES=4,5,6,7", "SLURM_JOB_GPUS=4,5,6,7",
+                               "SLURM_GPUS_ON_NODE=4", "SLURM_NTASKS=2", "SLURM_PROCID=0",
+                               "SLURM_LOCALID=0", "SLURM_NODEID=0", "PET_MASTER_PORT=29504"})
     EXPECT_THAT(all, Contains(variable));
   for (const char* name : {"RANK=", "LOCAL_RANK=", "WORLD_SIZE=", "MASTER_ADDR=", "MASTER_PORT=",
                            "SLURM_STEP", "SLURM_GPUS_PER_TASK="})
@@ -177,7 +182,7 @@ TEST(WorkerEnvironment, KeepsTheUsersButNotAnotherJobs) {
   EXPECT_THAT(all, Each(Not(StartsWith("TRAINYARD_RESTART"))));
 }
 
-TEST(WorkerEnvironment, WithoutGpusNoneAreVisibleAndPortsDiffer) {
+TEST(WorkerEnvironment, WithoutGpusNoneAreVisible) {
   RunPlan cpu = plan();
   cpu.gpus = {{}};
   EXPECT_THAT(worker_environment(cpu, 0), Contains("CUDA_VISIBLE_DEVICES="));
@@ -185,7 +190,6 @@ TEST(WorkerEnvironment, WithoutGpusNoneAreVisibleAndPortsDiffer) {
   stands_in.hides_gpus = true;
   EXPECT_THAT(worker_environment(stands_in, 0), Contains("CUDA_VISIBLE_DEVICES="))
       << "stand-ins show none of the machine's GPUs";
-  EXPECT_THAT(worker_environment(cpu, 0), Contains("MASTER_PORT=29617"));
 }
 
 TEST(WorkerEnvironment, HasTheMarksByWhichItsProcessesAreFound) {

@@ -72,6 +72,7 @@ RunPlan run_plan_from(const json& value) {
   // What a later version added may be missing: it may have to take up a run of the one before.
   plan.runs_once = value.value("runs_once", false);
   plan.gpus_per_task = value.value("gpus_per_task", false);
+  plan.master_port = value.value("master_port", 0);
   plan.ask_after.us = value.value("ask_after_us", std::int64_t{0});
   plan.cgroups = cgroup_places_from(value.at("cgroups"));
   get(value, "cgroup", plan.cgroup);
@@ -129,6 +130,7 @@ std::string to_json(const RunPlan& plan) {
                   {"gpus", plan.gpus},
                   {"gpu_names", plan.gpu_names},
                   {"hides_gpus", plan.hides_gpus},
+                  {"master_port", plan.master_port},
                   {"restarts", plan.restarts},
                   {"task", to_json(plan.task)},
                   {"stop", as_json(plan.stop)},

@@ -70,6 +70,7 @@ struct RunPlan {
   /// By rank, which GPUs these are (gpu_name() in cluster.h). Empty in plans of older daemons.
   std::vector<std::vector<std::string>> gpu_names;
   bool hides_gpus = false;  // they are stand-ins, and the machine's own GPUs are not the job's
+  int master_port = 0;      // held by the supervisor until the run's end (system/held_port.h)
   std::uint32_t restarts = 0;
   ArrayTask task;  // of an array, if it is
   StopOrder stop;  // what the job declared: how it is stopped if the file `stop` cannot be written

@@ -27,6 +27,7 @@ TEST(RunPlan, IsReadAsItWasWritten) {
   plan.per_worker = {1, 500, 64};
   plan.gpus = {{0, 1}, {}};
   plan.gpu_names = {{"GPU-a", "GPU-b"}, {}};
+  plan.master_port = 29501;
   plan.restarts = 2;
   plan.stop = {SIGUSR1, true, seconds(90), seconds(30)};
   plan.ask_after = minutes(58);

@@ -45,6 +45,10 @@ Expected<Account> LinuxHost::account_of(const Identity& owner) {
   return trainyard::account_of(owner);
 }
 
+Expected<HeldPort> LinuxHost::hold_port(JobNumber job) {
+  return trainyard::hold_port(job);
+}
+
 // --- supervisors ---
 
 Expected<SupervisorId> LinuxHost::spawn(const std::string& directory,

@@ -18,6 +18,7 @@ class LinuxHost : public RunHost {
   static Expected<std::unique_ptr<RunHost>> open(std::string supervisor);
 
   [[nodiscard]] Expected<Account> account_of(const Identity& owner) override;
+  [[nodiscard]] Expected<HeldPort> hold_port(JobNumber job) override;
   Expected<SupervisorId> spawn(const std::string& directory,
                                std::vector<Descriptor> claims) override;
   Expected<std::optional<SupervisorId>> find(const std::string& directory) override;

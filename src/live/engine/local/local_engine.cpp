@@ -122,13 +122,17 @@ Expected<void> LocalEngine::start(const Launch& launch) {
     return {};
   }
   if (!has_gpus(launch)) return fail("a GPU that job {} was to have is gone", launch.id.job);
-  const auto plan = plan_run(launch, *account, site_);
+  auto plan = plan_run(launch, *account, site_);
   if (!plan) return tl::make_unexpected(plan.error());
   auto claims = claims_of(launch);
   if (!claims) {
     looks_for_root_ = true;
     return tl::make_unexpected(claims.error());
   }
+  auto port = host_->hold_port(launch.id.job);
+  if (!port) return tl::make_unexpected(port.error());
+  plan->master_port = port->number;
+  claims->push_back(std::move(port->socket));
   if (auto ok = make_run_directory(*plan, launch.spec->script, trash_); !ok) return ok;
   Run run = make_run(launch.id, plan->uid);
   watch(run);

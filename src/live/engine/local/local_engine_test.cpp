@@ -4,7 +4,11 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+
+#include "live/engine/local/supervisor_link.h"
 #include "live/engine/local/testing.h"
+#include "live/system/held_port.h"
 
 namespace trainyard {
 namespace {
@@ -15,7 +19,7 @@ using testing::Not;
 TEST_F(LocalEngineTest, AGangFindsItsPlaceAndEndsWithItsFirstFailure) {
   JobSpec spec = shell(
       "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $SLURM_PROCID/$SLURM_NTASKS "
-      "gpus=$CUDA_VISIBLE_DEVICES port=$MASTER_PORT user=$MINE run=$TRAINYARD_RUN "
+      "gpus=$CUDA_VISIBLE_DEVICES user=$MINE run=$TRAINYARD_RUN "
       "restart=${TRAINYARD_RESTART-unset}; [ $RANK = 0 ] && { : > $DONE; exit 0; }; until [ -e "
       "$DONE ]; do sleep 0.01; done; exit 3");
   spec.workers = 2;
@@ -28,10 +32,30 @@ TEST_F(LocalEngineTest, AGangFindsItsPlaceAndEndsWithItsFirstFailure) {
   EXPECT_EQ(end.exit_status, 3);
   EXPECT_EQ(end.why, "worker 1: exit status 3");
   EXPECT_FALSE(end.asked_requeue);
-  EXPECT_EQ(output({7, 1}, 0),
-            "0/2 0/2 0/2 gpus=1,2 port=29501 user=my value run=1 restart=unset\n");
-  EXPECT_EQ(output({7, 1}, 1),
-            "1/2 1/2 1/2 gpus=3,4 port=29501 user=my value run=1 restart=unset\n");
+  EXPECT_EQ(output({7, 1}, 0), "0/2 0/2 0/2 gpus=1,2 user=my value run=1 restart=unset\n");
+  EXPECT_EQ(output({7, 1}, 1), "1/2 1/2 1/2 gpus=3,4 user=my value run=1 restart=unset\n");
+}
+
+/// Runs side by side never share MASTER_PORT, and a port is not free before its run has ended,
+/// whatever becomes of the daemon.
+TEST_F(LocalEngineTest, ARunHoldsItsPort) {
+  const JobSpec spec = shell("echo $MASTER_PORT $PET_MASTER_PORT; until [ -e " + root_ +
+                             "/done ]; do sleep 0.01; done");
+  start({1, 1}, spec);
+  start({1 + kJobPorts, 1}, spec);  // prefers the same port
+  const int first = read_plan(directory({1, 1})).value().master_port;
+  const int second = read_plan(directory({1 + kJobPorts, 1})).value().master_port;
+  EXPECT_NE(first, second);
+  reopen();
+  ASSERT_TRUE(engine_->adopt({1, 1}));
+  ASSERT_TRUE(engine_->adopt({1 + kJobPorts, 1}));
+  for (const int port : {first, second})
+    EXPECT_NE(hold_port(port - kFirstJobPort).value().number, port) << "its supervisor holds it";
+  std::ofstream(root_ + "/done") << "now";
+  EXPECT_EQ(wait_for_end({1, 1}).exit_status, 0);
+  EXPECT_EQ(wait_for_end({1 + kJobPorts, 1}).exit_status, 0);
+  EXPECT_EQ(output({1, 1}), fmt::format("{0} {0}\n", first));
+  EXPECT_EQ(hold_port(first - kFirstJobPort).value().number, first) << "it is free again";
 }
 
 TEST_F(LocalEngineTest, AnElasticJobHasTheWorkersThatItIsLaunchedWith) {

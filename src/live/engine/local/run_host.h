@@ -13,6 +13,7 @@
 #include "live/engine/local/account.h"
 #include "live/supervisor/cgroup.h"
 #include "live/system/files.h"
+#include "live/system/held_port.h"
 
 namespace trainyard {
 
@@ -40,6 +41,9 @@ class RunHost {
   virtual ~RunHost() = default;
 
   [[nodiscard]] virtual Expected<Account> account_of(const Identity& owner) = 0;
+
+  /// Holds a port for a run's MASTER_PORT, for as long as the descriptor or a copy of it is open.
+  [[nodiscard]] virtual Expected<HeldPort> hold_port(JobNumber job) = 0;
 
   /// Starts the supervisor of the run in `directory`, which inherits `claims`.
   virtual Expected<SupervisorId> spawn(const std::string& directory,

@@ -37,6 +37,11 @@ Expected<Account> SimulatedHost::account_of(const Identity& owner) {
                  .shell = "/bin/sh"};
 }
 
+Expected<HeldPort> SimulatedHost::hold_port(JobNumber job) {
+  world_.catch_up();
+  return HeldPort{.number = world_.free_port(job), .socket = Descriptor()};
+}
+
 Expected<SupervisorId> SimulatedHost::spawn(const std::string& directory,
                                             std::vector<Descriptor> /*claims*/) {
   act("host.spawn");

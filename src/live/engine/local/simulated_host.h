@@ -19,6 +19,7 @@ class SimulatedHost : public RunHost {
   ~SimulatedHost() override = default;
 
   [[nodiscard]] Expected<Account> account_of(const Identity& owner) override;
+  [[nodiscard]] Expected<HeldPort> hold_port(JobNumber job) override;
   Expected<SupervisorId> spawn(const std::string& directory,
                                std::vector<Descriptor> claims) override;
   Expected<std::optional<SupervisorId>> find(const std::string& directory) override;

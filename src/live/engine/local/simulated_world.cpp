@@ -11,6 +11,7 @@
 
 #include "live/engine/local/supervisor_link.h"
 #include "live/engine/local/traces.h"
+#include "live/system/held_port.h"
 
 namespace trainyard {
 namespace {
@@ -149,9 +150,23 @@ void SimulatedWorld::check_places(const Supervisor& of) {
         if (&other != &of && other.workers > 0 && uses(other, gpu))
           faults_.push_back(fmt::format("run {}.{} began on GPU {}, where run {}.{} lives",
                                         of.id.job, of.id.run, gpu, other.id.job, other.id.run));
+  for (const auto& [number, other] : supervisors_)
+    if (&other != &of && other.workers > 0 && other.plan.master_port == of.plan.master_port)
+      faults_.push_back(fmt::format("run {}.{} has port {}, as run {}.{} which lives", of.id.job,
+                                    of.id.run, of.plan.master_port, other.id.job, other.id.run));
 }
 
 // --- For the host --------------------------------------------------------------------------------
+
+/// Few are wanted first, so that runs side by side want the same.
+int SimulatedWorld::free_port(JobNumber job) const {
+  int port = kFirstJobPort + static_cast<int>(job % 3);
+  const auto is_held = [&](const auto& each) {
+    return (each.second.lives || each.second.workers > 0) && each.second.port == port;
+  };
+  while (std::ranges::any_of(supervisors_, is_held)) ++port;
+  return port;
+}
 
 SimulatedWorld::Number SimulatedWorld::spawn(const std::string& directory) {
   catch_up();
@@ -161,6 +176,8 @@ SimulatedWorld::Number SimulatedWorld::spawn(const std::string& directory) {
   of.id = id_of(directory);
   of.directory = directory;
   of.what = run_of(of.id);
+  if (const auto plan = parse_run_plan(read_small_file(directory + "/run.json").value_or("")))
+    of.port = plan->master_port;
   of.spawned = clock_.steady_clock();
   of.due = next_of(of);
   of.end.kind = Kind::lost;

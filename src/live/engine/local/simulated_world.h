@@ -73,7 +73,7 @@ class SimulatedWorld {
   /// How many workers of it live.
   [[nodiscard]] std::size_t living(RunId id);
   [[nodiscard]] std::vector<MemoryWorld::Seen> runs();
-  /// What must never be: two processes on a GPU. A sentence each.
+  /// What must never be: two processes on a GPU, two runs with one MASTER_PORT. A sentence each.
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
   /// What every worker of a run has written, as long as none of it may be gone.
   [[nodiscard]] const std::map<RunId, std::string>& written() const { return written_; }
@@ -96,6 +96,7 @@ class SimulatedWorld {
     State state = State::spawned;
     bool lives = true, is_hung = false, is_left_behind = false;
     std::size_t workers = 0;  // that live
+    int port = 0;             // that is held while it lives
     int clears = 2;           // how often what is left has to be killed
     bool has_order = false;   // that it has not read
     BegunRun files;
@@ -107,6 +108,7 @@ class SimulatedWorld {
   };
 
   // For the host.
+  [[nodiscard]] int free_port(JobNumber job) const;
   Number spawn(const std::string& directory);
   [[nodiscard]] Number find(const std::string& directory) const;  // 0: none
   void signal(Number number, int signal);
