@@ -31,9 +31,11 @@ json as_json(const CgroupPlaces& places) {
           {"cpu", places.cpu},
           {"memory", places.memory},
           {"pids", places.pids},
+          {"devices", places.devices},
           {"unified_cpu", places.unified_cpu},
           {"unified_memory", places.unified_memory},
-          {"unified_pids", places.unified_pids}};
+          {"unified_pids", places.unified_pids},
+          {"unified_devices", places.unified_devices}};
 }
 
 CgroupPlaces cgroup_places_from(const json& value) {
@@ -41,9 +43,25 @@ CgroupPlaces cgroup_places_from(const json& value) {
           .cpu = value.at("cpu").get<std::string>(),
           .memory = value.at("memory").get<std::string>(),
           .pids = value.at("pids").get<std::string>(),
+          .devices = value.value("devices", ""),  // older daemons did not write it
           .unified_cpu = value.at("unified_cpu").get<bool>(),
           .unified_memory = value.at("unified_memory").get<bool>(),
-          .unified_pids = value.at("unified_pids").get<bool>()};
+          .unified_pids = value.at("unified_pids").get<bool>(),
+          .unified_devices = value.value("unified_devices", false)};
+}
+
+json as_json(const std::vector<DeviceRange>& devices) {
+  json list = json::array();
+  for (const DeviceRange& each : devices) list.push_back({each.major, each.first, each.last});
+  return list;
+}
+
+std::vector<DeviceRange> devices_from(const json& list) {
+  std::vector<DeviceRange> devices;
+  for (const json& each : list)
+    devices.push_back({each.at(0).get<std::uint32_t>(), each.at(1).get<std::uint32_t>(),
+                       each.at(2).get<std::uint32_t>()});
+  return devices;
 }
 
 template <class T>
@@ -73,6 +91,9 @@ RunPlan run_plan_from(const json& value) {
   plan.runs_once = value.value("runs_once", false);
   plan.gpus_per_task = value.value("gpus_per_task", false);
   plan.master_port = value.value("master_port", 0);
+  plan.processes = value.value("processes", std::int64_t{0});
+  plan.user_processes = value.value("user_processes", std::int64_t{0});
+  if (value.contains("denied_devices")) plan.denied_devices = devices_from(value["denied_devices"]);
   plan.ask_after.us = value.value("ask_after_us", std::int64_t{0});
   plan.cgroups = cgroup_places_from(value.at("cgroups"));
   get(value, "cgroup", plan.cgroup);
@@ -131,6 +152,9 @@ std::string to_json(const RunPlan& plan) {
                   {"gpu_names", plan.gpu_names},
                   {"hides_gpus", plan.hides_gpus},
                   {"master_port", plan.master_port},
+                  {"processes", plan.processes},
+                  {"user_processes", plan.user_processes},
+                  {"denied_devices", as_json(plan.denied_devices)},
                   {"restarts", plan.restarts},
                   {"task", to_json(plan.task)},
                   {"stop", as_json(plan.stop)},

@@ -74,6 +74,9 @@ struct RunPlan {
   std::uint32_t restarts = 0;
   ArrayTask task;  // of an array, if it is
   StopOrder stop;  // what the job declared: how it is stopped if the file `stop` cannot be written
+  std::int64_t processes = 0;       // its group may have, threads included; 0: no limit
+  std::int64_t user_processes = 0;  // ... and by RLIMIT_NPROC its user; 0: as the daemon
+  std::vector<DeviceRange> denied_devices;
   Duration ask_after;  // its signal comes so long after the start by itself; 0: only when stopped
   CgroupPlaces cgroups;
   std::string cgroup;  // the name of its group in each of them

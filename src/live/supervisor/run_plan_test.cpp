@@ -31,7 +31,10 @@ TEST(RunPlan, IsReadAsItWasWritten) {
   plan.restarts = 2;
   plan.stop = {SIGUSR1, true, seconds(90), seconds(30)};
   plan.ask_after = minutes(58);
-  plan.cgroups = {"/u", "/c", "/m", "/p", false, true, true};
+  plan.processes = 1'802'500;
+  plan.user_processes = 14'336;
+  plan.denied_devices = {{195, 0, 2}, {195, 4, 253}};
+  plan.cgroups = {"/u", "/c", "/m", "/p", "/d", false, true, true, true};
   plan.cgroup = "trainyard/x/1.3";
   const auto read = parse_run_plan(to_json(plan));
   ASSERT_TRUE(read) << read.error().message;

@@ -72,8 +72,8 @@ RunEnd Supervisor::run(Descriptor started) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   listen_to_signals();
   watch_for_requeue();
-  cgroup_.make(plan_.per_worker * static_cast<std::int32_t>(plan_.gpus.size()));
-  const auto ok = start_workers();
+  const auto login = confine();
+  const Expected<void> ok = login ? start_workers(*login) : tl::make_unexpected(login.error());
   if (ok) {
     const std::string at = std::to_string(wall_clock_now().us);
     std::ignore = ::pwrite(started.get(), at.data(), at.size(), 0);
@@ -88,19 +88,33 @@ RunEnd Supervisor::run(Descriptor started) {
   end.ran = end.steady - began;
   cgroup_.remove();
   if (!ok)
-    end = {.kind = RunEnd::Kind::refused, .status = 127, .at = end.at, .why = ok.error().message};
+    end = {.kind = login ? RunEnd::Kind::refused : RunEnd::Kind::lost,
+           .status = 127,
+           .at = end.at,
+           .why = ok.error().message};
   return end;
 }
 
-Expected<void> Supervisor::start_workers() {
-  const StartPatience patience{.is_stopped = [this] {
-    on_signal();
-    return stop_.has_begun();
-  }};
+Expected<LoginLimits> Supervisor::confine() {
+  const auto made =
+      cgroup_.make({.resources = plan_.per_worker * static_cast<std::int32_t>(plan_.gpus.size()),
+                    .processes = plan_.processes,
+                    .denied = plan_.denied_devices});
+  if (!made) return tl::make_unexpected(made.error());
+  return login_limits(plan_.user, [this] { return was_stopped(); });
+}
+
+bool Supervisor::was_stopped() {
+  on_signal();
+  return stop_.has_begun();
+}
+
+Expected<void> Supervisor::start_workers(const LoginLimits& login) {
+  const StartPatience patience{.is_stopped = [this] { return was_stopped(); }};
   const std::size_t count = plan_.runs_once ? 1 : plan_.gpus.size();
   for (std::size_t rank = 0; rank < count; ++rank) {
     const auto number = static_cast<std::int32_t>(rank);
-    auto process = start_worker(plan_, number, cgroup_, patience, unborn_);
+    auto process = start_worker(plan_, number, cgroup_, login, patience, unborn_);
     if (!process && stop_.has_begun()) {
       // That it did not begin is no fault of the job, which may be run again.
       status_ = 128 + SIGKILL;

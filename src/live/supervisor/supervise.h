@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "live/supervisor/cgroup.h"
 #include "live/supervisor/log_segments.h"
+#include "live/supervisor/login_limits.h"
 #include "live/supervisor/run_plan.h"
 #include "live/supervisor/stop_sequence.h"
 #include "live/supervisor/worker.h"
@@ -46,7 +47,10 @@ class Supervisor {
   };
 
   void listen_to_signals();
-  Expected<void> start_workers();
+  /// Makes the run's group and finds out its user's limits. That it fails is no fault of the job.
+  Expected<LoginLimits> confine();
+  bool was_stopped();
+  Expected<void> start_workers(const LoginLimits& login);
   void until_over();
   void wait_for_events();
   void on_signal();

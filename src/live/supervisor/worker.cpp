@@ -1,13 +1,9 @@
 #include "live/supervisor/worker.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/close_range.h>
-#include <linux/keyctl.h>
 #include <linux/sched.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +16,7 @@
 
 #include "live/job/output_path.h"
 #include "live/supervisor/environment.h"
+#include "live/supervisor/inheritance.h"
 
 namespace trainyard {
 namespace {
@@ -52,6 +49,7 @@ struct OutputFile {
 /// Everything that can be prepared before the fork.
 struct Preparation {
   const RunPlan& plan;
+  const LoginLimits& login;
   std::vector<std::string> groups;  // to enter
   std::vector<char*> arguments, environment;
   pid_t parent = 0;
@@ -72,41 +70,10 @@ bool write_to_file(const OutputFile& file, int descriptor) {
   return opened >= 0 && ::dup2(opened, descriptor) == descriptor;
 }
 
-void reset_signals() {
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-/// An empty one: that of the daemon holds root's keys. Where the calls do not exist, or are
-/// forbidden as in containers, the job cannot get at them either.
-bool leave_session_keyring() {
-  return ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0 || errno == ENOSYS ||
-         errno == EPERM;
-}
-
-bool become_user(const RunPlan& plan) {
-  if (::geteuid() != 0) return ::getuid() == plan.uid;
-  if (!leave_session_keyring()) return false;
-  if (::setgroups(plan.groups.size(), plan.groups.data()) != 0) return false;
-  if (::setresgid(plan.gid, plan.gid, plan.gid) != 0) return false;
-  if (::setresuid(plan.uid, plan.uid, plan.uid) != 0) return false;
-  return plan.uid == 0 || ::setuid(0) != 0;
-}
-
 bool redirect(int output) {
   const int null = ::open("/dev/null", O_RDONLY);
   return null >= 0 && ::dup2(null, 0) == 0 && ::dup2(output, 1) == 1 && ::dup2(output, 2) == 2 &&
          ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
-}
-
-/// As many as programs are written for; the daemon may have more. They can raise it themselves.
-void limit_files() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = std::min<rlim_t>(files.rlim_cur, 1024);
-  (void)::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 /// Returns only if something is wrong.
@@ -114,17 +81,11 @@ Failure become_worker(Preparation& prepared) {
   using Stage = Failure::Stage;
   const RunPlan& plan = prepared.plan;
   ::setsid();
-  reset_signals();
-  ::umask(022);
-  limit_files();
   if (!redirect(prepared.output)) return {Stage::output, errno};
   for (const std::string& group : prepared.groups)
     if (!write_to(group + "/cgroup.procs", "0")) return {Stage::cgroup, errno};
-  // The daemon may be spared when memory runs out; its users' jobs are not.
-  write_to("/proc/self/oom_score_adj", "0");
+  shed_inheritance(plan, prepared.login);
   if (!become_user(plan)) return {Stage::user, errno};
-  // A change of user clears it, so it comes after that.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != prepared.parent) return {Stage::orphaned, 0};
   if (::chdir(plan.directory.c_str()) != 0) return {Stage::directory, errno};
   // As the user by now, so that no file is opened which the user could not open.
@@ -259,7 +220,8 @@ bool UnbornWorker::is_stuck() const {
 }
 
 Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
-                                     const RunCgroup& cgroup, const StartPatience& patience,
+                                     const RunCgroup& cgroup, const LoginLimits& login,
+                                     const StartPatience& patience,
                                      std::optional<UnbornWorker>& unborn) {
   auto output = output_pipe(plan), failures = make_pipe();
   if (!output) return tl::make_unexpected(output.error());
@@ -269,6 +231,7 @@ Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
     arguments.insert(arguments.begin(), run_directory(plan.state, plan.job, plan.run) + "/script");
   if (arguments.empty()) return fail("there is no command to run");
   Preparation prepared{.plan = plan,
+                       .login = login,
                        .groups = cgroup.directories(),
                        .arguments = pointers(arguments),
                        .environment = pointers(variables),

@@ -1,5 +1,5 @@
-// The first process of one worker: in a session of its own, as the job's user and with that user's
-// groups only, in the run's control group, with its output in a pipe.
+// The first process of one worker: in the run's control group, with its output in a pipe, as the
+// job's user and with nothing of the daemon's (inheritance.h).
 #pragma once
 
 #include <sys/types.h>
@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "live/supervisor/cgroup.h"
+#include "live/supervisor/login_limits.h"
 #include "live/supervisor/run_plan.h"
 #include "live/system/files.h"
 
@@ -40,7 +41,8 @@ struct StartPatience {
 /// Returns when the program runs, or says why it does not. The process dies with the one that
 /// starts it. One that took too long is killed, and becomes `unborn`.
 Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
-                                     const RunCgroup& cgroup, const StartPatience& patience,
+                                     const RunCgroup& cgroup, const LoginLimits& login,
+                                     const StartPatience& patience,
                                      std::optional<UnbornWorker>& unborn);
 
 }  // namespace trainyard

@@ -50,8 +50,9 @@ int killed_by() {
 
 TEST_F(WorkerThatHangs, IsKilledAfterAWhile) {
   const RunCgroup group(plan_.cgroups, plan_.cgroup);
-  const auto process = start_worker(
-      plan_, 0, group, {.limit = seconds(1), .is_stopped = [] { return false; }}, unborn_);
+  const auto process =
+      start_worker(plan_, 0, group, own_limits(),
+                   {.limit = seconds(1), .is_stopped = [] { return false; }}, unborn_);
   ASSERT_FALSE(process);
   EXPECT_EQ(
       process.error().message,
@@ -62,8 +63,9 @@ TEST_F(WorkerThatHangs, IsKilledAfterAWhile) {
 
 TEST_F(WorkerThatHangs, IsKilledWhenTheRunIsStopped) {
   const RunCgroup group(plan_.cgroups, plan_.cgroup);
-  const auto process = start_worker(
-      plan_, 0, group, {.limit = seconds(600), .is_stopped = [] { return true; }}, unborn_);
+  const auto process =
+      start_worker(plan_, 0, group, own_limits(),
+                   {.limit = seconds(600), .is_stopped = [] { return true; }}, unborn_);
   ASSERT_FALSE(process);
   EXPECT_EQ(process.error().message, "a worker was stopped before it began");
   EXPECT_EQ(killed_by(), SIGKILL);

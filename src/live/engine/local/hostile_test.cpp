@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -124,12 +125,81 @@ TEST_F(LocalEngineHostile, ProcessesHaveALimit) {
   if (!engine_->cgroups().limits_processes()) GTEST_SKIP() << "no pids controller can be used here";
   start({1, 1}, shell("cat /proc/self/oom_score_adj; echo ready; sleep 1000"));
   const CgroupPlaces& places = engine_->cgroups();
-  const std::string group = (places.unified_pids ? places.unified : places.pids) + "/" +
-                            read_plan(directory({1, 1})).value().cgroup;
-  EXPECT_EQ(read_small_file(group + "/pids.max").value(), "32768\n");
+  const std::string group =
+      places.of_processes() + "/" + read_plan(directory({1, 1})).value().cgroup;
+  const std::int64_t all = processes_of_all_runs(read_process_bounds(places.of_processes()));
+  EXPECT_EQ(read_small_file(group + "/pids.max").value(),
+            fmt::format("{}\n", processes_of_run(all, 2, 8)));
+  EXPECT_EQ(read_small_file(places.of_processes() + "/trainyard/pids.max").value(),
+            fmt::format("{}\n", all));
   ASSERT_TRUE(printed({1, 1}, "ready"));
   EXPECT_NE(std::atoi(read_small_file(group + "/pids.current").value().c_str()), 0);
   EXPECT_EQ(output({1, 1}), "0\nready\n");
+}
+
+/// On a machine that is small by its bounds, under a group of its own.
+class LocalEngineConfined : public LocalEngineTest {
+ protected:
+  [[nodiscard]] LocalEngineOptions options() const override {
+    LocalEngineOptions options{.state = state_, .supervisor = supervisor_program()};
+    options.process_bounds = ProcessBounds{.pid_max = 640, .threads_max = 9000};
+    options.cgroup_top = top_;
+    options.hides_gpus = true;
+    // 10:229 is /dev/fuse: a "GPU" of the machine that jobs on stand-ins are not to open.
+    options.gpu_devices = {.major = 10};
+    return options;
+  }
+  void TearDown() override {
+    const CgroupPlaces places = engine_ == nullptr ? CgroupPlaces{} : engine_->cgroups();
+    LocalEngineTest::TearDown();
+    for (const std::string& root :
+         {places.unified, places.cpu, places.memory, places.pids, places.devices})
+      if (!root.empty()) ::rmdir((root + "/" + top_).c_str());
+  }
+
+  const std::string top_ = "trainyard-confined-" + std::to_string(::getpid());
+};
+
+/// pid_max is 640, of which half is for jobs: 320, and 80 for a run with 2 of 8 stand-ins. Each
+/// process of the bomb forks until it cannot, so it fills whatever it may have.
+TEST_F(LocalEngineConfined, AForkBombLeavesRoomForOthersAndEndsWhenStopped) {
+  if (!engine_->cgroups().limits_processes()) GTEST_SKIP() << "no pids controller can be used here";
+  const JobSpec bomb = shell("bomb() { while :; do bomb & sleep 0.1; done; }; bomb 2> /dev/null");
+  const std::string parent = engine_->cgroups().of_processes() + "/" + top_;
+  start({1, 1}, bomb);
+  const std::string group =
+      engine_->cgroups().of_processes() + "/" + read_plan(directory({1, 1})).value().cgroup;
+  EXPECT_EQ(read_small_file(parent + "/pids.max").value(), "320\n");
+  EXPECT_EQ(read_small_file(group + "/pids.max").value(), "80\n");
+  const auto refused = [&] {
+    const std::string events = read_small_file(group + "/pids.events").value();
+    return std::atoi(events.substr(4).c_str()) > 0;  // "max N"
+  };
+  EXPECT_TRUE(eventually(refused)) << "or nothing was tested";
+  EXPECT_LE(std::atoi(read_small_file(group + "/pids.current").value().c_str()), 80);
+  EXPECT_EQ(run({2, 1}, shell("echo fine")).exit_status, 0) << "another job starts";
+  stop({1, 1}, 0, {});
+  EXPECT_EQ(wait_for_end({1, 1}).kind, Kind::exited);
+  EXPECT_EQ(left_of({1, 1}), 0U);
+}
+
+TEST_F(LocalEngineConfined, JobsOnStandInsOpenNoGpu) {
+  if (!engine_->cgroups().limits_devices()) GTEST_SKIP() << "devices cannot be confined here";
+  EXPECT_THAT(engine_->describe(), HasSubstr("; jobs cannot open GPUs of others"));
+  const std::string node = root_ + "/gpu";
+  if (::mknod(node.c_str(), S_IFCHR | 0666, ::makedev(10, 229)) != 0)
+    GTEST_SKIP() << "no device node can be made here";
+  if (!Descriptor(::open(node.c_str(), O_RDWR))) GTEST_SKIP() << "the device cannot be opened here";
+  const JobSpec spec =
+      shell("head -c 1 /dev/zero > /dev/null && echo others are open; until [ -e " + root_ +
+            "/go ]; do sleep 0.01; done; exec 3<> " + node);
+  start({1, 1}, spec);
+  reopen();
+  ASSERT_TRUE(engine_->adopt({1, 1}));
+  std::ofstream(root_ + "/go") << "after the restart";
+  EXPECT_NE(wait_for_end({1, 1}).exit_status, 0);
+  EXPECT_THAT(output({1, 1}), HasSubstr("others are open\n"));
+  EXPECT_THAT(output({1, 1}), HasSubstr("Operation not permitted"));
 }
 
 TEST_F(LocalEngineHostile, AJobIsItsUserWithThatUsersGroupsOnly) {

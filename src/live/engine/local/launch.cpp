@@ -13,6 +13,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "live/supervisor/login_limits.h"
+#include "live/supervisor/process_limits.h"
 #include "live/system/files.h"
 
 namespace trainyard {
@@ -73,7 +75,45 @@ struct SpawnSettings {
   SpawnSettings& operator=(const SpawnSettings&) = delete;
 };
 
+/// What the run may take of the machine, and which GPUs it may open.
+void confine(const Launch& launch, const LaunchSite& site, RunPlan& plan) {
+  const std::vector<std::uint32_t> minors = device_minors(site.gpus);
+  std::int64_t gpus = 0;
+  std::vector<std::uint32_t> own;
+  for (const WorkerPlace& worker : launch.workers) {
+    gpus += static_cast<std::int64_t>(worker.gpus.size());
+    if (minors.empty()) continue;
+    for (const std::int32_t gpu : worker.gpus)
+      own.push_back(minors.at(static_cast<std::size_t>(gpu)));
+  }
+  if (site.processes > 0 && site.cgroups.limits_processes())
+    plan.processes = processes_of_run(site.processes, gpus, site.capacity);
+  else if (site.processes > 0)
+    plan.user_processes = processes_of_user(site.processes);
+  if (site.confines_devices()) plan.denied_devices = devices_of_other_gpus(site.devices, own);
+}
+
 }  // namespace
+
+std::string describe_confinement(const LaunchSite& site) {
+  const bool limits = site.cgroups.limits_cpu() || site.cgroups.limits_memory();
+  std::string text = limits ? "control groups hold the limits of CPU and memory"
+                            : "no control groups here: limits of CPU and memory do not hold";
+  if (site.processes > 0 && site.cgroups.limits_processes())
+    text += fmt::format("; all jobs together may have {} processes", site.processes);
+  else if (site.processes > 0)
+    text += fmt::format(
+        "; no pids controller: jobs may have {} processes for each user, and those "
+        "of root any number",
+        processes_of_user(site.processes));
+  if (site.devices.major != 0)
+    text += site.confines_devices() ? "; jobs cannot open GPUs of others"
+                                    : "; jobs are not kept from opening GPUs of others";
+  if (::geteuid() == 0)
+    text += asks_pam() ? "; jobs have the limits of their users' logins"
+                       : "; no /etc/pam.d/trainyard: jobs have the daemon's own limits";
+  return text;
+}
 
 Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const LaunchSite& site) {
   if (::geteuid() != 0 && account.uid != ::geteuid())
@@ -120,6 +160,7 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
                .grace = spec.grace,
                .kill_wait = Stop{}.kill_wait};
   plan.ask_after = asked_after(spec);
+  confine(launch, site, plan);
   plan.cgroups = site.cgroups;
   plan.cgroup = fmt::format("{}/{}.{}", site.cgroup, plan.job, plan.run);
   return plan;

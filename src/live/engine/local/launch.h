@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "live/engine/engine.h"
 #include "live/engine/local/account.h"
+#include "live/engine/local/gpu_devices.h"
 #include "live/engine/local/gpus.h"
 #include "live/engine/local/trash.h"
 #include "live/supervisor/run_plan.h"
@@ -21,8 +22,20 @@ struct LaunchSite {
   std::string cgroup;  // the parent of all runs' groups
   /// By our numbers; empty where there are stand-ins.
   std::vector<Gpu> gpus{};
-  bool hides_gpus = false;  // stand-ins, though the machine has GPUs
+  bool hides_gpus = false;     // stand-ins, though the machine has GPUs
+  std::int32_t capacity = 1;   // GPUs of the machine, or stand-ins
+  std::int64_t processes = 0;  // that all runs together may have; 0: no limit
+  GpuDevices devices{};        // major 0: runs are not kept from any
+
+  /// Jobs on stand-ins are kept from all GPUs; others need to have their own told apart.
+  [[nodiscard]] bool confines_devices() const {
+    return devices.major != 0 && cgroups.limits_devices() &&
+           (hides_gpus || !device_minors(gpus).empty());
+  }
 };
+
+/// What keeps runs from taking the machine, as a sentence for operators.
+std::string describe_confinement(const LaunchSite& site);
 
 /// Refuses who cannot be run as: only root may start processes of others.
 Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const LaunchSite& site);

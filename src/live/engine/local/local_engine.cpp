@@ -16,6 +16,7 @@
 #include "live/engine/local/supervisor_link.h"
 #include "live/engine/local/traces.h"
 #include "live/supervisor/log_segments.h"
+#include "live/supervisor/process_limits.h"
 
 namespace trainyard {
 namespace {
@@ -24,10 +25,10 @@ constexpr Duration kLookAround = seconds(1);
 constexpr Duration kKillAgain = microseconds(10'000);  // grows up to kLookAround
 
 /// The same for a state directory in every life of the daemon.
-std::string cgroup_parent(const std::string& state) {
+std::string cgroup_parent(const std::string& top, const std::string& state) {
   std::uint64_t hash = 14'695'981'039'346'656'037U;  // FNV-1a
   for (const char c : state) hash = (hash ^ static_cast<unsigned char>(c)) * 1'099'511'628'211U;
-  return fmt::format("trainyard/{:016x}", hash);
+  return fmt::format("{}/{:016x}", top, hash);
 }
 
 Expected<void> make_state(const std::string& state, const std::string& supervisor) {
@@ -47,6 +48,18 @@ Expected<void> make_state(const std::string& state, const std::string& superviso
   return write_shims(state, supervisor);
 }
 
+/// Of all runs together, for as long as their groups are there.
+Expected<void> limit_processes(const LocalEngineOptions& options, LaunchSite& site) {
+  const ProcessBounds bounds =
+      options.process_bounds.value_or(read_process_bounds(site.cgroups.of_processes()));
+  site.processes = processes_of_all_runs(bounds);
+  if (site.cgroups.limits_processes() &&
+      !limit_all_processes(site.cgroups, options.cgroup_top, site.processes))
+    return fail("control group {}: the limit of {} processes for all jobs cannot be set: {}",
+                options.cgroup_top, site.processes, std::strerror(errno));
+  return {};
+}
+
 }  // namespace
 
 Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEngineOptions options,
@@ -60,13 +73,16 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEn
     if (!host) return tl::make_unexpected(host.error());
     options.host = std::move(*host);
   }
-  const std::string parent = cgroup_parent(state);
+  const std::string parent = cgroup_parent(options.cgroup_top, state);
   LaunchSite site{.state = state,
                   .host = machine.machines[0].name,
                   .cgroups = options.use_cgroups ? usable_cgroups(parent) : CgroupPlaces{},
                   .cgroup = parent,
                   .gpus = options.claims.ours(),
-                  .hides_gpus = options.hides_gpus};
+                  .hides_gpus = options.hides_gpus,
+                  .capacity = machine.machines[0].capacity.gpus,
+                  .devices = options.gpu_devices};
+  if (auto ok = limit_processes(options, site); !ok) return tl::make_unexpected(ok.error());
   return std::unique_ptr<LocalEngine>(
       new LocalEngine(system, std::move(site), std::move(machine), options));
 }
@@ -91,14 +107,11 @@ std::string LocalEngine::describe() const {
   const Machine& machine = cluster_.machines.front();
   const std::string& kind = cluster_.kinds[index(machine.kind)];
   const std::int32_t slots = machine.capacity.gpus;
-  const bool limits = site_.cgroups.limits_cpu() || site_.cgroups.limits_memory();
   return fmt::format("{} on {}; {}",
                      kind != "cpu" ? fmt::format("{} GPUs ({})", slots, kind)
                                    : fmt::format("{} {} that stand in for GPUs", slots,
                                                  has_slots_ ? "slots" : "CPU cores"),
-                     machine.name,
-                     limits ? "control groups hold the limits of CPU and memory"
-                            : "no control groups here: limits of CPU and memory do not hold");
+                     machine.name, describe_confinement(site_));
 }
 
 RunId LocalEngine::own_id(RunId id) const {

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@
 #include "live/engine/local/run_host.h"
 #include "live/engine/local/trash.h"
 #include "live/engine/local/watchdog.h"
+#include "live/supervisor/process_limits.h"
 #include "live/system/system.h"
 
 namespace trainyard {
@@ -42,6 +44,9 @@ struct LocalEngineOptions {
   bool hides_gpus = false;            // ... though there are GPUs, which jobs are not to see
   Duration stuck_after = minutes(1);  // see watchdog.h
   std::unique_ptr<RunHost> host{};    // none: the machine that this is
+  GpuDevices gpu_devices = gpu_devices_of_this_machine();
+  std::optional<ProcessBounds> process_bounds{};  // none: those of this machine
+  std::string cgroup_top = "trainyard";           // the group above all runs of all daemons
 };
 
 class LocalEngine : public Engine {
