@@ -85,7 +85,8 @@ expect "the manual" 'trainyard-submit' "$(there man -P cat trainyard-submit)"
   fail "the manual page has mistakes"
 for file in /usr/share/bash-completion/completions/trainyard /usr/share/zsh/vendor-completions/_trainyard \
   /usr/share/fish/vendor_completions.d/trainyard.fish /usr/libexec/trainyard/trainyard-supervisor \
-  /usr/share/doc/trainyard/copyright /etc/trainyard/config.toml; do
+  /usr/share/doc/trainyard/copyright /etc/trainyard/config.toml /etc/pam.d/trainyard \
+  /lib/systemd/system/trainyard-runs.service; do
   [ -s "$root$file" ] || fail "$file is missing"
 done
 expect "the Python package" '^/usr/lib/python3/dist-packages/' \
