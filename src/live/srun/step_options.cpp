@@ -327,6 +327,9 @@ Expected<void> fill_in(Reading& reading) {
 Expected<StepOptions> parse_step_options(std::span<const std::string> words,
                                          const Variables& variables) {
   Reading reading{.step = {}, .variables = variables, .tasks = {}, .tasks_per_node = {}};
+  // An earlier run of the job may have written to the same files.
+  const std::string run = reading.variable("TRAINYARD_RUN");
+  reading.step.append = !run.empty() && run != "1";
   reading.step.kill_on_bad_exit = reading.variable("SLURM_KILL_BAD_EXIT") == "1";
   if (auto ok = Words(words, reading).read(); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = fill_in(reading); !ok) return tl::make_unexpected(ok.error());

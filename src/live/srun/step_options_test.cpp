@@ -57,6 +57,13 @@ TEST(StepOptions, TheJobSaysWhatIsLeftOut) {
   EXPECT_TRUE(read({"x"}, {{"SLURM_KILL_BAD_EXIT", "1"}}).kill_on_bad_exit);
 }
 
+TEST(StepOptions, LaterRunsAppend) {
+  EXPECT_FALSE(read({"x"}).append);
+  EXPECT_FALSE(read({"x"}, {{"TRAINYARD_RUN", "1"}}).append);
+  EXPECT_TRUE(read({"x"}, {{"TRAINYARD_RUN", "2"}}).append);
+  EXPECT_FALSE(read({"--open-mode=truncate", "x"}, {{"TRAINYARD_RUN", "2"}}).append);
+}
+
 TEST(StepOptions, GpusAreNamedInManyWays) {
   EXPECT_EQ(read({"--gpus", "2", "x"}).gpus, 2);
   EXPECT_EQ(read({"-G", "a100:2", "x"}).gpus, 2);

@@ -140,7 +140,7 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
   plan.directory = spec.directory;
   plan.output = spec.output;
   plan.error = spec.error;
-  plan.append = spec.append || launch.restarts > 0;
+  plan.append = spec.append || launch.id.run > 1;  // an earlier run may have written, heard or not
   plan.environment = spec.environment;
   plan.per_worker = launch.per_worker;
   for (const WorkerPlace& worker : launch.workers) {

@@ -165,6 +165,19 @@ TEST_F(LocalEngineTest, CheckpointsAreKeptFromRunToRunAndErasedWithTheJob) {
     EXPECT_TRUE(std::filesystem::is_empty(state_ + name)) << name;
 }
 
+/// Also where the journal was lost, and nobody knows that there was an earlier one.
+TEST_F(LocalEngineTest, OnlyTheFirstRunBeginsAFileAnew) {
+  JobSpec spec = shell("echo run $TRAINYARD_RUN");
+  spec.directory = state_;
+  spec.output = "out.%j";
+  std::ofstream(state_ + "/out.9") << "of another job\n";
+  run({9, 1}, spec);
+  run({9, 2}, spec);
+  std::ifstream file(state_ + "/out.9");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text, "run 1\nrun 2\n");
+}
+
 TEST_F(LocalEngineTest, NothingOfTheUsersEnvironmentReachesTheSupervisor) {
   JobSpec spec = shell("echo pid=$PPID=; sleep 100");
   spec.environment = {{"LD_PRELOAD", "/tmp/evil.so"}, {"IFS", "x"}, {"BASH_ENV", "/tmp/evil"}};

@@ -93,7 +93,7 @@ Expected<SlurmSubmission> submission_of(const Launch& launch,
   job.directory = spec.directory;
   job.output = spec.output;
   job.error = spec.error;
-  job.append = spec.append || launch.restarts > 0;
+  job.append = spec.append || launch.id.run > 1;  // as in local/launch.cpp
   job.arguments = {"trainyard"};
   if (!spec.script.empty())
     job.arguments.insert(job.arguments.end(), spec.command.begin(), spec.command.end());
