@@ -170,6 +170,8 @@ std::string machine_table(const json& cluster) {
       reasons += fmt::format("{} is {}: {}\n", machine.at("name").get<std::string>(),
                              machine.at("state").get<std::string>(), reason);
   }
+  for (const json& notice : cluster.value("notices", json::array()))
+    reasons += notice.get<std::string>() + "\n";
   return table(rows) + reasons;
 }
 

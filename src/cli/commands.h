@@ -43,6 +43,7 @@ void add_watch_command(Command& program);
 void add_close_command(Command& program);
 void add_open_command(Command& program);
 void add_policy_command(Command& program);
+void add_retention_command(Command& program);
 void add_whatif_command(Command& program);
 void add_demo_command(Command& program);
 void add_audit_command(Command& program);

@@ -47,6 +47,7 @@ void add_live_commands(Command& program) {
   add_close_command(program);
   add_open_command(program);
   add_policy_command(program);
+  add_retention_command(program);
   add_whatif_command(program);
   add_demo_command(program);
   add_audit_command(program);

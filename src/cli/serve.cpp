@@ -39,7 +39,7 @@ struct ServeOptions {
   std::string engine = "local", partition;
   bool dry_run = false;
   std::uint64_t slots = 0;
-  std::string keep = "30d";
+  std::string keep = "30d", keep_checkpoints = "never";
   std::string memory = "1GiB";
   std::string log, log_level = "info";
   bool is_private = false;
@@ -149,12 +149,22 @@ Expected<void> check_engine(const ServeOptions& options) {
   return {};
 }
 
+/// None: for ever.
+Expected<std::optional<Duration>> parse_keep(const std::string& text) {
+  if (text == "never") return std::optional<Duration>();
+  const auto keep = parse_duration(text);
+  if (!keep) return fail("{}; or `never`, to erase none", keep.error().message);
+  return std::optional(*keep);
+}
+
 /// Schedules until a signal of `ends` comes.
 Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   const auto state = options.state.empty() ? default_state_directory() : options.state;
   if (!state) return tl::make_unexpected(state.error());
   const auto keep = parse_duration(options.keep);
   if (!keep) return fail_at("--keep", keep.error());
+  const auto keep_checkpoints = parse_keep(options.keep_checkpoints);
+  if (!keep_checkpoints) return fail_at("--keep-checkpoints", keep_checkpoints.error());
   const auto memory = parse_memory(options.memory);
   if (!memory) return fail_at("--memory", memory.error());
   if (*memory < kLeastMemoryMib)
@@ -170,7 +180,8 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   DaemonOptions daemon_options;
   daemon_options.state = *state;
   daemon_options.scheduling.policy = {options.policy, settings};
-  daemon_options.scheduling.keep_ended = *keep;
+  daemon_options.scheduling.keep_output = *keep;
+  daemon_options.scheduling.keep_checkpoints = *keep_checkpoints;
   daemon_options.scheduling.private_jobs = options.is_private;
   daemon_options.scheduling.explains_starts = options.dry_run;
   daemon_options.scheduling.memory = bytes / 2;
@@ -251,8 +262,12 @@ void add_serve_command(Command& program) {
                "watch Slurm, log every decision, and change nothing there");
   command.option("--slots", &options->slots, "so many stand-ins for GPUs, whatever the machine has",
                  {.range = Range{1, kMaxGpusPerMachine}});
-  command.option("--keep", &options->keep, "how long output and events of ended jobs are kept",
+  command.option("--keep", &options->keep,
+                 "how long output and events of ended jobs are kept, in time that the daemon runs",
                  {.initial = options->keep});
+  command.option("--keep-checkpoints", &options->keep_checkpoints,
+                 "when the checkpoints of ended jobs are erased: after so long, as 90d, or never",
+                 {.initial = options->keep_checkpoints});
   command.option(
       "--memory", &options->memory,
       "what users may take of it: their jobs half, of which one user has half, and their "

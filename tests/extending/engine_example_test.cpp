@@ -38,7 +38,8 @@ class DryRunEngine final : public Engine {
     return {};
   }
   void forget(RunId /*id*/) override {}
-  void erase(JobNumber /*job*/, std::uint32_t /*runs*/) override {}
+  Expected<void> erase_output(JobNumber /*job*/, std::uint32_t /*runs*/) override { return {}; }
+  Expected<void> erase_checkpoints(JobNumber /*job*/) override { return {}; }
 
   [[nodiscard]] int descriptor() const override { return wake_; }
   [[nodiscard]] std::vector<EngineReport> poll() override {

@@ -34,7 +34,7 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   options_.memory = std::array{std::size_t{64} << 10, std::size_t{512} << 20}[lots_.below(2)];
   options_.private_jobs = lots_.below(3) == 0;
   const bool compacts = lots_.below(4) == 0;
-  if (compacts) options_.keep_ended = minutes(1);
+  if (compacts) options_.keep_output = minutes(1);
   using Jobs = SimulatedMachine::Jobs;
   machine_ = std::make_unique<SimulatedMachine>(
       seed, is_local ? Jobs::in_processes : Jobs::in_memory, cluster_, options_);

@@ -50,8 +50,10 @@ enum class Happening : std::uint8_t {
   machine_up,    // ... but now it may again
   cluster_changed,
   policy_changed,
+  erasing_suspended,  // the clock jumped: nothing is erased until an operator says so
+  erasing_resumed,
 };
-constexpr std::size_t kHappenings = static_cast<std::size_t>(Happening::policy_changed) + 1;
+constexpr std::size_t kHappenings = static_cast<std::size_t>(Happening::erasing_resumed) + 1;
 
 /// "submitted" ... "machine closed".
 std::string_view name(Happening happening);

@@ -181,8 +181,11 @@ class Engine {
   virtual void forget(RunId id) = 0;
   /// The job has ended, and none of its runs will follow: what waits there for one may go.
   virtual void end(JobNumber /*job*/) {}
-  /// The job is over and old: its output may go too.
-  virtual void erase(JobNumber job, std::uint32_t runs) = 0;
+  /// Erases the output of the job's runs 1 to `runs`, and nothing else. On an error some of it may
+  /// be left; what is gone already is no error.
+  virtual Expected<void> erase_output(JobNumber job, std::uint32_t runs) = 0;
+  /// Erases the checkpoints of the job: the work of its user. No other call does.
+  virtual Expected<void> erase_checkpoints(JobNumber job) = 0;
 
   /// Readable when poll() has something to say.
   [[nodiscard]] virtual int descriptor() const = 0;

@@ -355,7 +355,10 @@ TYPED_TEST(EngineContract, TheOutputStaysUntilTheJobIsErased) {
   ASSERT_TRUE(part) << part.error().message;
   EXPECT_EQ(part->offset, 4U);
   EXPECT_EQ(part->text, "456");
-  this->engine().erase(1, 1);
+  EXPECT_TRUE(this->engine().erase_checkpoints(1));
+  this->wait_until_erased();
+  EXPECT_TRUE(this->engine().output({1, 1}, 0, 0, 100)) << "that is something else";
+  EXPECT_TRUE(this->engine().erase_output(1, 1));
   this->wait_until_erased();
   EXPECT_FALSE(this->engine().output({1, 1}, 0, 0, 100));
 }

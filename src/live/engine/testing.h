@@ -40,7 +40,12 @@ class HandEngine : public Engine {
   }
   Expected<void> adopt(RunId id) override { return write("adopt", id); }
   void forget(RunId id) override { (void)write("forget", id); }
-  void erase(JobNumber job, std::uint32_t runs) override { (void)write("erase", {job, runs}); }
+  Expected<void> erase_output(JobNumber job, std::uint32_t runs) override {
+    return write("erase output", {job, runs});
+  }
+  Expected<void> erase_checkpoints(JobNumber job) override {
+    return write("erase checkpoints", {job, 0});
+  }
   [[nodiscard]] int descriptor() const override { return wake_; }
   [[nodiscard]] std::vector<EngineReport> poll() override {
     std::uint64_t count = 0;

@@ -99,7 +99,8 @@ Journal::Journal(System& system, std::string path, std::unique_ptr<Tables> writi
       writing_(std::move(writing)),
       reading_(std::move(reading)),
       next_bound_(kLargeLog),
-      seldom_(system.log()) {
+      seldom_(system.log()),
+      lived_(system) {
   if (!system.has_threads()) return;
   checkpointer_ = std::jthread([this](const std::stop_token& stop) { checkpoint_until(stop); });
 }
@@ -166,6 +167,7 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
     std::unique_ptr<Journal> journal(
         new Journal(system, path, std::move(writing), std::move(reading)));
     journal->recall();
+    journal->recall_lived();
     journal->recall_head();
     return journal;
   });
@@ -211,6 +213,22 @@ void Journal::remember(const JournalChange& change) {
   for (const LiveEvent& event : change.events)
     known_.last_event = event.sequence, known_.last_time = event.at;
   for (const auto& [key, value] : change.settings) known_.settings[key] = value;
+}
+
+/// A count that cannot be read, or cannot be, goes on from the last that a job was marked with:
+/// jobs are then younger than they were.
+void Journal::recall_lived() {
+  const std::string kept = setting("lived").value_or("");
+  if (const auto before = LivedTime::parse(kept)) return lived_.set_before(*before);
+  SQLite::Statement highest(reading_->db,
+                            "SELECT coalesce(max(lived), 0) FROM job WHERE lived <= ?");
+  highest.bind(1, LivedTime::kMost.us);
+  if (highest.executeStep()) lived_.set_before(Duration{highest.getColumn(0).getInt64()});
+  if (kept.empty()) return;
+  system_.log().write(LogLevel::warning,
+                      fmt::format("{}: the time that the daemon has lived through cannot be read: "
+                                  "{}; it counts on from the last end of a job",
+                                  path_, quoted(kept)));
 }
 
 /// Compares what it is with what it was. Where its own head is damaged the file's is all there is.
@@ -260,11 +278,14 @@ Expected<void> Journal::commit(const JournalChange& change) {
   auto done = attempt(path_, "written", [&]() -> Expected<void> {
     // At once for writing: what others hold is waited for here, and nowhere within.
     SQLite::Transaction transaction(writing_->db, SQLite::TransactionBehavior::IMMEDIATE);
-    for (const JobRecord* job : change.submitted) writing_->insert(*job);
-    for (const JobRecord* job : change.changed) writing_->update(*job);
-    for (const JobRecord* job : change.buried) writing_->replace(*job);
+    const Duration lived = lived_.now();
+    for (const JobRecord* job : change.submitted) writing_->insert(*job, lived);
+    for (const JobRecord* job : change.changed) writing_->update(*job, lived);
+    for (const JobRecord* job : change.buried) writing_->replace(*job, lived);
     for (const LiveEvent& event : change.events) writing_->insert(event);
     for (const auto& [key, value] : change.settings) writing_->set(key, value);
+    for (const JobRecord& job : change.erased) writing_->mark_erased(job, change.erased_what);
+    writing_->set("lived", std::to_string(lived.us));
     writing_->set("head", format(next));
     transaction.commit();
     return {};
@@ -475,33 +496,47 @@ std::optional<std::string> Journal::setting(const std::string& key) const {
   return found == known_.settings.end() ? std::nullopt : std::optional(found->second);
 }
 
-Expected<std::size_t> Journal::compact(Time ended_before, std::size_t limit,
-                                       const std::function<void(const JobRecord&)>& erased) {
-  if (auto ok = system_.before("journal.compact"); !ok) return tl::make_unexpected(ok.error());
-  auto done = attempt(path_, "compacted", [&]() -> Expected<std::size_t> {
-    std::vector<JobRecord> old;
-    SQLite::Statement rows(writing_->db, Tables::select_jobs() +
-                                             "WHERE ended >= ?3 + 0 AND ended < ?1 AND EXISTS "
-                                             "(SELECT 1 FROM event WHERE event.job = job.number) "
-                                             "ORDER BY ended LIMIT ?2");
-    rows.bind(1, ended_before.us);
-    rows.bind(3, setting("compacted").value_or("0"));
-    rows.bind(2, static_cast<std::int64_t>(limit));
-    while (rows.executeStep()) old.push_back(writing_->read_job(rows));
-    rows.reset();
-    if (old.empty()) return 0U;
-    for (const JobRecord& job : old) erased(job);  // first: what is stripped is not found again
-    SQLite::Transaction transaction(writing_->db, SQLite::TransactionBehavior::IMMEDIATE);
-    for (const JobRecord& job : old) writing_->strip(job);
-    const std::string until = std::to_string(old.back().life.state.since.us);
-    writing_->set("compacted", until);
-    transaction.commit();
-    known_.settings["compacted"] = until;
-    return old.size();
+namespace {
+
+std::string mark_of(Leftover what) {
+  return what == Leftover::output ? "erased_output" : "erased_checkpoints";
+}
+
+/// With ?1 and ?2 for the age. A row whose mark is missing or negative is of no age.
+std::string is_left_behind(Leftover what) {
+  return mark_of(what) + " IS NULL AND ended IS NOT NULL";
+}
+constexpr const char* kIsOld = " AND lived BETWEEN 0 AND ?1 AND ended <= ?2";
+
+}  // namespace
+
+Expected<std::vector<JobRecord>> Journal::left_behind(Leftover what, Age before,
+                                                      std::size_t limit) const {
+  return read([&](Tables& tables) -> Expected<std::vector<JobRecord>> {
+    SQLite::Statement& rows =
+        tables.statement(Tables::select_jobs() + "WHERE " + is_left_behind(what) + kIsOld +
+                         " ORDER BY lived, job.number LIMIT ?3");
+    rows.bind(1, before.lived.us);
+    rows.bind(2, before.wall.us);
+    rows.bind(3, static_cast<std::int64_t>(limit));
+    std::vector<JobRecord> jobs;
+    while (rows.executeStep()) jobs.push_back(tables.read_job(rows));
+    return jobs;
   });
-  writing_->settle();
-  if (done) system_.after("journal.compact");
-  return done;
+}
+
+Expected<Journal::LeftCount> Journal::count_left_behind(Leftover what, Age before) const {
+  return read([&](Tables& tables) -> Expected<LeftCount> {
+    const std::string count = "SELECT count(*) FROM job WHERE " + is_left_behind(what);
+    SQLite::Statement& all = tables.statement(count);
+    SQLite::Statement& old = tables.statement(count + kIsOld);
+    old.bind(1, before.lived.us);
+    old.bind(2, before.wall.us);
+    LeftCount found;
+    if (all.executeStep()) found.all = static_cast<std::size_t>(all.getColumn(0).getInt64());
+    if (old.executeStep()) found.old = static_cast<std::size_t>(old.getColumn(0).getInt64());
+    return found;
+  });
 }
 
 }  // namespace trainyard

@@ -15,8 +15,10 @@
 //  5. A journal that was lost or shortened since is known by its head (journal_head.h), and no job
 //     number is given a second time.
 //  6. The format has a number. A newer one than ours is refused, nothing is touched.
+//  7. Every commit keeps the time that the daemon has lived through (lived_time.h), and marks the
+//     rows of jobs that end in it with that: their age counts from there.
 //
-// commit() and compact() belong to one thread; the rest may be called from any.
+// commit() belongs to one thread; the rest may be called from any.
 #pragma once
 
 #include <functional>
@@ -34,10 +36,17 @@
 #include "base/error.h"
 #include "live/book/job_record.h"
 #include "live/journal/journal_head.h"
+#include "live/journal/lived_time.h"
 #include "live/service/service.h"
 #include "live/system/system.h"
 
 namespace trainyard {
+
+/// What a job leaves behind when it has ended. Each is kept for a time of its own.
+enum class Leftover : std::uint8_t {
+  output,       // with its events and its payload; the row stays
+  checkpoints,  // the work of its user
+};
 
 /// What becomes true together.
 struct JournalChange {
@@ -46,10 +55,12 @@ struct JournalChange {
   std::vector<const JobRecord*> buried;     // whose rows are damaged: they are written anew
   std::vector<LiveEvent> events;
   std::vector<std::pair<std::string, std::string>> settings;  // key, value
+  Leftover erased_what{};
+  std::vector<JobRecord> erased;  // jobs of which that is gone
 
   [[nodiscard]] bool empty() const {
     return submitted.empty() && changed.empty() && buried.empty() && events.empty() &&
-           settings.empty();
+           settings.empty() && erased.empty();
   }
 };
 
@@ -102,10 +113,21 @@ class Journal {
   /// Moves the write-ahead log into the database as far as nobody is disturbed. A thread does so
   /// every second, where the system has threads.
   void checkpoint() const;
-  /// Forgets of jobs that ended before then: their events and their payload. `limit` jobs at most;
-  /// how many there were. `erased` is told each.
-  Expected<std::size_t> compact(Time ended_before, std::size_t limit,
-                                const std::function<void(const JobRecord&)>& erased);
+
+  /// Time that this daemon and those before it have lived through with this journal.
+  [[nodiscard]] Duration lived() const { return lived_.now(); }
+  /// Jobs that ended before both: by time lived, and by the wall clock.
+  struct Age {
+    Duration lived;
+    Time wall;
+  };
+  /// Returns jobs of that age of which this is still there, the oldest first, `limit` at most.
+  [[nodiscard]] Expected<std::vector<JobRecord>> left_behind(Leftover what, Age before,
+                                                             std::size_t limit) const;
+  struct LeftCount {
+    std::size_t all = 0, old = 0;  // jobs that have ended; those of that age
+  };
+  [[nodiscard]] Expected<LeftCount> count_left_behind(Leftover what, Age before) const;
 
   struct Tables;  // tables.h
 
@@ -115,6 +137,7 @@ class Journal {
   void checkpoint_until(const std::stop_token& stop) const;
   void bound_log();
   void recall();
+  void recall_lived();
   void recall_head();
   void tell_damage(Tables& tables) const;
   void remember(const JournalChange& change);
@@ -129,6 +152,7 @@ class Journal {
   std::unique_ptr<Tables> reading_;
   std::uintmax_t next_bound_;  // bytes of the write-ahead log at which it is emptied
   SeldomLog seldom_;
+  LivedTime lived_;
   JournalHead head_;
   struct Known {
     JobNumber last_number = 0;

@@ -12,6 +12,12 @@
 namespace trainyard {
 namespace {
 
+/// As format 4 had it.
+const std::string kToFormat4 =
+    "DROP INDEX job_output; DROP INDEX job_checkpoints; ALTER TABLE job DROP COLUMN lived; "
+    "ALTER TABLE job DROP COLUMN erased_output; ALTER TABLE job DROP COLUMN erased_checkpoints; "
+    "DELETE FROM setting WHERE key = 'lived'; PRAGMA user_version = 4; ";
+
 class JournalTest : public testing::Test {
  protected:
   JournalTest() { open(); }
@@ -47,6 +53,33 @@ class JournalTest : public testing::Test {
     JournalChange change;
     change.changed = {&job};
     ASSERT_TRUE(journal->commit(change));
+  }
+
+  /// Of the jobs that ended before then and have output, all lose it.
+  std::vector<JobNumber> erase(Time ended_before) {
+    auto old = journal->left_behind(Leftover::output, {journal->lived(), ended_before}, 100);
+    EXPECT_TRUE(old) << old.error().message;
+    std::vector<JobNumber> numbers;
+    for (const JobRecord& job : *old) numbers.push_back(job.number);
+    JournalChange change;
+    change.erased_what = Leftover::output;
+    change.erased = std::move(*old);
+    EXPECT_TRUE(journal->commit(change));
+    return numbers;
+  }
+  /// Ends it now by the steady clock, and by the wall clock at this second.
+  void end(JobNumber number, std::int64_t second) {
+    JobRecord job = **journal->find(number);
+    job.life.state.phase = Phase::done, job.life.state.since = Time{second * 1'000'000};
+    update(job);
+  }
+  /// Those that ended before this was lived, whatever the wall clock says.
+  std::vector<JobNumber> of_age(Duration lived) {
+    std::vector<JobNumber> numbers;
+    for (const JobRecord& job :
+         *journal->left_behind(Leftover::output, {lived, Time::never()}, 100))
+      numbers.push_back(job.number);
+    return numbers;
   }
 
   TemporaryDirectory directory;
@@ -249,18 +282,17 @@ TEST_F(JournalTest, CompactionForgetsWhatIsOldAndKeepsHistory) {
     job.life.state.phase = Phase::done, job.life.state.since = Time{n * 1'000'000};
     if (n < 3) update(job);
   }
-  std::vector<JobNumber> erased;
-  const auto done = journal->compact(Time{1'500'000}, 100,
-                                     [&](const JobRecord& job) { erased.push_back(job.number); });
-  ASSERT_TRUE(done) << done.error().message;
-  EXPECT_EQ(erased, std::vector<JobNumber>{1});
+  EXPECT_EQ(erase(Time{1'500'000}), std::vector<JobNumber>{1});
   EXPECT_TRUE(journal->payload(1)->environment.empty());
   EXPECT_FALSE(journal->payload(2)->environment.empty());
   EXPECT_EQ(journal->events(0, 100)->size(), 2U);
   EXPECT_EQ(journal->last_event(), 3);
   EXPECT_EQ(journal->ended_after({}, 0)->size(), 2U);
   EXPECT_EQ(journal->ended_after({}, 1)->size(), 1U);
-  EXPECT_EQ(*journal->compact(Time{1'500'000}, 100, [](const JobRecord&) {}), 0U);
+  EXPECT_TRUE(erase(Time{1'500'000}).empty());
+  const Journal::Age all{journal->lived(), Time{1'500'000}};
+  EXPECT_EQ(journal->count_left_behind(Leftover::output, all)->all, 1U);
+  EXPECT_EQ(journal->left_behind(Leftover::checkpoints, all, 9)->size(), 1U) << "they stay";
 }
 
 TEST_F(JournalTest, AnOlderFormatIsTakenOver) {
@@ -268,9 +300,9 @@ TEST_F(JournalTest, AnOlderFormatIsTakenOver) {
   journal.reset();
   drop_sums(path);
   SQLite::Database(path, SQLite::OPEN_READWRITE)
-      .exec(
-          "DROP INDEX job_array; ALTER TABLE job DROP COLUMN array; "
-          "ALTER TABLE job DROP COLUMN task; PRAGMA user_version = 1");
+      .exec(kToFormat4 +
+            "DROP INDEX job_array; ALTER TABLE job DROP COLUMN array; "
+            "ALTER TABLE job DROP COLUMN task; PRAGMA user_version = 1");
   open();
   EXPECT_EQ((*journal->find(1))->spec.command, record(1).spec.command);
   JobRecord task = record(3);
@@ -317,7 +349,8 @@ TEST_F(JournalTest, AFormatWithoutJobsThatAreBornElsewhereIsTakenOver) {
   submit(record(1));
   journal.reset();
   drop_sums(path);
-  SQLite::Database(path, SQLite::OPEN_READWRITE).exec("DROP TABLE born; PRAGMA user_version = 3");
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec(kToFormat4 + "DROP TABLE born; PRAGMA user_version = 3");
   open();
   EXPECT_EQ(*journal->born("slurm-17"), std::nullopt);
   JobRecord job = record(2);
@@ -342,14 +375,67 @@ TEST_F(JournalTest, ThePayloadOfAnArrayIsKeptUntilItsLastTaskIsOld) {
     job.life.state.phase = Phase::done, job.life.state.since = Time{n * 1'000'000};
     if (n == 2) update(job);
   }
-  ASSERT_EQ(*journal->compact(Time{10'000'000}, 100, [](const JobRecord&) {}), 1U);
+  ASSERT_EQ(erase(Time{10'000'000}).size(), 1U);
   EXPECT_FALSE(journal->payload(1)->environment.empty());
   JobRecord last = **journal->find(3);
   last.life.state.phase = Phase::failed, last.life.state.since = Time{4'000'000};
   update(last);
   EXPECT_EQ((*journal->tally(1))->not_done, 1U);
-  ASSERT_EQ(*journal->compact(Time{10'000'000}, 100, [](const JobRecord&) {}), 1U);
+  ASSERT_EQ(erase(Time{10'000'000}).size(), 1U);
   EXPECT_TRUE(journal->payload(1)->environment.empty());
+}
+
+TEST_F(JournalTest, AgesAreCountedInTimeThatWasLivedThrough) {
+  submit(record(1)), submit(record(2));
+  end(1, 50);
+  system.pass(hours(5));
+  system.set_wall_clock_by(days(400));
+  end(2, 60);
+  EXPECT_EQ(of_age(hours(4)), std::vector<JobNumber>{1});
+  EXPECT_EQ(of_age(hours(6)), (std::vector<JobNumber>{1, 2}));
+  journal.reset();
+  system.pass(days(100));  // while it is off
+  open();
+  EXPECT_LT(journal->lived(), hours(6));
+  EXPECT_GE(journal->lived(), hours(5));
+  journal.reset();
+  system.reboot();  // the steady clock goes back by a day
+  open();
+  EXPECT_LT(journal->lived(), hours(6));
+  EXPECT_GE(journal->lived(), hours(5));
+}
+
+TEST_F(JournalTest, ACountThatCannotBeMakesNothingOlder) {
+  submit(record(1));
+  system.pass(hours(5));
+  end(1, 50);
+  for (const char* forged :
+       {"-5", "", "soon", "9223372036854775807", "99999999999999999999", "7 8"}) {
+    journal.reset();
+    SQLite::Database(path, SQLite::OPEN_READWRITE)
+        .exec(fmt::format("UPDATE setting SET value = '{}' WHERE key = 'lived'", forged));
+    open();
+    EXPECT_GE(journal->lived(), hours(5)) << forged;
+    EXPECT_LT(journal->lived(), hours(6)) << forged;
+  }
+  for (const char* forged : {"-1", "NULL", "'x'", "9223372036854775807"}) {
+    SQLite::Database(path, SQLite::OPEN_READWRITE)
+        .exec(fmt::format("UPDATE job SET lived = {}", forged));
+    EXPECT_TRUE(of_age(days(10'000)).empty()) << forged;
+  }
+}
+
+TEST_F(JournalTest, JobsOfFormat4BeginToAgeWhenItIsTakenOver) {
+  for (JobNumber n = 1; n <= 3; ++n) submit(record(n));
+  end(1, 1), end(2, 2);
+  journal.reset();
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec(kToFormat4 + "DELETE FROM event WHERE job = 1");
+  open();
+  system.pass(hours(2));
+  EXPECT_TRUE(of_age(journal->lived() - hours(3)).empty());
+  EXPECT_EQ(of_age(journal->lived() - hours(1)), std::vector<JobNumber>{2})
+      << "the first had lost its output before, the third has not ended";
 }
 
 TEST_F(JournalTest, AJobWithADamagedLifeHasFailed) {

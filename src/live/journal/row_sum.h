@@ -30,6 +30,9 @@ class RowSum {
   /// A value of a type that the journal does not write; damage makes such values.
   void add_other(std::string_view column, std::string_view bytes);
 
+  /// Of other columns of the same row.
+  void add_up(std::int64_t other) { sum_ += static_cast<std::uint64_t>(other); }
+
   /// As SQLite keeps it.
   [[nodiscard]] std::int64_t value() const { return static_cast<std::int64_t>(sum_); }
 

@@ -30,9 +30,12 @@ void Journal::Tables::create() {
       user TEXT NOT NULL, uid INTEGER NOT NULL, gid INTEGER NOT NULL,
       name TEXT NOT NULL, class TEXT NOT NULL, state TEXT NOT NULL,
       submitted INTEGER NOT NULL, ended INTEGER, life TEXT NOT NULL,
-      array INTEGER, task INTEGER, sum INTEGER);
+      array INTEGER, task INTEGER, lived INTEGER, erased_output INTEGER,
+      erased_checkpoints INTEGER, sum INTEGER);
     CREATE INDEX job_unfinished ON job (number) WHERE ended IS NULL;
-    CREATE INDEX job_ended ON job (ended) WHERE ended IS NOT NULL;
+    CREATE INDEX job_output ON job (lived) WHERE erased_output IS NULL AND ended IS NOT NULL;
+    CREATE INDEX job_checkpoints ON job (lived)
+      WHERE erased_checkpoints IS NULL AND ended IS NOT NULL;
     CREATE INDEX job_user ON job (user, number);
     CREATE INDEX job_name ON job (name, number);
     CREATE INDEX job_state ON job (state, number);
@@ -84,10 +87,29 @@ std::vector<std::string> gpus_of_format_4(std::string_view setting) {
 
 }  // namespace
 
-/// Format 4 had no checksums, and the GPUs of jobs by number, with a setting that named them.
+/// Format 4 had no checksums. It counted ages by the wall clock: jobs that had ended begin to age
+/// now. It erased output and checkpoints together, with the events of the job.
 void Journal::Tables::migrate_to_5() {
+  db.exec(R"(
+    ALTER TABLE job ADD COLUMN lived INTEGER;
+    ALTER TABLE job ADD COLUMN erased_output INTEGER;
+    ALTER TABLE job ADD COLUMN erased_checkpoints INTEGER;
+    UPDATE job SET lived = 0 WHERE ended IS NOT NULL;
+    UPDATE job SET erased_output = 1, erased_checkpoints = 1 WHERE ended IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM event WHERE event.job = job.number);
+    DROP INDEX IF EXISTS job_ended;
+    CREATE INDEX job_output ON job (lived) WHERE erased_output IS NULL AND ended IS NOT NULL;
+    CREATE INDEX job_checkpoints ON job (lived)
+      WHERE erased_checkpoints IS NULL AND ended IS NOT NULL;
+    DELETE FROM setting WHERE key = 'compacted';
+  )");
   for (const char* table : kNames)
     db.exec(fmt::format("ALTER TABLE {} ADD COLUMN {} INTEGER", table, kSumColumn));
+  name_gpus();
+}
+
+/// Format 4 had the GPUs of jobs by number, with a setting that named them.
+void Journal::Tables::name_gpus() {
   SQLite::Statement gpus(db, "SELECT value FROM setting WHERE key = 'gpus'");
   const auto names =
       gpus_of_format_4(gpus.executeStep() ? gpus.getColumn(0).getString() : std::string());
@@ -125,7 +147,7 @@ std::int64_t sum_of(const std::vector<RowField>& row) {
   return sum.value();
 }
 
-std::vector<RowField> row_of(const JobRecord& job) {
+std::vector<RowField> row_of(const JobRecord& job, Duration lived) {
   const auto or_null = [](bool has, std::int64_t value) {
     return has ? RowField::Value(value) : RowField::Value();
   };
@@ -141,7 +163,8 @@ std::vector<RowField> row_of(const JobRecord& job) {
           {"ended", or_null(job.has_ended(), job.life.state.since.us), true},
           {"life", life_to_json(job), true},
           {"array", or_null(is_task, job.task.array)},
-          {"task", or_null(is_task, job.task.task)}};
+          {"task", or_null(is_task, job.task.task)},
+          {"lived", or_null(job.has_ended(), lived.us), true}};
 }
 
 std::vector<RowField> spec_row(JobNumber number, const JobSpec& spec) {
@@ -160,8 +183,8 @@ void Journal::Tables::put(const char* verb, const char* table, const std::vector
   into.exec();
 }
 
-void Journal::Tables::insert(const JobRecord& job) {
-  put("INSERT", "job", row_of(job));
+void Journal::Tables::insert(const JobRecord& job, Duration lived) {
+  put("INSERT", "job", row_of(job, lived));
   JobSpec small = job.spec;
   const JobPayload payload = take_payload(small);
   put("INSERT", "spec", spec_row(job.number, small));
@@ -172,14 +195,14 @@ void Journal::Tables::insert(const JobRecord& job) {
   if (!job.born_as.empty()) put("INSERT", "born", {{"name", job.born_as}, {"number", job.number}});
 }
 
-void Journal::Tables::replace(const JobRecord& job) {
-  put("INSERT OR REPLACE", "job", row_of(job));
+void Journal::Tables::replace(const JobRecord& job, Duration lived) {
+  put("INSERT OR REPLACE", "job", row_of(job, lived));
   put("INSERT OR REPLACE", "spec", spec_row(job.number, job.spec));
 }
 
 /// Writes the columns that change alone: the others stand in indexes.
-void Journal::Tables::update(const JobRecord& job) {
-  const std::vector<RowField> row = row_of(job);
+void Journal::Tables::update(const JobRecord& job, Duration lived) {
+  const std::vector<RowField> row = row_of(job, lived);
   std::string sql = "UPDATE job SET ";
   for (const RowField& field : row)
     if (field.changes) sql += field.column, sql += " = ?, ";
@@ -202,7 +225,23 @@ void Journal::Tables::insert(const LiveEvent& event) {
        {"details", event.details}});
 }
 
-void Journal::Tables::strip(const JobRecord& job) {
+/// The checksum is a sum over columns, so the mark is added to it.
+void Journal::Tables::mark_erased(const JobRecord& job, Leftover what) {
+  const std::string column = what == Leftover::output ? "erased_output" : "erased_checkpoints";
+  RowSum sum;
+  sum.add(column, std::int64_t{1});
+  SQLite::Statement& row = statement(fmt::format("SELECT {} FROM job WHERE number = ?", kSumColumn));
+  row.bind(1, job.number);
+  const bool has_sum = row.executeStep() && !row.getColumn(0).isNull();
+  if (has_sum) sum.add_up(row.getColumn(0).getInt64());
+  row.reset();
+  SQLite::Statement& marked =
+      statement(fmt::format("UPDATE job SET {} = 1, {} = ? WHERE number = ? AND {} IS NULL", column,
+                            kSumColumn, column));
+  has_sum ? marked.bind(1, sum.value()) : marked.bind(1);
+  marked.bind(2, job.number);
+  marked.exec();
+  if (what != Leftover::output) return;
   SQLite::Statement& events =
       statement("DELETE FROM event WHERE job = ? AND sequence < (SELECT max(sequence) FROM event)");
   events.bind(1, job.number);

@@ -1,7 +1,9 @@
 // The tables of the journal, and a connection to them with its prepared statements.
 //
 //   job      a row for each job; `ended` is null until it has, `life` changes with every phase;
-//            `array` and `task` are null unless it is a task of an array
+//            `array` and `task` are null unless it is a task of an array; `lived` is the time that
+//            the daemon had lived through at its end; `erased_output` and `erased_checkpoints` are 1
+//            once these are gone, else null
 //   spec     what was submitted, but for
 //   payload  script, environment and a long command, which only a start needs: one for all tasks
 //            of an array
@@ -57,17 +59,18 @@ struct Journal::Tables {
   /// From an older format, in one transaction.
   void migrate(int version);
   void migrate_to_5();
+  void name_gpus();
   /// `verb` is "INSERT", "INSERT OR IGNORE" or "INSERT OR REPLACE".
   void put(const char* verb, const char* table, const std::vector<RowField>& row);
-  /// Its payload goes into a table of its own.
-  void insert(const JobRecord& job);
+  /// Its payload goes into a table of its own. `lived` is now: a job that has ended is of that age.
+  void insert(const JobRecord& job, Duration lived);
   /// Writes its rows in place of damaged ones; the payload stays.
-  void replace(const JobRecord& job);
-  void update(const JobRecord& job);
+  void replace(const JobRecord& job, Duration lived);
+  void update(const JobRecord& job, Duration lived);
   void insert(const LiveEvent& event);
-  /// Of a job that ended long ago: its events go (but the last of all, whose number is taken), and
-  /// its payload.
-  void strip(const JobRecord& job);
+  /// With the output of a job go its events (but the last of all, whose number is taken), and its
+  /// payload.
+  void mark_erased(const JobRecord& job, Leftover what);
   void set(const std::string& key, const std::string& value);
 
   /// All statements at their end, and no transaction open: whatever came to pass before.

@@ -26,12 +26,17 @@ class LiveClock {
     std::istringstream in(kept.value_or(""));
     std::string boot;
     Time steady, then;
-    const bool is_known = in >> boot >> steady.us >> then.us && boot == system.boot();
+    const bool is_kept = static_cast<bool>(in >> boot >> steady.us >> then.us);
+    const bool is_known = is_kept && boot == system.boot();
     began_ = is_known ? then + (steady_ - steady) : std::max(system.wall_clock(), last_written);
+    if (!is_kept) then = last_written;
+    if (!is_known && then != Time{}) gap_ = began_ - then;
   }
 
   [[nodiscard]] Time now() const { return began_ + (system_.steady_clock() - steady_); }
   [[nodiscard]] Time began() const { return began_; }
+  /// From the last time that was kept to the beginning, where only the wall clock says so.
+  [[nodiscard]] Duration unexplained_gap() const { return gap_; }
   /// It is at least so late.
   void advance_to(Time time) { shift(std::max(time - now(), Duration{})); }
 
@@ -39,12 +44,14 @@ class LiveClock {
   [[nodiscard]] Duration off_by() const { return system_.wall_clock() - now(); }
   void shift(Duration by) { began_ = began_ + by; }
   [[nodiscard]] std::string kept() const {
-    return fmt::format("{} {} {}", system_.boot(), steady_.us, began_.us);
+    const Time steady = system_.steady_clock();
+    return fmt::format("{} {} {}", system_.boot(), steady.us, (began_ + (steady - steady_)).us);
   }
 
  private:
   System& system_;
   Time began_, steady_;
+  Duration gap_;
 };
 
 }  // namespace trainyard

@@ -26,12 +26,14 @@
 namespace trainyard {
 
 struct SchedulingOptions {
-  PolicyView policy;                 // used when the journal has none; its settings always
-  Duration keep_ended = days(30);    // output and events of jobs that ended, for so long
-  Duration kill_wait = seconds(30);  // from SIGTERM to SIGKILL
-  std::string reserve;               // the directory on whose disk space is kept; empty: none is
-  bool explains_starts = false;      // the log says why the job that waits longest is passed
-  bool private_jobs = false;         // a user sees nothing of other users' jobs
+  PolicyView policy;                         // used when the journal has none; its settings always
+  Duration keep_output = days(30);           // and events, of jobs that ended (retention.h)
+  std::optional<Duration> keep_checkpoints;  // of jobs that ended; none: they are never erased
+  std::size_t least_erased_a_day = 1000;     // jobs that may be, however few are kept
+  Duration kill_wait = seconds(30);          // from SIGTERM to SIGKILL
+  std::string reserve;           // the directory on whose disk space is kept; empty: none is
+  bool explains_starts = false;  // the log says why the job that waits longest is passed
+  bool private_jobs = false;     // a user sees nothing of other users' jobs
   /// What jobs that have not ended may take of memory; those of one user, half of it.
   std::size_t memory = std::size_t{512} << 20;
   /// May run jobs of these users; all where the daemon is root.

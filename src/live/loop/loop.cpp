@@ -15,9 +15,7 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kRetry = seconds(1);  // of a journal that could not be written
-constexpr Duration kBetweenCompactions = hours(1);
 constexpr Duration kBetweenKeeping = minutes(5);
-constexpr std::size_t kCompactedAtOnce = 1000;
 
 Refusal not_recorded(const Error& error) {
   return {
@@ -37,12 +35,13 @@ void add_seconds(double& sum, std::chrono::steady_clock::time_point since) {
 }  // namespace
 
 Loop::Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, OldRuns& old_runs,
-           EventFeed& feed)
+           Retention& retention, EventFeed& feed)
     : state_(state),
       runs_(runs),
       machines_(machines),
       births_(births),
       old_runs_(old_runs),
+      retention_(retention),
       feed_(feed),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (wake_ < 0) throw std::runtime_error("no eventfd can be had");
@@ -61,7 +60,6 @@ Loop::~Loop() {
 }
 
 void Loop::begin() {
-  next_compaction_ = state_.now() + seconds(10);
   show();
   if (state_.system.has_threads()) thread_ = std::jthread([this] { run(); });
 }
@@ -131,6 +129,7 @@ void Loop::turn(Commands& commands, Questions& questions) {
   if (may_decide()) decide();
   runs_.take_orders();
   if (state_.now() >= next_keeping_) keep_learnt();
+  retention_.keep_time();
   const bool written = write_down();
   show();
   for (std::size_t i = 0; i < commands.size(); ++i) commands[i].done.set_value(answers[i]);
@@ -145,7 +144,7 @@ void Loop::turn(Commands& commands, Questions& questions) {
     show();
   }
   state_.forget_ended_jobs();
-  if (state_.now() >= next_compaction_) compact();
+  retention_.erase_old([this](const JournalChange& change) { return commit(change, false); });
 }
 
 bool Loop::may_decide() const {
@@ -207,7 +206,7 @@ void Loop::look_at_clock() {
   if (!state_.counters.accepting)
     return;  // what happened under the old time is to be written first
   const Duration moved = state_.follow_wall_clock();
-  next_compaction_ = next_compaction_ + moved;
+  retention_.hear_clock(moved);
   next_look_at_disk_ = next_look_at_disk_ + moved;
   if (next_keeping_ != Time::never()) next_keeping_ = next_keeping_ + moved;
 }
@@ -297,21 +296,9 @@ void Loop::act() {
   for (const auto& next : std::exchange(state_.acts, {})) next();
 }
 
-void Loop::compact() {
-  next_compaction_ = state_.now() + kBetweenCompactions;
-  const auto done = state_.journal.compact(
-      state_.now() - state_.options.keep_ended, kCompactedAtOnce,
-      [&](const JobRecord& job) { state_.engine.erase(job.number, job.runs); });
-  if (done && *done == kCompactedAtOnce) next_compaction_ = state_.now() + seconds(1);
-  if (!done)
-    state_.system.log().write(LogLevel::warning,
-                              fmt::format("output and events of jobs that ended long ago stay: {}",
-                                          done.error().message));
-}
-
 Time Loop::next_deadline() const {
   if (!state_.counters.accepting) return state_.now() + kRetry;
-  Time next = std::min(next_compaction_, next_keeping_);
+  Time next = std::min(retention_.next(), next_keeping_);
   if (!state_.counters.disk_full) next = std::min(next, state_.decisions.next());
   for (const JobNumber number : state_.book.holding())
     next = std::min(next, runs_.limit_of(state_.book.at(number)));

@@ -28,6 +28,7 @@
 #include "live/loop/live_state.h"
 #include "live/loop/machines.h"
 #include "live/loop/old_runs.h"
+#include "live/loop/retention.h"
 #include "live/loop/runs.h"
 #include "live/loop/snapshot.h"
 
@@ -47,7 +48,7 @@ struct Command {
 class Loop {
  public:
   Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, OldRuns& old_runs,
-       EventFeed& feed);
+       Retention& retention, EventFeed& feed);
   /// Ends the thread; what was asked for and not taken in is refused.
   ~Loop();
 
@@ -91,7 +92,6 @@ class Loop {
   void note_journal_failure(const Error& error);
   void show();
   void act();
-  void compact();
   void wait_for_something();
 
   LiveState& state_;
@@ -99,6 +99,7 @@ class Loop {
   Machines& machines_;
   Births& births_;
   OldRuns& old_runs_;
+  Retention& retention_;
   EventFeed& feed_;
 
   std::mutex asked_mutex_;
@@ -107,7 +108,7 @@ class Loop {
   int wake_ = -1;  // an eventfd
   std::atomic<bool> ending_ = false;
 
-  Time next_compaction_, next_look_at_disk_;
+  Time next_look_at_disk_;
   Time next_keeping_ = Time::never();  // of what the policy has learnt, since it last decided
   std::string last_failure_;           // of writing down, while it fails
   std::vector<LiveEvent> told_;        // on disk, and published when what they changed is shown

@@ -218,4 +218,17 @@ Answer<void> Requests::set_policy(const Identity& who, const PolicyView& policy)
   return loop_.ask(std::move(command));
 }
 
+// --- Erasing -------------------------------------------------------------------------------------
+
+Answer<void> Requests::resume_erasing(const Identity& who) {
+  if (auto ok = only_operators(who, "let erasing go on"); !ok) return ok;
+  Command command;
+  command.stage = [this, who](JournalChange& change) {
+    return retention_.stage_resume(who, change);
+  };
+  command.enter = [] {};
+  command.take_effect = [this] { retention_.resume(); };
+  return loop_.ask(std::move(command));
+}
+
 }  // namespace trainyard

@@ -16,8 +16,15 @@ namespace trainyard {
 
 class Requests {
  public:
-  Requests(LiveState& state, Gate& gate, Runs& runs, Machines& machines, Loop& loop, Views& views)
-      : state_(state), gate_(gate), runs_(runs), machines_(machines), loop_(loop), views_(views) {}
+  Requests(LiveState& state, Gate& gate, Runs& runs, Machines& machines, Retention& retention,
+           Loop& loop, Views& views)
+      : state_(state),
+        gate_(gate),
+        runs_(runs),
+        machines_(machines),
+        retention_(retention),
+        loop_(loop),
+        views_(views) {}
 
   // As in Service; from any thread.
   Answer<Submitted> submit(const Identity& who, JobSpec spec);
@@ -25,6 +32,7 @@ class Requests {
   /// A machine that is closed starts nothing new.
   Answer<void> open_or_close(const Identity& who, const std::string& machine, bool open);
   Answer<void> set_policy(const Identity& who, const PolicyView& policy);
+  Answer<void> resume_erasing(const Identity& who);
 
  private:
   // By the scheduler's thread.
@@ -40,6 +48,7 @@ class Requests {
   Gate& gate_;
   Runs& runs_;
   Machines& machines_;
+  Retention& retention_;
   Loop& loop_;
   Views& views_;
   /// Jobs that the present turn takes in, and the book does not have yet.

@@ -366,7 +366,19 @@ ClusterView Views::cluster(const Identity& who) const {
   all.running = snapshot->running;
   all.queued = snapshot->jobs.size() - snapshot->running;
   if (is_private() && who.role != Role::operator_) count_own(*snapshot, who, all);
+  if (snapshot->counters.erasing_suspended && who.role == Role::operator_)
+    all.notices.emplace_back(
+        "erasing is suspended since the clock jumped: trainyard retention says why");
   return all;
+}
+
+Answer<RetentionView> Views::retention(const Identity& who) {
+  if (who.role != Role::operator_)
+    return refuse(Refusal::Kind::forbidden, "only an operator may see what is kept");
+  Answer<RetentionView> view;
+  if (auto ok = loop_.look_up([&] { view = retention_.view(); }); !ok)
+    return tl::make_unexpected(ok.error());
+  return view;
 }
 
 }  // namespace trainyard

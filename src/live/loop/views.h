@@ -12,7 +12,8 @@ namespace trainyard {
 class Views {
  public:
   /// Uses of the state only what does not change, but within Loop::look_up.
-  Views(LiveState& state, Loop& loop) : state_(state), loop_(loop) {}
+  Views(LiveState& state, const Retention& retention, Loop& loop)
+      : state_(state), retention_(retention), loop_(loop) {}
 
   // As in Service.
   [[nodiscard]] Answer<std::vector<JobNumber>> find(const Identity& who, const JobName& name) const;
@@ -24,6 +25,7 @@ class Views {
                                               std::uint64_t offset) const;
   [[nodiscard]] ClusterView cluster(const Identity& who) const;
   [[nodiscard]] PolicyView policy() const { return *loop_.snapshot()->policy; }
+  [[nodiscard]] Answer<RetentionView> retention(const Identity& who);
   [[nodiscard]] Answer<Service::HistoryPart> history(const Identity& who,
                                                      const Service::HistoryPart& before) const;
   [[nodiscard]] Counters counters() const { return loop_.snapshot()->counters; }
@@ -40,6 +42,7 @@ class Views {
                                         std::int32_t worker) const;
 
   LiveState& state_;
+  const Retention& retention_;
   Loop& loop_;
 };
 

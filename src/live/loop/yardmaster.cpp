@@ -12,10 +12,11 @@ Yardmaster::Yardmaster(System& system, Journal& journal, Engine& engine, Schedul
       machines_(state_, gate_, runs_),
       births_(state_, gate_),
       old_runs_(state_),
+      retention_(state_),
       feed_(journal, system.log(), state_.options.private_jobs),
-      loop_(state_, runs_, machines_, births_, old_runs_, feed_),
-      views_(state_, loop_),
-      requests_(state_, gate_, runs_, machines_, loop_, views_) {}
+      loop_(state_, runs_, machines_, births_, old_runs_, retention_, feed_),
+      views_(state_, retention_, loop_),
+      requests_(state_, gate_, runs_, machines_, retention_, loop_, views_) {}
 
 Expected<std::unique_ptr<Yardmaster>> Yardmaster::start(System& system, Journal& journal,
                                                         Engine& engine, SchedulingOptions options) {
@@ -24,6 +25,7 @@ Expected<std::unique_ptr<Yardmaster>> Yardmaster::start(System& system, Journal&
   std::unique_ptr<Yardmaster> master(new Yardmaster(system, journal, engine, std::move(options)));
   Recovery recovery(master->state_, master->gate_, master->runs_, master->machines_);
   if (auto ok = recovery.recover(); !ok) return tl::make_unexpected(ok.error());
+  master->retention_.begin();
   master->feed_.begin_after(journal.last_event());
   master->loop_.begin();
   return master;
@@ -57,6 +59,10 @@ Answer<void> Yardmaster::set_policy(const Identity& who, const PolicyView& polic
   return requests_.set_policy(who, policy);
 }
 
+Answer<void> Yardmaster::resume_erasing(const Identity& who) {
+  return requests_.resume_erasing(who);
+}
+
 Answer<JobRecord> Yardmaster::job(const Identity& who, JobNumber job) {
   return views_.job(who, job);
 }
@@ -80,6 +86,10 @@ Answer<ClusterView> Yardmaster::cluster(const Identity& who) {
 
 Answer<PolicyView> Yardmaster::policy(const Identity& /*who*/) {
   return views_.policy();
+}
+
+Answer<RetentionView> Yardmaster::retention(const Identity& who) {
+  return views_.retention(who);
 }
 
 Answer<Service::HistoryPart> Yardmaster::history(const Identity& who, const HistoryPart& before) {

@@ -4,6 +4,7 @@
 //   Gate        lets jobs into the queue, and settles what their ends mean for others
 //   Runs        starts and stops runs, and hears of them
 //   Loop        the thread that all of this belongs to, turn by turn (loop.h says what one is)
+//   Retention   erases what jobs left behind that ended long ago
 //   EventFeed   tells those who listen
 //   Requests    what callers ask to be changed; goes through the loop
 //   Views       what they ask to see; comes from the loop's last snapshot
@@ -44,6 +45,7 @@ class Yardmaster final : public Service {
   Answer<void> close_machine(const Identity& who, const std::string& machine) override;
   Answer<void> open_machine(const Identity& who, const std::string& machine) override;
   Answer<void> set_policy(const Identity& who, const PolicyView& policy) override;
+  Answer<void> resume_erasing(const Identity& who) override;
 
   Answer<JobRecord> job(const Identity& who, JobNumber job) override;
   Answer<JobPage> jobs(const Identity& who, const JobFilter& filter) override;
@@ -52,6 +54,7 @@ class Yardmaster final : public Service {
                        std::uint64_t offset) override;
   Answer<ClusterView> cluster(const Identity& who) override;
   Answer<PolicyView> policy(const Identity& who) override;
+  Answer<RetentionView> retention(const Identity& who) override;
   Answer<HistoryPart> history(const Identity& who, const HistoryPart& before) override;
   EventPage events(const Identity& who, std::int64_t after, Duration patience) override;
   [[nodiscard]] std::int64_t last_event() const override;
@@ -69,6 +72,7 @@ class Yardmaster final : public Service {
   Machines machines_;
   Births births_;
   OldRuns old_runs_;
+  Retention retention_;
   EventFeed feed_;
   Loop loop_;  // uses all before it, and ends before they do
   Views views_;

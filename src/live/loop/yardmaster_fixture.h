@@ -40,6 +40,8 @@ class MasterTest : public testing::Test {
     options.policy = given;
     options.private_jobs = private_jobs;
     options.memory = memory;
+    options.keep_checkpoints = keep_checkpoints;
+    options.least_erased_a_day = least_erased_a_day;
     auto started = Yardmaster::start(system, *journal, on, options);
     ASSERT_TRUE(started) << started.error().message;
     master = std::move(*started);
@@ -74,6 +76,8 @@ class MasterTest : public testing::Test {
 
   PolicyView given{"fitgpp", {"yard.min_run=0"}};
   std::size_t memory = SchedulingOptions{}.memory;
+  std::optional<Duration> keep_checkpoints;
+  std::size_t least_erased_a_day = SchedulingOptions{}.least_erased_a_day;
   TemporaryDirectory directory;
   HandSystem system;
   std::unique_ptr<Journal> journal;

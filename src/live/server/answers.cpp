@@ -152,6 +152,14 @@ Reply answer_set_policy(const Call& call) {
   return reply;
 }
 
+Reply answer_retention(const Call& call) {
+  return json_reply(call.service.retention(call.who));
+}
+
+Reply answer_resume_erasing(const Call& call) {
+  return done_reply(call.service.resume_erasing(call.who));
+}
+
 Reply answer_metrics(const Call& call) {
   if (!call.service.may_count(call.who))
     return error_reply(403, "forbidden",

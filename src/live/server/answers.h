@@ -19,6 +19,8 @@ Reply answer_close(const Call& call);
 Reply answer_open(const Call& call);
 Reply answer_policy(const Call& call);
 Reply answer_set_policy(const Call& call);
+Reply answer_retention(const Call& call);
+Reply answer_resume_erasing(const Call& call);
 Reply answer_history(const Call& call);
 Reply answer_events(const Call& call);
 Reply answer_metrics(const Call& call);

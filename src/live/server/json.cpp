@@ -195,8 +195,26 @@ json to_json(const ClusterView& cluster) {
                         {"free", to_json(machine.free)},
                         {"by_gpu", std::move(by_gpu)}});
   }
-  return {
-      {"machines", std::move(machines)}, {"queued", cluster.queued}, {"running", cluster.running}};
+  return {{"machines", std::move(machines)},
+          {"queued", cluster.queued},
+          {"running", cluster.running},
+          {"notices", cluster.notices}};
+}
+
+json to_json(const RetentionView& retention) {
+  const auto part = [](const RetentionView::Part& of) {
+    return json{{"keep_s", of.keep ? json(of.keep->seconds()) : json(nullptr)},
+                {"kept", of.kept},
+                {"due", of.due},
+                {"erased_today", of.erased_today},
+                {"most_a_day", of.most_a_day}};
+  };
+  const bool is_suspended = !retention.suspended.empty();
+  return {{"output", part(retention.output)},
+          {"checkpoints", part(retention.checkpoints)},
+          {"lived_s", retention.lived.seconds()},
+          {"suspended", is_suspended ? json(retention.suspended) : json(nullptr)},
+          {"suspended_since", is_suspended ? when(retention.since) : json(nullptr)}};
 }
 
 json to_json(const PolicyView& policy) {

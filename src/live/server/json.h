@@ -22,6 +22,7 @@ nlohmann::json to_json(const Submitted& submitted);
 nlohmann::json to_json(const WhyAnswer& why);
 nlohmann::json to_json(const ClusterView& cluster);
 nlohmann::json to_json(const PolicyView& policy);
+nlohmann::json to_json(const RetentionView& retention);
 /// `details` in it is an object; an empty one for what is none.
 nlohmann::json to_json(const LiveEvent& event);
 

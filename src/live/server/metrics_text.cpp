@@ -75,6 +75,9 @@ std::string metrics_text(const Counters& counters, const ClusterView& cluster,
               counters.commit_seconds);
   text.single("accepting", "gauge", "1 while jobs are accepted, 0 while nothing can be recorded.",
               counters.accepting && !counters.disk_full ? 1 : 0);
+  text.single("erasing_suspended", "gauge",
+              "1 while nothing is erased until an operator says `trainyard retention resume`.",
+              counters.erasing_suspended ? 1 : 0);
   text.single("http_connections", "gauge", "Open connections.",
               static_cast<double>(server.connections()));
   text.family("http_answers_total", "counter", "Answers by the hundreds of their status.");

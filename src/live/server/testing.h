@@ -71,6 +71,8 @@ class FakeService : public Service {
     policy_ = policy;
     return {};
   }
+  Answer<void> resume_erasing(const Identity& /*who*/) override { return {}; }
+  Answer<RetentionView> retention(const Identity& /*who*/) override { return RetentionView{}; }
   Answer<JobRecord> job(const Identity& who, JobNumber number) override {
     const std::lock_guard lock(mutex_);
     if (!jobs_.contains(number)) return tl::make_unexpected(no_such_job());

@@ -37,6 +37,8 @@ constexpr std::array<Wording, kHappenings> kWordings{{
     {"machine up", LogLevel::info},
     {"cluster changed", LogLevel::info},
     {"policy changed", LogLevel::info},
+    {"erasing is suspended", LogLevel::warning},
+    {"erasing goes on", LogLevel::info},
 }};
 
 /// A kind that is not known is told as it is.

@@ -88,6 +88,7 @@ struct MachineView {
 struct ClusterView {
   std::vector<MachineView> machines;
   std::size_t queued = 0, running = 0;
+  std::vector<std::string> notices{};  // for operators: what waits for them
 };
 
 struct PolicyView {
@@ -95,6 +96,19 @@ struct PolicyView {
   std::vector<std::string> settings;  // "stage.param=value"
 
   bool operator==(const PolicyView&) const = default;
+};
+
+/// What ended jobs have left behind, and what becomes of it (loop/retention.h).
+struct RetentionView {
+  struct Part {
+    std::optional<Duration> keep;   // none: for ever
+    std::size_t kept = 0, due = 0;  // ended jobs: that have it, and have it for longer
+    std::size_t erased_today = 0, most_a_day = 0;  // in a day of lived time
+  };
+  Part output, checkpoints;
+  Duration lived;         // time that the daemon has lived through, in all its lives
+  std::string suspended;  // why nothing is erased; empty if it is
+  Time since;             // then
 };
 
 /// Something that happened, as event streams and the journal tell it.
@@ -117,9 +131,10 @@ struct Counters {
   std::uint64_t submitted = 0, started = 0, paused = 0, done = 0, failed = 0, cancelled = 0;
   std::uint64_t decisions = 0, refused_plans = 0, journal_commits = 0, journal_failures = 0;
   double decision_seconds = 0, commit_seconds = 0;
-  bool accepting = true;      // false while the journal cannot be written
-  bool disk_full = false;     // only what ends jobs is recorded, in space that was kept for it
-  std::size_t in_memory = 0;  // jobs that the yard remembers, ended ones among them
+  bool accepting = true;           // false while the journal cannot be written
+  bool erasing_suspended = false;  // until an operator resumes it
+  bool disk_full = false;          // only what ends jobs is recorded, in space that was kept for it
+  std::size_t in_memory = 0;       // jobs that the yard remembers, ended ones among them
 };
 
 class Service {
@@ -136,6 +151,9 @@ class Service {
   virtual Answer<void> close_machine(const Identity& who, const std::string& machine) = 0;
   virtual Answer<void> open_machine(const Identity& who, const std::string& machine) = 0;
   virtual Answer<void> set_policy(const Identity& who, const PolicyView& policy) = 0;
+  /// Lets erasing go on after it was suspended. Both for operators.
+  virtual Answer<void> resume_erasing(const Identity& who) = 0;
+  virtual Answer<RetentionView> retention(const Identity& who) = 0;
 
   /// A user sees all of what is theirs, an operator all of everything; of other jobs a user sees
   /// what stands in the queue (public_part), or nothing where the daemon keeps jobs private. The

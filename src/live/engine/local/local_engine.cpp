@@ -287,11 +287,20 @@ void LocalEngine::forget(RunId id) {
   system_.after("engine.forget");
 }
 
-void LocalEngine::erase(JobNumber job, std::uint32_t runs) {
-  if (!system_.before("engine.erase")) return;
+Expected<void> LocalEngine::erase_output(JobNumber job, std::uint32_t runs) {
+  if (auto ok = system_.before("engine.erase_output"); !ok) return ok;
   for (std::uint32_t run = 1; run <= runs; ++run) trash_.put(directory_of({job, run}));
+  // Most jobs save nothing. A directory that holds anything is not removed by this.
+  ::rmdir(checkpoint_directory(site_.state, job).c_str());
+  system_.after("engine.erase_output");
+  return {};
+}
+
+Expected<void> LocalEngine::erase_checkpoints(JobNumber job) {
+  if (auto ok = system_.before("engine.erase_checkpoints"); !ok) return ok;
   trash_.put(checkpoint_directory(site_.state, job));
-  system_.after("engine.erase");
+  system_.after("engine.erase_checkpoints");
+  return {};
 }
 
 Expected<Engine::Output> LocalEngine::output(RunId id, std::int32_t worker, std::uint64_t offset,

@@ -65,7 +65,8 @@ class LocalEngine : public Engine {
   [[nodiscard]] std::map<JobNumber, Trace> traces() const override;
   void call(const std::string& born_as, JobNumber job) override;
   void forget(RunId id) override;
-  void erase(JobNumber job, std::uint32_t runs) override;
+  Expected<void> erase_output(JobNumber job, std::uint32_t runs) override;
+  Expected<void> erase_checkpoints(JobNumber job) override;
   [[nodiscard]] int descriptor() const override { return host_->descriptor(); }
   [[nodiscard]] std::vector<EngineReport> poll() override;
   [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,

@@ -152,15 +152,21 @@ TEST_F(LocalEngineTest, ProgressIsHeardAsItIsTold) {
   EXPECT_EQ(last.progress.loss, 0.5);
 }
 
-TEST_F(LocalEngineTest, CheckpointsAreKeptFromRunToRunAndErasedWithTheJob) {
+TEST_F(LocalEngineTest, CheckpointsAreKeptFromRunToRunAndErasedByNothingElse) {
   const JobSpec spec =
       shell("cd $TRAINYARD_CHECKPOINT_DIR; cat saved; echo $TRAINYARD_RUN > saved");
   run({9, 1}, spec);
   run({9, 2}, spec);
   EXPECT_EQ(output({9, 2}), "1\n");
-  engine_->erase(9, 2);
+  run({10, 1}, shell("true"));
+  ASSERT_TRUE(engine_->erase_output(9, 2));
+  ASSERT_TRUE(engine_->erase_output(10, 1));
   engine_->finish_erasing();
   EXPECT_FALSE(engine_->output({9, 2}, 0, 0, 100));
+  EXPECT_TRUE(std::filesystem::exists(state_ + "/checkpoints/9/saved"));
+  EXPECT_FALSE(std::filesystem::exists(state_ + "/checkpoints/10")) << "it is empty";
+  ASSERT_TRUE(engine_->erase_checkpoints(9));
+  engine_->finish_erasing();
   for (const char* name : {"/runs", "/checkpoints", "/trash"})
     EXPECT_TRUE(std::filesystem::is_empty(state_ + name)) << name;
 }

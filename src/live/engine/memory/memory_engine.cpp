@@ -80,13 +80,24 @@ void MemoryEngine::forget(RunId id) {
   system_.after("engine.forget");
 }
 
-void MemoryEngine::erase(JobNumber job, std::uint32_t /*runs*/) {
-  if (!system_.before("engine.erase")) return;
+Expected<void> MemoryEngine::erase_output(JobNumber job, std::uint32_t runs) {
+  if (auto ok = system_.before("engine.erase_output"); !ok) return ok;
   {
     const std::lock_guard lock(world_.mutex_);
-    world_.erase(job);
+    world_.erase_output(job, runs);
   }
-  system_.after("engine.erase");
+  system_.after("engine.erase_output");
+  return {};
+}
+
+Expected<void> MemoryEngine::erase_checkpoints(JobNumber job) {
+  if (auto ok = system_.before("engine.erase_checkpoints"); !ok) return ok;
+  {
+    const std::lock_guard lock(world_.mutex_);
+    world_.erase_checkpoints(job);
+  }
+  system_.after("engine.erase_checkpoints");
+  return {};
 }
 
 std::vector<EngineReport> MemoryEngine::poll() {
@@ -97,10 +108,15 @@ std::vector<EngineReport> MemoryEngine::poll() {
       }))
     cluster_ = world_.cluster_;
   if (&system_ == &world_.clock_) return reports;
-  // By the daemon's clock, which somebody may have set.
+  // By the daemon's clocks, of which somebody may have set one, and the other began anew.
   const Duration shift = system_.wall_clock() - world_.clock_.wall_clock();
-  for (EngineReport& report : reports)
-    if (auto* run = std::get_if<RunReport>(&report)) run->at = run->at + shift;
+  const Duration steady = system_.steady_clock() - world_.clock_.steady_clock();
+  for (EngineReport& report : reports) {
+    auto* run = std::get_if<RunReport>(&report);
+    if (run == nullptr) continue;
+    run->at = run->at + shift;
+    if (run->steady) run->steady = *run->steady + steady;
+  }
   return reports;
 }
 

@@ -21,7 +21,8 @@ class MemoryEngine : public Engine {
   Expected<void> adopt(RunId id) override;
   void call(const std::string& born_as, JobNumber job) override;
   void forget(RunId id) override;
-  void erase(JobNumber job, std::uint32_t runs) override;
+  Expected<void> erase_output(JobNumber job, std::uint32_t runs) override;
+  Expected<void> erase_checkpoints(JobNumber job) override;
   [[nodiscard]] int descriptor() const override { return world_.wake_; }
   [[nodiscard]] std::vector<EngineReport> poll() override;
   [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,

@@ -169,7 +169,7 @@ std::vector<MemoryWorld::Seen> MemoryWorld::runs() {
     const bool was_told = run.leaves != Time::never() || run.is_killed != Time::never();
     seen.push_back({id, lives, run.has_run, was_told, run.state == Run::State::ended, run.end,
                     run.places, run.gpus, run.has_lost_gpu, run.grants, run.began_to_run,
-                    run.is_heard});
+                    run.is_heard, run.output});
   }
   return seen;
 }
@@ -177,6 +177,17 @@ std::vector<MemoryWorld::Seen> MemoryWorld::runs() {
 Cluster MemoryWorld::cluster() const {
   const std::lock_guard lock(mutex_);
   return cluster_;
+}
+
+std::map<JobNumber, std::string> MemoryWorld::checkpoints() {
+  const std::lock_guard lock(mutex_);
+  catch_up();
+  return checkpoints_;
+}
+
+std::vector<MemoryWorld::Erasure> MemoryWorld::erasures() const {
+  const std::lock_guard lock(mutex_);
+  return erasures_;
 }
 
 std::vector<std::string> MemoryWorld::faults() const {
@@ -282,6 +293,7 @@ void MemoryWorld::call(const std::string& born_as, JobNumber job) {
   run.script = birth.script;
   run.begun = run.began_to_run = birth.at;
   run.has_run = true;
+  begin_to_write({job, 1}, run);
   reckon({job, 1}, run);
   catch_up();
 }
@@ -346,9 +358,18 @@ void MemoryWorld::forget(RunId id) {
     if (birth.job == id.job) birth.is_over = true, birth.is_withdrawn = false;
 }
 
-void MemoryWorld::erase(JobNumber job) {
-  for (auto& [id, run] : runs_)
-    if (id.job == job) run.script.output.clear(), run.has_run = false;
+void MemoryWorld::erase_output(JobNumber job, std::uint32_t runs) {
+  bool had_output = false;
+  for (auto& [id, run] : runs_) {
+    if (id.job != job || id.run > runs) continue;
+    had_output |= std::exchange(run.has_output, false);
+    run.output.clear();
+  }
+  if (had_output) erasures_.push_back({job, false, clock_.wall_clock()});
+}
+
+void MemoryWorld::erase_checkpoints(JobNumber job) {
+  if (checkpoints_.erase(job) > 0) erasures_.push_back({job, true, clock_.wall_clock()});
 }
 
 std::vector<EngineReport> MemoryWorld::take_reports() {
@@ -362,10 +383,10 @@ std::vector<EngineReport> MemoryWorld::take_reports() {
 Expected<Engine::Output> MemoryWorld::output(RunId id, std::int32_t worker, std::uint64_t offset,
                                              std::size_t limit) const {
   const auto run = runs_.find(id);
-  if (run == runs_.end() || !run->second.has_run || worker < 0 ||
+  if (run == runs_.end() || !run->second.has_output || worker < 0 ||
       static_cast<std::size_t>(worker) >= run->second.places.size())
     return fail("there is no output of worker {} in run {} of job {}", worker, id.run, id.job);
-  const std::string& text = run->second.script.output;
+  const std::string& text = run->second.output;
   const std::uint64_t from = std::min<std::uint64_t>(offset, text.size());
   return Engine::Output{from, text.substr(from, limit)};
 }
@@ -432,6 +453,7 @@ void MemoryWorld::begin_to_run(RunId id, Run& run, Time at) {
   run.state = Run::State::running;
   run.has_run = true;
   run.began_to_run = at;
+  begin_to_write(id, run);
   RunReport report;
   report.kind = Kind::started, report.id = id, report.at = at;
   if (chooses_gpus_) report.places = run.places;
@@ -442,8 +464,15 @@ void MemoryWorld::begin_to_run(RunId id, Run& run, Time at) {
   say(run, std::move(report));
 }
 
+void MemoryWorld::begin_to_write(RunId id, Run& run) {
+  run.output = run.script.output;
+  run.has_output = true;
+  if (!run.script.saves.empty()) checkpoints_[id.job] += run.script.saves;
+}
+
 void MemoryWorld::end(RunId id, Run& run, Kind kind, Time at, int status, const std::string& why) {
   run.state = Run::State::ended;
+  if (run.has_run && !run.script.saves.empty()) checkpoints_[id.job] += run.script.saves;
   run.lives.assign(run.lives.size(), false);
   run.end = {};
   run.end.kind = kind, run.end.id = id, run.end.at = at;

@@ -28,7 +28,8 @@ struct MemoryScript {
   std::optional<Duration> runs_for{};  // none: until it is stopped
   int exit_status = 0;
   bool asks_requeue = false;
-  std::string output{};                               // of every worker, when it starts
+  std::string output{};  // of every worker, when it starts
+  std::string saves{};   // added to the job's checkpoints when it starts, and when it ends
   std::optional<JobProgress> tells{};                 // the same
   std::optional<Duration> leaves_after = Duration{};  // being told to; none: it has to be killed
   int exit_when_told = 128 + 15;
@@ -82,9 +83,19 @@ class MemoryWorld {
     std::vector<Resources> grants;  // of each worker; empty: it was not started by an engine
     Time began_to_run;
     bool is_known = false;  // to the present engine
+    std::string output;  // of each worker, that is still there
   };
   [[nodiscard]] std::vector<Seen> runs();
   [[nodiscard]] Cluster cluster() const;
+  /// What jobs have saved, and is still there.
+  [[nodiscard]] std::map<JobNumber, std::string> checkpoints();
+  /// All that an engine was told to erase, in order, and found.
+  struct Erasure {
+    JobNumber job = 0;
+    bool is_checkpoints = false;
+    Time at;
+  };
+  [[nodiscard]] std::vector<Erasure> erasures() const;
   /// What must never be: two processes on a GPU, a run on a machine that is down. A sentence each.
   [[nodiscard]] std::vector<std::string> faults() const;
 
@@ -105,6 +116,8 @@ class MemoryWorld {
     bool is_broken = false;  // a part of it is gone, and the rest hangs
     bool is_heard = false;   // by the present engine
     bool has_run = false, is_forgotten = false;
+    std::string output;
+    bool has_output = false;  // be it empty
     RunReport end;
     Time due = Time::never();  // as it stands in due_
     Identity owner;
@@ -128,7 +141,8 @@ class MemoryWorld {
   void adopt(RunId id);
   void call(const std::string& born_as, JobNumber job);
   void forget(RunId id);
-  void erase(JobNumber job);
+  void erase_output(JobNumber job, std::uint32_t runs);
+  void erase_checkpoints(JobNumber job);
   [[nodiscard]] std::vector<EngineReport> take_reports();
   [[nodiscard]] Expected<Engine::Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
                                                 std::size_t limit) const;
@@ -142,6 +156,7 @@ class MemoryWorld {
   void happen(RunId id, Run& run, Time at);
   void say_broken(RunId id, const Run& run, Time at);
   void begin_to_run(RunId id, Run& run, Time at);
+  void begin_to_write(RunId id, Run& run);
   void end(RunId id, Run& run, RunReport::Kind kind, Time at, int status, const std::string& why);
   void choose(Run& run);
   void check_places(RunId id, const Run& run);
@@ -165,6 +180,8 @@ class MemoryWorld {
   std::map<RunId, Run> runs_;
   std::set<std::pair<Time, RunId>> due_;  // what happens by itself to those that have not ended
   std::map<std::string, Birth> births_;
+  std::map<JobNumber, std::string> checkpoints_;
+  std::vector<Erasure> erasures_;
   std::vector<EngineReport> reports_;
   std::vector<std::string> faults_;
   bool chooses_gpus_ = false;

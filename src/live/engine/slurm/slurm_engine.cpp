@@ -120,10 +120,11 @@ void SlurmEngine::end(JobNumber job) {
   order([job](SlurmRuns& runs) { runs.end(job); });
 }
 
-void SlurmEngine::erase(JobNumber job, std::uint32_t /*runs*/) {
+Expected<void> SlurmEngine::erase_output(JobNumber job, std::uint32_t /*runs*/) {
   begun_.erase(job);
   const std::lock_guard lock(mutex_);
   outputs_.erase(job);
+  return {};
 }
 
 // --- The thread ----------------------------------------------------------------------------------

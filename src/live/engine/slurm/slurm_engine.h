@@ -47,7 +47,10 @@ class SlurmEngine : public Engine {
   void call(const std::string& born_as, JobNumber job) override;
   void forget(RunId id) override;
   void end(JobNumber job) override;
-  void erase(JobNumber job, std::uint32_t runs) override;
+  /// Drops what is remembered. Output and checkpoints are files of users' in their own directories,
+  /// and stay.
+  Expected<void> erase_output(JobNumber job, std::uint32_t runs) override;
+  Expected<void> erase_checkpoints(JobNumber /*job*/) override { return {}; }
   [[nodiscard]] int descriptor() const override { return wake_.get(); }
   [[nodiscard]] std::vector<EngineReport> poll() override;
   /// Slurm writes it to the job's own files: the error says where.
