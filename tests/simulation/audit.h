@@ -26,7 +26,8 @@
 //     others keep every promise, and `verify` finds those rows wrong and no others.
 // 12. When a backup is restored, all that was promised before it was made holds. What came later
 //     may be gone, but no number is given again, and 3 (one run at a time) and 4 hold for all.
-// 13. No byte that a job wrote, as output or as a checkpoint, is gone unless an option says so.
+// 13. No byte that a job wrote, as output or as a checkpoint, is gone unless an option says so
+//     (and written.h).
 // 14. No run is started on a machine without the features that its job asks for, and each worker
 //     has the share of its own machine.
 #pragma once

@@ -82,6 +82,7 @@ void Clients::ask_something() {
   if (lot < 70) return cancel();
   if (lot < 75) return use_machine();
   if (lot < 79) return set_policy();
+  if (lot < 81) return resume_erasing();
   if (lot < 85) return lie();
   look();
 }
@@ -192,12 +193,30 @@ void Clients::use_machine() {
             fmt::format("/v1/machines/{}/{}", name, lots_.below(3) == 0 ? "close" : "open"));
 }
 
+void Clients::resume_as_operator() {
+  const auto done = machine_.master().resume_erasing(kOperator);
+  if (done) accepted_clocks_ = {machine_.set_by()};
+}
+
+void Clients::resume_erasing() {
+  const Identity who = lots_.below(4) == 0 ? somebody() : kOperator;
+  const Duration clock = machine_.set_by();
+  const Asked asked = ask(who, "POST", "/v1/retention/resume");
+  const bool is_done = asked.is_answered && asked.reply.status == 200;
+  if (is_done && who.role != Role::operator_)
+    complaint_ = fmt::format("{}, who is no operator, has erasing resumed", who.user);
+  if (is_done) accepted_clocks_.clear();
+  if (is_done || !asked.is_answered) accepted_clocks_.push_back(clock);
+}
+
 // --- What is only looked at ----------------------------------------------------------------------
 
 void Clients::look() {
   const Identity who = lots_.below(3) == 0 ? kOperator : somebody();
   const std::string job = fmt::format("/v1/jobs/{}", some_number());
-  switch (lots_.below(7)) {
+  switch (lots_.below(8)) {
+    case 7:
+      return (void)ask(who, "GET", "/v1/retention");
     case 0:
       return (void)ask(who, "GET", "/v1/jobs");
     case 1:

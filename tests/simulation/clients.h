@@ -32,6 +32,8 @@ class Clients {
 
   /// One of them asks for something.
   void ask_something();
+  /// An operator accepts the clock as it is, and waits for the answer.
+  void resume_as_operator();
   /// A line of the trace about what was asked and answered last.
   [[nodiscard]] const std::string& last() const { return last_; }
 
@@ -58,6 +60,8 @@ class Clients {
   void recall(const Promises& then);
   /// The setting is damaged: the configured policy may be in force.
   void lose_policy() { policies_.emplace(0, configured_policy_); }
+  /// How far the clock was off where operators may have accepted it last (written.h).
+  [[nodiscard]] const std::vector<Duration>& accepted_clocks() const { return accepted_clocks_; }
 
   /// What they were refused though it must work; empty: nothing.
   [[nodiscard]] const std::string& complaint() const {
@@ -79,6 +83,7 @@ class Clients {
   void cancel();
   void set_policy();
   void use_machine();
+  void resume_erasing();
   void look();
   void lie();
   [[nodiscard]] JobSpec some_job(const Identity& who);
@@ -96,6 +101,7 @@ class Clients {
   std::uint64_t policies_asked_ = 0;
   std::string configured_policy_;
   std::set<JobNumber> given_;  // numbers, ever
+  std::vector<Duration> accepted_clocks_{Duration{}};
   std::string last_, complaint_;
   int depth_ = 0;
 };

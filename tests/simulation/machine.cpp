@@ -69,6 +69,7 @@ SimulatedMachine::~SimulatedMachine() {
 bool SimulatedMachine::reach_point() {
   if (is_dead_ || die_in_ == 0 || --die_in_ > 0) return !is_dead_;
   is_dead_ = true;
+  end_life();
   ++deaths_;
   files_.kill(death_ == Death::power);
   return false;
@@ -110,6 +111,34 @@ void SimulatedMachine::fail_sync() {
 void SimulatedMachine::sleep(int microseconds) {
   now_ = now_ + Duration{microseconds};
   if (foreign_ && now_ >= foreign_ends_) end_meddling();
+}
+
+void SimulatedMachine::set_clock_by(Duration shift) {
+  now_ = now_ + kTick;  // what was done before has a time of its own
+  set_by_ += shift;
+  settings_.emplace_back(now_, set_by_);
+}
+
+Duration SimulatedMachine::set_by(Time at) const {
+  Duration found;
+  for (const auto& [since, set_by] : settings_)
+    if (since <= at) found = set_by;
+  return found;
+}
+
+void SimulatedMachine::reboot() {
+  ++boots_;
+  steady_by_ = Time{} - now_;
+}
+
+Duration SimulatedMachine::up_until(Time at) const {
+  Duration sum;
+  for (const Life& life : lives_) sum += std::max(std::min(life.end, at) - life.begin, Duration{});
+  return sum;
+}
+
+void SimulatedMachine::end_life() {
+  if (!lives_.empty()) lives_.back().end = std::min(lives_.back().end, now_);
 }
 
 void SimulatedMachine::pass(Duration time) {
@@ -174,6 +203,7 @@ void SimulatedMachine::copy_state() {
 }
 
 std::string SimulatedMachine::begin() try {
+  lives_.push_back({now_});
   DiskReserve(*this, options_.reserve).give_for_start();
   auto engine = make_engine();
   if (!engine) return engine.error().message;
@@ -192,6 +222,7 @@ std::string SimulatedMachine::begin() try {
 }
 
 void SimulatedMachine::end() {
+  end_life();
   master_.reset();
   journal_.reset();
   engine_.reset();
@@ -203,8 +234,7 @@ void SimulatedMachine::put_away() {
   if (!was_dead) return;
   if (death_ == Death::power) end_meddling();
   files_.bury();
-  if (death_ == Death::power) disk_.lose_power();
-  if (death_ == Death::power) processes_.lose_power(lots_);
+  if (death_ == Death::power) disk_.lose_power(), processes_.lose_power(lots_), reboot();
   is_dead_ = false;
   die_in_ = 0;
 }

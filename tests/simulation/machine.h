@@ -49,8 +49,8 @@ class SimulatedMachine : public System {
 
   // --- As the daemon sees it ---------------------------------------------------------------------
   [[nodiscard]] Time wall_clock() const override { return now_ + set_by_; }
-  [[nodiscard]] Time steady_clock() const override { return now_; }
-  [[nodiscard]] std::string boot() const override { return "simulated"; }
+  [[nodiscard]] Time steady_clock() const override { return now_ + steady_by_; }
+  [[nodiscard]] std::string boot() const override { return "boot-" + std::to_string(boots_); }
   [[nodiscard]] Log& log() override { return log_; }
   Expected<void> before(std::string_view act) override;
   void after(std::string_view act) override;
@@ -63,7 +63,14 @@ class SimulatedMachine : public System {
   /// So much time passes; the daemon takes its turns when they are due.
   void pass(Duration time);
   /// Somebody sets the clock.
-  void set_clock_by(Duration shift) { set_by_ += shift; }
+  void set_clock_by(Duration shift);
+  /// How far the wall clock was from the truth then, and is now.
+  [[nodiscard]] Duration set_by(Time at) const;
+  [[nodiscard]] Duration set_by() const { return set_by_; }
+  /// The machine is started anew: its steady clock begins at 0.
+  void reboot();
+  /// How long a daemon was up, in all, until then.
+  [[nodiscard]] Duration up_until(Time at) const;
 
   // --- The daemon --------------------------------------------------------------------------------
   /// Why it did not come up; empty when it did.
@@ -126,6 +133,7 @@ class SimulatedMachine : public System {
     const SimulatedMachine& machine;
   };
 
+  void end_life();
   bool reach_point();
   Expected<std::unique_ptr<Engine>> make_engine();
   [[nodiscard]] std::string state() const;
@@ -134,7 +142,13 @@ class SimulatedMachine : public System {
 
   ScratchDirectory scratch_;
   Time now_;
-  Duration set_by_;
+  Duration set_by_, steady_by_;
+  std::vector<std::pair<Time, Duration>> settings_;  // of the wall clock: from then on it was so
+  std::uint64_t boots_ = 0;
+  struct Life {
+    Time begin, end = Time::never();
+  };
+  std::vector<Life> lives_;  // of daemons
   bool fails_sync_ = false;
   std::uint64_t others_ = 0;  // bytes of the disk
   KeptLog log_;

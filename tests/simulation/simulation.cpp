@@ -33,8 +33,8 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   options_.policy = {some_policy(lots_), {}};
   options_.memory = std::array{std::size_t{64} << 10, std::size_t{512} << 20}[lots_.below(2)];
   options_.private_jobs = lots_.below(3) == 0;
-  const bool compacts = lots_.below(4) == 0;
-  if (compacts) options_.keep_output = minutes(1);
+  choose_keeping();
+  const bool compacts = options_.keep_output != SchedulingOptions{}.keep_output;
   using Jobs = SimulatedMachine::Jobs;
   machine_ = std::make_unique<SimulatedMachine>(
       seed, is_local ? Jobs::in_processes : Jobs::in_memory, cluster_, options_);
@@ -46,6 +46,9 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   audit_ = std::make_unique<Audit>(*machine_, *clients_, options_.memory, chooses_gpus, compacts);
   if (lots_.below(3) == 0 && !is_local)
     journal_ = std::make_unique<JournalTroubles>(*machine_, *clients_, *audit_, seed);
+  // An older journal knows less of what was erased; the local engine's files have rule 13.
+  if (!journal_ && !is_local)
+    written_ = std::make_unique<WrittenAudit>(*machine_, *clients_, options_);
 }
 
 Simulation::~Simulation() = default;
@@ -77,6 +80,15 @@ void Simulation::change_machine() {
   machine_->world().set_cluster(cluster_);
 }
 
+/// Half of them keep what is usual.
+void Simulation::choose_keeping() {
+  if (lots_.below(2) == 0) return;
+  options_.keep_output = std::array{minutes(1), hours(1), days(3), days(20)}[lots_.below(4)];
+  options_.least_erased_a_day = std::array{1, 3, 1000}[lots_.below(3)];
+  if (lots_.below(2) == 0)
+    options_.keep_checkpoints = std::array{minutes(10), days(4), days(40)}[lots_.below(3)];
+}
+
 /// By the job's number alone: whatever else happens, a job does the same.
 MemoryScript Simulation::script_of(const Launch& launch) const {
   Random lots(seed_, 1000 + static_cast<std::uint64_t>(launch.id.job));
@@ -84,6 +96,8 @@ MemoryScript Simulation::script_of(const Launch& launch) const {
   const auto some_seconds = [&](std::uint64_t most) {
     return seconds(static_cast<std::int64_t>(lots.below(most)));
   };
+  script.output = fmt::format("output of {}.{}", launch.id.job, launch.id.run);
+  if (launch.id.job % 3 != 0) script.saves = fmt::format("saved by run {};", launch.id.run);
   script.start_takes = some_seconds(lots.below(3) == 0 ? 120 : 2);
   const std::uint64_t most = lots.below(3) == 0 ? 7200 : 120;
   script.runs_for = Duration{some_seconds(most).us / launch.id.run};
@@ -143,6 +157,7 @@ void Simulation::tell_state() {
 
 void Simulation::check(bool in_full) {
   if (wrong_.empty()) wrong_ = audit_->look(in_full);
+  if (wrong_.empty() && written_) wrong_ = written_->look();
 }
 
 SimulationResult Simulation::run() {
@@ -171,6 +186,11 @@ SimulationResult Simulation::run() {
 
 /// It always does, once nothing keeps it from it; until then it may die again.
 void Simulation::come_up() {
+  if (lots_.below(8) == 0) {
+    if (lots_.below(2) == 0 && !machine_->is_local()) machine_->reboot();
+    machine_->pass(hours(static_cast<std::int64_t>(lots_.below(24 * 10))));
+  }
+  if (lots_.below(8) == 0) jump_clock();
   for (int tries = 0; tries < kMostStarts; ++tries) {
     if (lots_.below(6) == 0) trouble_gpus();
     if (lots_.below(3) == 0)
@@ -221,6 +241,7 @@ void Simulation::step() {
   if (lot < 90 && machine_->is_local()) return trouble_supervisors();
   if (lot < 88) return trouble_machines();
   if (lot < 90) return trouble_gpus();
+  if (lot < 91) return jump_clock();
   if (lot < 93) {
     const Duration shift = seconds(static_cast<std::int64_t>(lots_.below(7200)) - 3600);
     machine_->set_clock_by(shift);
@@ -235,6 +256,17 @@ void Simulation::step() {
     return say("the daemon is ended, and goes on with a copy of its directory");
   }
   say("the daemon is ended");
+}
+
+/// The clock is right again, or off by up to 800 days; never by little more than a day.
+void Simulation::jump_clock() {
+  const Duration to = lots_.below(3) == 0
+                          ? Duration{}
+                          : hours(static_cast<std::int64_t>(lots_.below(2 * 800 * 24)) - 800 * 24);
+  const Duration shift = to - machine_->set_by();
+  if (std::abs(shift.us) < days(3).us) return;
+  machine_->set_clock_by(shift);
+  say(fmt::format("the clock jumps by {}", format(shift)));
 }
 
 /// Somebody submits a job past us, or takes the last such back.
@@ -412,6 +444,24 @@ void Simulation::finish() {
     machine_->pass(hours(1));
   }
   wrong_ = audit_->look_at_end();
+  if (wrong_.empty() && options_.keep_output <= days(20)) see_erased();
+}
+
+/// With the clock as it is accepted, two days of its own erase some of what is due.
+void Simulation::see_erased() {
+  const Identity root{"root", 0, 0, Role::operator_};
+  machine_->pass(options_.keep_output + days(1));
+  clients_->resume_as_operator();
+  auto before = machine_->master().retention(root);
+  for (int round = 0; round < 2 && before && wrong_.empty(); ++round) {
+    machine_->pass(days(2));
+    check(false);
+    const auto after = machine_->master().retention(root);
+    if (after && before->output.due > 0 && after->output.kept >= before->output.kept)
+      wrong_ = fmt::format("the output of {} jobs is due, and none is erased in two days",
+                           before->output.due);
+    before = after;
+  }
 }
 
 }  // namespace trainyard

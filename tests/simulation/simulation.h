@@ -12,6 +12,7 @@
 #include "clients.h"
 #include "journal_troubles.h"
 #include "machine.h"
+#include "written.h"
 
 namespace trainyard {
 
@@ -33,6 +34,9 @@ class Simulation {
   void step();
   void come_up();
   void finish();
+  void see_erased();
+  void choose_keeping();
+  void jump_clock();
   void trouble_the_disk();
   void mix_machines();
   void trouble_machines();
@@ -61,6 +65,7 @@ class Simulation {
   std::unique_ptr<Clients> clients_;
   std::unique_ptr<Audit> audit_;
   std::unique_ptr<JournalTroubles> journal_;
+  std::unique_ptr<WrittenAudit> written_;
   std::uint64_t step_ = 0, born_ = 0;
   std::string wrong_;
 };
