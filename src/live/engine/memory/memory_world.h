@@ -80,7 +80,7 @@ class MemoryWorld {
     std::vector<WorkerPlace> places;
     std::vector<std::vector<std::string>> gpus;  // their names, by rank
     bool has_lost_gpu = false;      // one of them was gone at a time, be it that it has come back
-    std::vector<Resources> grants;  // of each worker; empty: it was not started by an engine
+    std::vector<Resources> grants = {};  // of each worker; empty: not started by an engine
     Time began_to_run;
     bool is_known = false;  // to the present engine
     std::string output;  // of each worker, that is still there
