@@ -35,7 +35,7 @@ Expected<void> show_retention(const AskOptions& options) {
   if (!client) return tl::make_unexpected(client.error());
   const auto retention = client->get("/v1/retention");
   if (!retention) return tl::make_unexpected(retention.error());
-  if (options.json) return print_json(*retention);
+  if (options.json()) return print_json(*retention);
   if (auto ok = print(retention_text(*retention)); !ok) return ok;
   const bool is_suspended = !retention->at("suspended").is_null();
   hint(options, is_suspended ? "trainyard retention resume" : "trainyard nodes");
@@ -47,7 +47,7 @@ Expected<void> resume_erasing(const AskOptions& options) {
   if (!client) return tl::make_unexpected(client.error());
   const auto done = client->post("/v1/retention/resume", nullptr);
   if (!done) return tl::make_unexpected(done.error());
-  if (options.json) return print_json(*done);
+  if (options.json()) return print_json(*done);
   if (auto ok = print("what is old is erased again\n"); !ok) return ok;
   hint(options, "trainyard retention");
   return {};

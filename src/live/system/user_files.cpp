@@ -79,4 +79,8 @@ bool UserDirectory::move_to(const std::string& path) const {
   return std::rename(told_to_user().c_str(), path.c_str()) == 0;
 }
 
+void UserDirectory::remove_if_empty() const {
+  ::rmdir(told_to_user().c_str());
+}
+
 }  // namespace trainyard

@@ -67,6 +67,8 @@ class UserDirectory {
   void watch(int notices, std::uint32_t events) const;
   /// Moves all of it to `path`, on the same disk. False if it is not there, or is a mount point.
   [[nodiscard]] bool move_to(const std::string& path) const;
+  /// Removes it if it holds nothing and nothing is mounted there.
+  void remove_if_empty() const;
   /// The name of a file within, as text for processes of the user. Not to be opened by us.
   [[nodiscard]] std::string told_to_user(std::string_view name = {}) const;
 

@@ -290,8 +290,8 @@ void LocalEngine::forget(RunId id) {
 Expected<void> LocalEngine::erase_output(JobNumber job, std::uint32_t runs) {
   if (auto ok = system_.before("engine.erase_output"); !ok) return ok;
   for (std::uint32_t run = 1; run <= runs; ++run) trash_.put(directory_of({job, run}));
-  // Most jobs save nothing. A directory that holds anything is not removed by this.
-  ::rmdir(checkpoint_directory(site_.state, job).c_str());
+  // Most jobs save nothing.
+  checkpoint_directory(site_.state, job).remove_if_empty();
   system_.after("engine.erase_output");
   return {};
 }

@@ -134,7 +134,9 @@ std::vector<MemoryWorld::Seen> SimulatedWorld::runs() {
                     .end = of.end,
                     .places = places_of(of.plan, {}),
                     .gpus = of.plan.gpu_names,
-                    .began_to_run = of.began_to_run});
+                    .grants = {of.plan.gpus.size(), of.plan.per_worker},
+                    .began_to_run = of.began_to_run,
+                    .output = {}});
   return seen;
 }
 
