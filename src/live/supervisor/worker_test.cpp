@@ -98,8 +98,9 @@ TEST_F(WorkerThatHangs, AFifoForItsOutputIsNamed) {
   plan_.output = root_ + "/fifo";
   ASSERT_EQ(::mkfifo(plan_.output.c_str(), 0600), 0);
   const RunCgroup group(plan_.cgroups, plan_.cgroup);
-  const auto process = start_worker(
-      plan_, 0, group, {.limit = seconds(1), .is_stopped = [] { return false; }}, unborn_);
+  const auto process =
+      start_worker(plan_, 0, group, own_limits(),
+                   {.limit = seconds(1), .is_stopped = [] { return false; }}, unborn_);
   ASSERT_FALSE(process);
   EXPECT_THAT(process.error().message,
               testing::HasSubstr("or its output '" + plan_.output + "' may be on"));
