@@ -159,7 +159,7 @@ std::vector<RowField> row_of(const JobRecord& job, Duration lived) {
           {"name", job.spec.name},
           {"class", std::string(name(job.spec.job_class))},
           {"state", std::string(state_name(job.phase())), true},
-          {"submitted", job.submitted.us},
+          {"submitted", job.submitted.us, true},  // moves with the wall clock
           {"ended", or_null(job.has_ended(), job.life.state.since.us), true},
           {"life", life_to_json(job), true},
           {"array", or_null(is_task, job.task.array)},
