@@ -26,7 +26,8 @@ Journal::Tables& tables() {
 }
 
 void put(bool is_ended, bool has_spec, const std::string& life, const std::string& spec) {
-  const RowField::Value end = is_ended ? RowField::Value(std::int64_t{9}) : RowField::Value();
+  RowField::Value end;
+  if (is_ended) end = std::int64_t{9};
   tables().db.exec("DELETE FROM job; DELETE FROM spec");
   tables().put("INSERT", "job",
                {{"number", std::int64_t{7}},
@@ -38,7 +39,8 @@ void put(bool is_ended, bool has_spec, const std::string& life, const std::strin
                 {"state", "queued"},
                 {"submitted", std::int64_t{1}},
                 {"ended", end},
-                {"life", life}});
+                {"life", life},
+                {"lived", end}});
   if (has_spec) tables().put("INSERT", "spec", {{"number", std::int64_t{7}}, {"spec", spec}});
 }
 

@@ -214,7 +214,7 @@ TEST_F(BackupTest, VerifyKnowsWhatCannotBeThoughItsSumsAreRight) {
   for (JobRecord* job : {&first, &second}) {
     job->life.state.phase = Phase::running;
     job->life.room.placement = {{MachineId{0}, 1}};
-    job->life.room.gpus = {{3}};
+    job->life.room.gpus = {{"GPU-3"}};
   }
   JournalChange both;
   both.changed = {&first, &second};
@@ -228,7 +228,7 @@ TEST_F(BackupTest, VerifyKnowsWhatCannotBeThoughItsSumsAreRight) {
   EXPECT_THAT(verify_journal(path)->problems,
               ElementsAre("job 3: its state is done, and by its life it is held",
                           "job 3: its class is trial, and it was submitted as batch",
-                          "job 2: holds GPU 3 of machine 0, and so does job 1",
+                          "job 2: holds GPU GPU-3 of machine 0, and so does job 1",
                           "the journal has lost a part: 96 of 100 commits are missing"));
 }
 
