@@ -88,7 +88,7 @@ TEST_F(LocalEngineStuck, AMountThatNeverAnswersKeepsNoRunFromEnding) {
   EXPECT_EQ(run({1, 2}, shell("true")).kind, Kind::exited) << "with the same checkpoints";
   engine_->forget({1, 1});
   own.end(), checkpoints.end();
-  engine_->erase(1, 2);
+  ASSERT_TRUE(engine_->erase_output(1, 2));
   engine_->finish_erasing();
   EXPECT_FALSE(std::filesystem::exists(directory({1, 1})));
 }
