@@ -24,13 +24,13 @@ enum class PauseCosts : std::uint8_t {
 struct Workload {
   std::vector<Job> jobs;  // by submit time; equal times in the order of the source
   Names users, models, kinds;
+  TermsList terms = {};
   std::vector<std::string> names;  // each job's name at its source; empty: they have none
   std::string source;              // the file or generator it came from
   PauseCosts pause_costs = PauseCosts::unsaid;
   std::size_t uncounted = 0;  // so many of the first jobs, and of the last, are in no times
   double curve_noise = 0;     // what jobs tell of their curves is off by so much, relative, by lot
   std::vector<LearningCurve> curves = {};  // each job's, where it is known; empty: none is
-  TermsList terms = {};                    // of the jobs that have some (Job::terms)
 
   [[nodiscard]] std::string job_name(JobId id) const {
     return names.empty() ? std::to_string(index(id)) : names[index(id)];
