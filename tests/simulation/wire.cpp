@@ -64,7 +64,7 @@ Wire::Wire(SimulatedMachine& machine, std::uint64_t seed, std::vector<Identity> 
   for (const Identity& user : users_)
     tokens_[user.user] = *file.add(user.user, user.role, user.user);
   revoked_ = *file.add("revoked", Role::operator_, "root");
-  expired_ = *file.add("expired", Role::operator_, "root", machine_.wall_clock() - days(2));
+  expired_ = *file.add("expired", Role::operator_, "root", Time{} + days(1));
   (void)file.remove("revoked");
 }
 
