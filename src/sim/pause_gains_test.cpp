@@ -19,7 +19,7 @@ Job job(Duration submit, Duration duration, Duration save, Duration load) {
 struct Ran {
   explicit Ran(const std::vector<Job>& jobs, const char* policy = "xion")
       : cluster(*parse_cluster_shorthand("1x1xV100")),
-        workload{jobs, {}, {}, {}, {}, {}},
+        workload{jobs, {}, {}, {}, {}, {}, {}},
         simulation(cluster, workload, *PolicySpec::parse(policy), {}) {
     simulation.run();
   }
