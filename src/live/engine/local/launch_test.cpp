@@ -32,7 +32,12 @@ LaunchSite site_of(std::int32_t gpus, std::mt19937& random) {
 }
 
 Launch launch_on(const JobSpec& spec, std::vector<std::int32_t> gpus) {
-  Launch launch{.id = {1, 1}, .owner = {}, .spec = &spec, .workers = {}, .task = {}, .born_as = {}};
+  Launch launch{.id = {1, 1},
+                .owner = {},
+                .spec = &spec,
+                .per_worker = {},
+                .task = {},
+                .born_as = {}};
   launch.owner.uid = ::geteuid();
   launch.workers.push_back({.gpus = std::move(gpus)});
   return launch;
