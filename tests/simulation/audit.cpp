@@ -267,6 +267,8 @@ std::string Audit::take(const LiveEvent& event) {
   told.last = event.kind;
   told.has_ended = is_end(event.kind);
   if (event.kind == "starting") ++told.starts;
+  // A job that began outside, or a run of a job that the journal has lost, has its first run.
+  if (event.kind == "running" && told.starts == 0) told.starts = 1;
   if (event.kind == "pausing" || event.kind == "broken") told.pausing.insert(told.starts);
   if (event.kind == "broken") told.broken.insert(told.starts);
   if (event.kind == "broken" && event.details.find("is gone") != std::string::npos &&

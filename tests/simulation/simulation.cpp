@@ -343,15 +343,17 @@ void Simulation::trouble_gpus() {
       std::swap(gpus[i - 1], gpus[lots_.below(i)]);
     cluster_.set_gpus(id, gpus);
   }
+  most_gpus_[machine.name] = std::max(most_gpus_[machine.name], machine.capacity.gpus);
   machine_->world().set_cluster(cluster_);
   say(fmt::format("{} has {} GPUs now: {}", machine.name, machine.capacity.gpus,
                   fmt::join(gpus, " ")));
 }
 
-/// Every machine has as many as at first, so that all jobs find room.
+/// Gives every machine the most that it has had, so that all jobs that were accepted find room.
 void Simulation::restore_gpus() {
   for (std::uint32_t m = 0; m < cluster_.machines.size(); ++m) {
-    const std::int32_t count = original_.machines[m].capacity.gpus;
+    const std::int32_t count = std::max(original_.machines[m].capacity.gpus,
+                                        most_gpus_[cluster_.machines[m].name]);
     std::vector<std::string> gpus = cluster_.machines[m].gpu_names;
     if (gpus.empty()) {
       cluster_.total_gpus += count - cluster_.machines[m].capacity.gpus;

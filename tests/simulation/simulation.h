@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,8 @@ class Simulation {
   Random lots_;
   Cluster cluster_;
   Cluster original_;  // as many GPUs as each machine had at first
+  /// That a machine has had, by name: jobs were accepted for them.
+  std::map<std::string, std::int32_t> most_gpus_;
   std::uint64_t made_gpus_ = 0;
   SchedulingOptions options_;
   std::unique_ptr<SimulatedMachine> machine_;
