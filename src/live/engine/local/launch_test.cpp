@@ -32,12 +32,9 @@ LaunchSite site_of(std::int32_t gpus, std::mt19937& random) {
 }
 
 Launch launch_on(const JobSpec& spec, std::vector<std::int32_t> gpus) {
-  Launch launch{.id = {1, 1},
-                .owner = {},
-                .spec = &spec,
-                .per_worker = {},
-                .task = {},
-                .born_as = {}};
+  Launch launch;
+  launch.id = {1, 1};
+  launch.spec = &spec;
   launch.owner.uid = ::geteuid();
   launch.workers.push_back({.gpus = std::move(gpus)});
   return launch;
