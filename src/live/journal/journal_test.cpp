@@ -76,9 +76,8 @@ class JournalTest : public testing::Test {
   /// Those that ended before this was lived, whatever the wall clock says.
   std::vector<JobNumber> of_age(Duration lived) {
     std::vector<JobNumber> numbers;
-    for (const JobRecord& job :
-         *journal->left_behind(Leftover::output, {lived, Time::never()}, 100))
-      numbers.push_back(job.number);
+    const auto left = journal->left_behind(Leftover::output, {lived, Time::never()}, 100);
+    for (const JobRecord& job : *left) numbers.push_back(job.number);
     return numbers;
   }
 
