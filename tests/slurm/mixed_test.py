@@ -9,7 +9,7 @@ from steered import steered
 # r1n1: 4 GPUs, 16 CPUs, v100. r2n1: 2 GPUs, 64 CPUs, a100 and ib.
 MIXED = {"nodes": 2, "special": {"r2n1": {"gpus": 2, "cpus": 64, "memory": 32000, "features": "a100,ib"}}}
 FOREVER = "while :; do sleep 0.1; done"
-TELL = "echo $SLURMD_NODENAME $SLURM_CPUS_PER_TASK > {}; " + FOREVER
+TELL = "echo $SLURMD_NODENAME $SLURM_CPUS_ON_NODE > {}; " + FOREVER
 
 
 def submit(yard, cluster, name, *options):
