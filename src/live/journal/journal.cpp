@@ -202,7 +202,11 @@ void Journal::recall() {
   SQLite::Statement rows(reading_->db, "SELECT * FROM setting");
   while (rows.executeStep()) {
     const StoredRow row = whole_row(rows);
-    if (reading_->check(row, "setting")) known_.settings[row.text("key")] = row.text("value");
+    if (reading_->check(row, "setting")) {
+      known_.settings[row.text("key")] = row.text("value");
+    } else {
+      known_.damaged_settings.insert(row.text("key"));
+    }
   }
   tell_damage(*reading_);
 }
@@ -215,15 +219,22 @@ void Journal::remember(const JournalChange& change) {
   for (const auto& [key, value] : change.settings) known_.settings[key] = value;
 }
 
-/// A count that cannot be read, or cannot be, goes on from the last that a job was marked with:
-/// jobs are then younger than they were.
+/// A count that cannot be read, or cannot be, goes on from the last that an intact row of a job was
+/// marked with: jobs are then younger than they were.
 void Journal::recall_lived() {
   const std::string kept = setting("lived").value_or("");
   if (const auto before = LivedTime::parse(kept)) return lived_.set_before(*before);
-  SQLite::Statement highest(reading_->db,
-                            "SELECT coalesce(max(lived), 0) FROM job WHERE lived <= ?");
-  highest.bind(1, LivedTime::kMost.us);
-  if (highest.executeStep()) lived_.set_before(Duration{highest.getColumn(0).getInt64()});
+  SQLite::Statement marked(
+      reading_->db, "SELECT number FROM job WHERE lived BETWEEN 1 AND ? ORDER BY lived DESC");
+  marked.bind(1, LivedTime::kMost.us);
+  bool is_found = false;
+  while (!is_found && marked.executeStep()) {
+    SQLite::Statement& row = reading_->statement("SELECT * FROM job WHERE number = ?");
+    row.bind(1, marked.getColumn(0).getInt64());
+    is_found = row.executeStep() && whole_row(row).is_intact();
+    if (is_found) lived_.set_before(Duration{whole_row(row).integer("lived")});
+  }
+  reading_->settle();
   if (kept.empty()) return;
   system_.log().write(LogLevel::warning,
                       fmt::format("{}: the time that the daemon has lived through cannot be read: "
@@ -496,6 +507,10 @@ std::optional<std::string> Journal::setting(const std::string& key) const {
   return found == known_.settings.end() ? std::nullopt : std::optional(found->second);
 }
 
+bool Journal::is_setting_damaged(const std::string& key) const {
+  return known_.damaged_settings.contains(key);
+}
+
 namespace {
 
 std::string mark_of(Leftover what) {
@@ -515,12 +530,12 @@ Expected<std::vector<JobRecord>> Journal::left_behind(Leftover what, Age before,
   return read([&](Tables& tables) -> Expected<std::vector<JobRecord>> {
     SQLite::Statement& rows =
         tables.statement(Tables::select_jobs() + "WHERE " + is_left_behind(what) + kIsOld +
-                         " ORDER BY lived, job.number LIMIT ?3");
+                         " ORDER BY lived, job.number");
     rows.bind(1, before.lived.us);
     rows.bind(2, before.wall.us);
-    rows.bind(3, static_cast<std::int64_t>(limit));
     std::vector<JobRecord> jobs;
-    while (rows.executeStep()) jobs.push_back(tables.read_job(rows));
+    while (jobs.size() < limit && rows.executeStep())
+      if (tables.check(Tables::job_row(rows), "job")) jobs.push_back(tables.read_job(rows));
     return jobs;
   });
 }

@@ -107,6 +107,8 @@ class Journal {
   [[nodiscard]] std::int64_t last_event() const { return known_.last_event; }
   [[nodiscard]] Time last_time() const { return known_.last_time; }
   [[nodiscard]] std::optional<std::string> setting(const std::string& key) const;
+  /// Its row was damaged when the journal was opened.
+  [[nodiscard]] bool is_setting_damaged(const std::string& key) const;
   /// What has been lost of it since it was last written, for people; empty: nothing.
   [[nodiscard]] const std::string& loss() const { return loss_; }
 
@@ -121,7 +123,8 @@ class Journal {
     Duration lived;
     Time wall;
   };
-  /// Returns jobs of that age of which this is still there, the oldest first, `limit` at most.
+  /// Returns jobs of that age of which this is still there, the oldest first, `limit` at most. The
+  /// age of a job whose row is damaged is not known: it is left out.
   [[nodiscard]] Expected<std::vector<JobRecord>> left_behind(Leftover what, Age before,
                                                              std::size_t limit) const;
   struct LeftCount {
@@ -159,6 +162,7 @@ class Journal {
     std::int64_t last_event = 0;
     Time last_time;
     std::map<std::string, std::string> settings;
+    std::set<std::string> damaged_settings;
   } known_;
   JobNumber lost_number_ = 0;  // the highest of the jobs that may have been lost
   mutable std::mutex damage_mutex_;

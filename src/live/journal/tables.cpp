@@ -230,14 +230,14 @@ void Journal::Tables::mark_erased(const JobRecord& job, Leftover what) {
   const std::string column = what == Leftover::output ? "erased_output" : "erased_checkpoints";
   RowSum sum;
   sum.add(column, std::int64_t{1});
-  SQLite::Statement& row = statement(fmt::format("SELECT {} FROM job WHERE number = ?", kSumColumn));
+  SQLite::Statement& row =
+      statement(fmt::format("SELECT {} FROM job WHERE number = ?", kSumColumn));
   row.bind(1, job.number);
   const bool has_sum = row.executeStep() && !row.getColumn(0).isNull();
   if (has_sum) sum.add_up(row.getColumn(0).getInt64());
   row.reset();
-  SQLite::Statement& marked =
-      statement(fmt::format("UPDATE job SET {} = 1, {} = ? WHERE number = ? AND {} IS NULL", column,
-                            kSumColumn, column));
+  SQLite::Statement& marked = statement(fmt::format(
+      "UPDATE job SET {} = 1, {} = ? WHERE number = ? AND {} IS NULL", column, kSumColumn, column));
   has_sum ? marked.bind(1, sum.value()) : marked.bind(1);
   marked.bind(2, job.number);
   marked.exec();
@@ -285,9 +285,12 @@ void give_up(JobRecord& job, const std::string& why) {
 
 }  // namespace
 
+StoredRow Journal::Tables::job_row(const SQLite::Statement& both) {
+  return {both, 0, StoredRow{both, 1, both.getColumnCount()}.find("number")};
+}
+
 JobRecord Journal::Tables::read_job(const SQLite::Statement& both) {
-  StoredRow row{both, 0, both.getColumnCount()}, submitted = row;
-  submitted.first = row.end = StoredRow{both, 1, row.end}.find("number");
+  const StoredRow row = job_row(both), submitted{both, row.end, both.getColumnCount()};
   JobRecord job;
   job.number = row.integer("number");
   job.owner.user = as_utf8(row.text("user"));

@@ -2,8 +2,8 @@
 //
 //   job      a row for each job; `ended` is null until it has, `life` changes with every phase;
 //            `array` and `task` are null unless it is a task of an array; `lived` is the time that
-//            the daemon had lived through at its end; `erased_output` and `erased_checkpoints` are 1
-//            once these are gone, else null
+//            the daemon had lived through at its end; `erased_output` and `erased_checkpoints` are
+//            1 once these are gone, else null
 //   spec     what was submitted, but for
 //   payload  script, environment and a long command, which only a start needs: one for all tasks
 //            of an array
@@ -80,6 +80,8 @@ struct Journal::Tables {
   /// failed.
   JobRecord read_job(const SQLite::Statement& row);
   static const std::string& select_jobs();
+  /// The part of such a row that is from table job; the rest is from table spec.
+  static StoredRow job_row(const SQLite::Statement& both);
   /// False if the row is damaged, which is noted.
   bool check(const StoredRow& row, const char* table);
 

@@ -67,6 +67,8 @@ void Retention::begin() {
     state_.system.log().write(LogLevel::warning,
                               fmt::format("erasing is still suspended: {}", suspended_->why));
   }
+  if (state_.journal.is_setting_damaged(kSuspended))
+    suspend("the row of the journal that says whether erasing was suspended is damaged");
   const Duration gap = state_.clock.unexplained_gap();
   if (is_jump(gap))
     suspend(
@@ -186,6 +188,7 @@ Expected<void> Retention::pass(Leftover what, Duration keep, const Commit& commi
   const auto old =
       state_.journal.left_behind(what, age(keep), std::min(kErasedAtOnce, most - day.erased));
   if (!old) return tl::make_unexpected(old.error());
+  if (old->empty()) return {};  // the rows of those that are due are damaged
   day.erased += old->size();
   JournalChange intent;
   intent.settings.emplace_back(key_of(what), fmt::format("{} {}", day.number, day.erased));

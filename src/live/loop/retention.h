@@ -3,9 +3,11 @@
 //  1. Output goes after `keep_output`, checkpoints after `keep_checkpoints`, and never without it.
 //  2. A job is old when it is so by both counts: time that the daemon has lived through since its
 //     end (journal/lived_time.h), and the wall clock.
+//     A job whose row in the journal is damaged is of no age, and keeps what it left behind.
 //  3. After a jump of the wall clock by more than a day nothing is erased until an operator says so
 //     (resume). A machine that was off for longer than that looks the same. It is written down in
-//     the commit that takes over the new time, so no crash comes between the two.
+//     the commit that takes over the new time, so no crash comes between the two. If that record
+//     is damaged, nothing is erased either.
 //  4. In a day of lived time at most `least_erased_a_day` jobs lose a leftover, or twice as many as
 //     become due in a day on the average. That is written down before any of them does.
 //
