@@ -64,6 +64,7 @@ class LiveYard : private YardListener {
   [[nodiscard]] Verdict apply(EventKind kind, MachineId machine, Time now);
   /// The job ended by itself then, which may be earlier than when that is applied: what it did
   /// until then is all its work, with what it did in the time before anybody heard that it runs.
+  /// `unheard` is negative if it ran for less than our clock says.
   void note_end(JobNumber job, Time ended, Duration unheard = {});
   /// What its reports and its pauses tell of a job: what it takes, what a pause costs, how fast it
   /// runs and how well it learns.

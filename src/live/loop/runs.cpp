@@ -289,10 +289,10 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   // It may have ended while nobody was there to see it.
   const bool unseen = state_.now() - kHeardWithin > time_of(report);
   const Time ended = unseen ? std::max(time_of(report), job.life.state.since) : state_.now();
-  // So may it have begun.
+  // So may it have begun. And a machine that was started anew with another clock cannot tell how
+  // long it was off: then more has been heard than the run took.
   const Duration heard = ended - job.life.state.since;
-  state_.yard.note_end(number, ended,
-                       std::max(report.ran.value_or(Duration{}) - heard, Duration{}));
+  state_.yard.note_end(number, ended, report.ran.value_or(heard) - heard);
   end_by_itself(number, report);
   job.life.state.since = ended;
 }
