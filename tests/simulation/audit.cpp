@@ -49,12 +49,12 @@ void Audit::expect(const Damage& damage) {
   if (damage.table == "setting" && damage.row == "clock") is_clock_lost_ = true;
   // An array's payload is that of all its tasks; they have its name.
   for (const auto& [tag, submission] : clients_.submissions()) {
-    const bool is_hit = submission.number != 0 && damage.job >= submission.number &&
-                        damage.job <= submission.number + static_cast<JobNumber>(submission.tasks);
-    if (is_hit) damaged_tags_.insert(tag);
-    for (JobNumber job = submission.number;
-         is_hit && job <= submission.number + static_cast<JobNumber>(submission.tasks); ++job)
-      damaged_.insert(job);
+    const JobNumber first = submission.number,
+                    last = first +
+                           (submission.is_array ? static_cast<JobNumber>(submission.tasks) : 0);
+    if (first == 0 || damage.job < first || damage.job > last) continue;
+    damaged_tags_.insert(tag);
+    for (JobNumber job = first; job <= last; ++job) damaged_.insert(job);
   }
   if (damage.job != 0) damaged_.insert(damage.job);
 }
@@ -65,6 +65,8 @@ void Audit::restored(const std::set<JobNumber>& damaged) {
   events_.clear(), told_.clear(), ended_.clear(), last_run_.clear(), lasted_.clear();
   heard_ = 0;
   is_restored_ = true;
+  for (const MemoryWorld::Seen& run : machine_.runs())
+    if (run.was_told) told_before_restore_.insert(run.id);
 }
 
 /// What flipped while no daemon ran must have shown when the next one is up.
@@ -102,10 +104,14 @@ std::string Audit::look_at_verification(const Verification& found) const {
   for (const std::string& problem : found.problems) {
     const bool is_job = problem.starts_with("job ");
     const JobNumber job = is_job ? std::stoll(problem.substr(4)) : 0;
+    constexpr std::string_view kEvent = "table event, row ";
+    const bool is_event = problem.starts_with(kEvent) &&
+                          lost_events_.contains(std::stoll(problem.substr(kEvent.size())));
     const bool is_setting = problem.starts_with("table setting");
     const bool is_loss = is_restored_ && problem.find("lost a part") != std::string::npos;
-    if (!is_loss && !is_damaged(job) && (is_job || (!is_setting || !has_lost_settings_)))
-      return "verify finds what nobody damaged: " + problem;
+    const bool is_known =
+        is_job ? is_damaged(job) : is_event || is_loss || (is_setting && has_lost_settings_);
+    if (!is_known) return "verify finds what nobody damaged: " + problem;
   }
   return {};
 }
@@ -202,7 +208,8 @@ std::string Audit::look_at_terms(const MemoryWorld::Seen& run) {
 std::string Audit::look_at_reason(const MemoryWorld::Seen& run) {
   const auto told = told_.find(run.id.job);
   if (told == told_.end() || compacts_ || machine_.is_local()) return {};
-  if (run.was_told && !told->second.has_reason.contains(run.id.run))
+  if (run.was_told && !told->second.has_reason.contains(run.id.run) &&
+      !told_before_restore_.contains(run.id))
     return fmt::format("job {}: run {} was told to leave, and no event says why", run.id.job,
                        run.id.run);
   if (told->second.without_gpu.contains(run.id.run) && !run.has_lost_gpu)
@@ -310,14 +317,21 @@ std::string Audit::look_at_machines() {
       for (const std::string& gpu : run.gpus[rank]) {
         const auto number = find_gpu(machine.gpu_names, machine.capacity.gpus, gpu);
         const JobNumber by = number ? machine.by_gpu.at(static_cast<std::size_t>(*number)) : 0;
-        const bool is_stray = !run.is_known && (is_damaged(run.id.job) || is_restored_);
-        if (by == run.id.job || machine.state != "up" || is_unheard(run) || is_stray) continue;
+        if (by == run.id.job || machine.state != "up" || is_unheard(run) || is_stray(run)) continue;
         return fmt::format("GPU {} of {} is used by run {} of job {}; the books say {}", gpu,
                            machine.name, run.id.run, run.id.job,
                            by == 0 ? "it is free" : fmt::format("job {} has it", by));
       }
     }
   return {};
+}
+
+/// Its job is not in the journal as one that runs: the row is damaged, or a restored backup has the
+/// job as it was earlier. Then the job waits for the end of this run.
+bool Audit::is_stray(const MemoryWorld::Seen& run) {
+  if (!run.is_known) return is_damaged(run.id.job) || is_restored_;
+  const auto job = machine_.master().job(kOperator, run.id.job);
+  return is_restored_ && job && job->old_run != OldRun::none;
 }
 
 /// It runs on GPUs of the engine's choice, of which the daemon has not been told yet.
@@ -382,7 +396,8 @@ std::string Audit::look_at_audit_log(const JobPage& jobs) {
   }
   std::map<std::string, std::set<JobNumber>> theirs;
   for (const JobRecord& job : jobs.jobs)
-    if (job.born_as.empty()) theirs[job.owner.user].insert(job.submission());
+    if (job.born_as.empty() && !is_damaged(job.number))
+      theirs[job.owner.user].insert(job.submission());
   for (const auto& [user, numbers] : theirs)
     if (numbers.size() > asked[user])
       return fmt::format("{} has {} submissions; the audit has {} of them", user, numbers.size(),

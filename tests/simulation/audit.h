@@ -98,6 +98,7 @@ class Audit {
   std::string look_at_damage();
   std::string look_at_journal();
   [[nodiscard]] bool is_damaged(JobNumber job) const { return damaged_.contains(job); }
+  [[nodiscard]] bool is_stray(const MemoryWorld::Seen& run);
   [[nodiscard]] bool is_unheard(const MemoryWorld::Seen& run);
   std::string take(const LiveEvent& event);
 
@@ -127,6 +128,7 @@ class Audit {
   std::set<std::string> damaged_tags_;
   std::vector<Damage> expected_;  // that have not shown yet
   std::set<std::int64_t> lost_events_;
+  std::set<RunId> told_before_restore_;  // to leave, by events that may be gone
   bool has_lost_settings_ = false, is_clock_lost_ = false, is_restored_ = false;
   bool chooses_gpus_, compacts_;
   Time began_;

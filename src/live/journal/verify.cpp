@@ -81,7 +81,8 @@ void Verifier::look_at_contents(const std::optional<JournalHead>& beside) {
 std::string owner_of(const std::string& table, const StoredRow& row) {
   if (table == "job" || table == "spec" || table == "payload" || table == "born")
     return fmt::format("job {}: ", row.integer("number"));
-  return table == "event" ? fmt::format("job {}: ", row.integer("job")) : std::string();
+  const bool is_of_job = table == "event" && row.integer("job") != 0;
+  return is_of_job ? fmt::format("job {}: ", row.integer("job")) : std::string();
 }
 
 /// Rows by their number, which is the first column, a page at a time.
