@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "live/service/event_log.h"
-
 namespace trainyard {
 namespace {
 
@@ -20,7 +18,7 @@ void EventFeed::begin_after(std::int64_t sequence) {
 
 void EventFeed::publish(std::vector<LiveEvent> events) {
   if (events.empty()) return;
-  for (const LiveEvent& event : events) log_event(log_, event);
+  log_.add(events);
   const std::lock_guard lock(mutex_);
   for (LiveEvent& event : events) {
     published_ = event.sequence;
@@ -31,13 +29,17 @@ void EventFeed::publish(std::vector<LiveEvent> events) {
 }
 
 Duration EventFeed::wake(Time now) {
+  if (log_.is_waiting() && now - last_settled_ >= kBetweenNotices) {
+    log_.settle();
+    last_settled_ = now;
+  }
   const std::lock_guard lock(mutex_);
   if (notice_due_ && now - last_notice_ >= kBetweenNotices) {
     notice_due_ = false;
     last_notice_ = now;
     come_.notify_all();
   }
-  return notice_due_ ? kBetweenNotices : hours(1);
+  return notice_due_ || log_.is_waiting() ? kBetweenNotices : hours(1);
 }
 
 void EventFeed::end() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "live/journal/journal.h"
+#include "live/service/event_log.h"
 #include "live/service/service.h"
 #include "live/system/log.h"
 
@@ -22,6 +23,7 @@ class EventFeed {
   /// `is_private`: a user is told nothing of other users' jobs.
   EventFeed(const Journal& journal, Log& log, bool is_private)
       : journal_(journal), log_(log), is_private_(is_private) {}
+  ~EventFeed() { log_.flush(); }
 
   /// Where the journal stood when the daemon began.
   void begin_after(std::int64_t sequence);
@@ -37,13 +39,13 @@ class EventFeed {
 
  private:
   const Journal& journal_;
-  Log& log_;
+  EventLog log_;
   bool is_private_;
   mutable std::mutex mutex_;
   std::condition_variable come_;
   std::deque<LiveEvent> recent_;
   std::int64_t published_ = 0;
-  Time last_notice_;
+  Time last_notice_, last_settled_;
   bool notice_due_ = false, ended_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -70,16 +71,57 @@ std::string words_of(const std::string& details) {
   return text;
 }
 
+/// The same for events that differ in their job alone.
+std::string key_of(const LiveEvent& event) {
+  return fmt::format("{}\n{}\n{}", event.kind, event.user, event.details);
+}
+
 }  // namespace
 
-void log_event(Log& log, const LiveEvent& event) {
+void EventLog::add(std::span<const LiveEvent> events) {
+  std::map<std::string, std::size_t> counts;
+  const auto is_told = [&](const LiveEvent& event) { return log_.takes(wording_of(event).level); };
+  for (const LiveEvent& event : events)
+    if (is_told(event) && event.job != 0) ++counts[key_of(event)];
+  for (const LiveEvent& event : events) {
+    if (!is_told(event)) continue;
+    const std::string key = key_of(event);
+    const auto known = groups_.find(key);
+    if (known == groups_.end() && counts[key] < 2) {
+      write({event, event.job, event.job, 1});
+      continue;
+    }
+    Group& group = known != groups_.end() ? known->second : groups_[key];
+    if (group.count++ == 0) group.first = event, group.lowest = group.highest = event.job;
+    group.lowest = std::min(group.lowest, event.job);
+    group.highest = std::max(group.highest, event.job);
+    group.has_grown = true;
+  }
+}
+
+void EventLog::settle() {
+  for (auto entry = groups_.begin(); entry != groups_.end();) {
+    const bool has_grown = std::exchange(entry->second.has_grown, false);
+    if (!has_grown) write(entry->second);
+    entry = has_grown ? std::next(entry) : groups_.erase(entry);
+  }
+}
+
+void EventLog::flush() {
+  for (const auto& [key, group] : std::exchange(groups_, {})) write(group);
+}
+
+void EventLog::write(const Group& group) {
+  const LiveEvent& event = group.first;
   const Wording wording = wording_of(event);
-  if (!log.takes(wording.level)) return;
-  std::string line = event.job == 0
-                         ? std::string(wording.text)
-                         : fmt::format("job {} of {} {}", event.job, event.user, wording.text);
+  std::string line(wording.text);
+  if (group.count > 1)
+    line = fmt::format("each of {} jobs of {}, {} to {}, {}", group.count, event.user, group.lowest,
+                       group.highest, wording.text);
+  else if (event.job != 0)
+    line = fmt::format("job {} of {} {}", event.job, event.user, wording.text);
   if (const std::string words = words_of(event.details); !words.empty()) line += ": " + words;
-  log.write(wording.level, line);
+  log_.write(wording.level, line);
 }
 
 }  // namespace trainyard
