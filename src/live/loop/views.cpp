@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "live/job/output_path.h"
 #include "live/loop/job_list.h"
@@ -71,6 +72,12 @@ std::string size_of(const JobRecord& job) {
 
 }  // namespace
 
+/// Half of the processors, so that the scheduler always finds one.
+Views::Views(LiveState& state, const Retention& retention, Loop& loop)
+    : state_(state),
+      loop_(loop),
+      long_reads_(std::max(1U, std::thread::hardware_concurrency() / 2)) {}
+
 WaitsBy waits_by(const Snapshot& snapshot, const JobRecord& job) {
   if (job.is_held()) {
     const bool waits =
@@ -123,7 +130,7 @@ Answer<JobRecord> Views::job(const Identity& who, JobNumber number) const {
   if (!job || job->in_part) return job;
   auto payload = state_.journal.payload(job->submission());
   if (!payload) return unavailable(payload.error());
-  job->spec.script = std::move(payload->script);
+  if (!payload->script.empty()) job->spec.script = std::move(payload->script);
   if (!payload->command.empty()) job->spec.command = std::move(payload->command);
   return job;
 }
@@ -136,6 +143,7 @@ Answer<JobPage> Views::jobs(const Identity& who, const JobFilter& asked) const {
     filter.uid = who.uid;
   }
   const auto snapshot = loop_.snapshot();
+  const auto turn = long_reads_.enter(who.uid);
   auto page = list_jobs(*snapshot, state_.journal, filter);
   if (!page) return unavailable(page.error());
   for (JobRecord& job : page->jobs) {
@@ -223,6 +231,7 @@ Answer<Service::HistoryPart> Views::history(const Identity& who,
                                             const Service::HistoryPart& before) const {
   JobFilter of;
   if (who.role != Role::operator_) of.user = who.user, of.uid = who.uid;
+  const auto turn = long_reads_.enter(who.uid);
   const auto records = state_.journal.ended_after(of, before.last);
   if (!records) return unavailable(records.error());
   Service::HistoryPart part{{}, before.last, before.begin, records->empty()};
@@ -327,9 +336,12 @@ WhyAnswer Views::why_held(const JobRecord& job) const {
       others.push_back(
           fmt::format("{} {}", book.arrays().contains(other) ? "array" : "job", other));
   }
+  const std::string misfit = state_.yard.misfit(job.spec);
+  if (others.empty() && misfit.empty())
+    return held(WaitsBy::held, "entering", "is about to be queued, one of many tasks of its array",
+                "nothing: it is queued within seconds");
   if (others.empty())
-    return held(WaitsBy::held, "misfit",
-                "cannot run here as things are: " + state_.yard.misfit(job.spec),
+    return held(WaitsBy::held, "misfit", "cannot run here as things are: " + misfit,
                 "cancel it, or wait until there are machines for it");
   return held(WaitsBy::dependency, "dependency",
               fmt::format("starts after {} is done", fmt::join(others, ", ")),

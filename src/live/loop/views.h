@@ -3,6 +3,7 @@
 // waits is looked up by the scheduler's thread, which has the policy.
 #pragma once
 
+#include "live/loop/fair_slots.h"
 #include "live/loop/live_state.h"
 #include "live/loop/loop.h"
 #include "live/service/service.h"
@@ -12,8 +13,7 @@ namespace trainyard {
 class Views {
  public:
   /// Uses of the state only what does not change, but within Loop::look_up.
-  Views(LiveState& state, const Retention& retention, Loop& loop)
-      : state_(state), retention_(retention), loop_(loop) {}
+  Views(LiveState& state, const Retention& retention, Loop& loop);
 
   // As in Service.
   [[nodiscard]] Answer<std::vector<JobNumber>> find(const Identity& who, const JobName& name) const;
@@ -44,6 +44,7 @@ class Views {
   LiveState& state_;
   const Retention& retention_;
   Loop& loop_;
+  mutable FairSlots long_reads_;  // of jobs that have ended, which may be millions
 };
 
 /// As `why` has it, without asking the policy: a list may have a thousand of them.
