@@ -4,6 +4,8 @@
 //   submissions  16 callers, each waiting for its answer before it asks again. The machine's limit
 //                is that of its disk: every answer waits for a sync, and at most 16 share one.
 //   reads        a list of 100 jobs, while nothing else happens and while 16 callers submit.
+//   neighbours   a submission beside 60 readers of a history of 600,000 jobs, and beside arrays of
+//                10,000 tasks that are submitted and cancelled; the limit is one while idle.
 //   snapshots    showing a change of one job among 100,000.
 //   starts       from asking to the first line of the job's own process, with 10,000 others
 //                waiting. The limit is the same process started directly.
@@ -185,22 +187,66 @@ void measure_submissions(Table& table) {
              kCallers * syncs_per_second(server.root()), ""});
 }
 
+/// A connection to the daemon's socket.
+int connect_to(const std::string& state) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = state + "/socket";
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) std::abort();
+  return fd;
+}
+
 struct AnswerTimes {
   double p50 = 0, p99 = 0;  // ms
 };
 
-/// Of somebody who looks a hundred times a second, as a page that follows the queue does.
-AnswerTimes answer_times(Client& client, const std::string& path, int times) {
+/// Of somebody who asks a hundred times a second, as a page that follows the queue does.
+template <class Ask>
+AnswerTimes answer_times(int times, Ask ask) {
   std::vector<double> answers;
   for (int i = 0; i < times; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const auto begin = Clock::now();
-    must(client.get(path));
+    ask();
     answers.push_back(1e3 * since(begin));
   }
   std::sort(answers.begin(), answers.end());
   return {answers[answers.size() / 2], answers[answers.size() * 99 / 100]};
 }
+
+/// Asks for all of something, and reads it to its end.
+void read_all(const std::string& state, const std::string& path) {
+  const int fd = connect_to(state);
+  const std::string request =
+      fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
+  if (write(fd, request.data(), request.size()) < 0) std::abort();
+  std::array<char, 65536> part{};
+  while (read(fd, part.data(), part.size()) > 0) {
+  }
+  close(fd);
+}
+
+/// Threads that do this over and over.
+template <class Work>
+class Crowd {
+ public:
+  Crowd(int size, Work work) {
+    for (int i = 0; i < size; ++i)
+      threads_.emplace_back([this, work] {
+        while (!is_over_) work();
+      });
+  }
+  ~Crowd() {
+    is_over_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  std::atomic<bool> is_over_ = false;
+  std::vector<std::thread> threads_;
+};
 
 void measure_reads(Table& table) {
   constexpr int kCallers = 16, kWaiting = 1000, kReads = 500;
@@ -210,7 +256,8 @@ void measure_reads(Table& table) {
   Client reader = server.client();
   const JobNumber holder = submit(reader, job("sleep 600", 4));
   for (int i = 0; i < kWaiting; ++i) submit(reader, job("true", 4));
-  const AnswerTimes idle = answer_times(reader, "/v1/jobs", kReads);
+  const auto list = [&] { must(reader.get("/v1/jobs")); };
+  const AnswerTimes idle = answer_times(kReads, list);
   std::atomic<bool> is_over = false;
   std::atomic<int> submitted = 0;
   std::vector<std::thread> callers;
@@ -220,7 +267,7 @@ void measure_reads(Table& table) {
       while (!is_over && ++submitted < kMost) submit(client, job("true", 4));
     });
   const auto begin = Clock::now();
-  const AnswerTimes loaded = answer_times(reader, "/v1/jobs", kReads);
+  const AnswerTimes loaded = answer_times(kReads, list);
   const double rate = submitted / since(begin);
   is_over = true;
   for (std::thread& caller : callers) caller.join();
@@ -306,15 +353,9 @@ void measure_starts(Table& table) {
 
 /// A connection that listens; its descriptor.
 int listen_to_events(const std::string& state) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = state + "/socket";
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int fd = connect_to(state);
   const std::string request = "GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-      write(fd, request.data(), request.size()) < 0)
-    std::abort();
+  if (write(fd, request.data(), request.size()) < 0) std::abort();
   return fd;
 }
 
@@ -411,6 +452,36 @@ void fill_journal(const std::string& state, JobNumber jobs, std::size_t command_
   }
 }
 
+void measure_neighbours(Table& table) {
+  constexpr int kSubmissions = 300, kReaders = 60;
+  Server server({"--slots", "4"});
+  fill_journal(server.state(), 600'000, 8, false);
+  server.begin();
+  Client client = server.client();
+  const JobNumber holder = submit(client, job("sleep 600", 4));
+  const auto submit_one = [&] { submit(client, job("true", 4)); };
+  const AnswerTimes idle = answer_times(kSubmissions, submit_one);
+  const auto add = [&](const char* name, const AnswerTimes& loaded) {
+    table.add({name, loaded.p99, "ms", Target{Target::Is::at_most, 2 * idle.p99}, idle.p99,
+               fmt::format("limit: while idle; p50 {:.2f} ms, idle {:.2f}", loaded.p50, idle.p50)});
+  };
+  {
+    const Crowd readers(kReaders, [&] { read_all(server.state(), "/v1/history"); });
+    add("submit beside 60 readers of history, p99", answer_times(kSubmissions, submit_one));
+  }
+  {
+    const Crowd arrays(1, [&] {
+      Client other = server.client();
+      json many = job("true", 4);
+      many["array"] = "1-10000";
+      const JobNumber array = submit(other, many);
+      must(other.remove(fmt::format("/v1/jobs/{}", array)));
+    });
+    add("submit beside arrays of 10,000, p99", answer_times(kSubmissions, submit_one));
+  }
+  cancel(client, holder);
+}
+
 void measure_history(Table& table) {
   Server empty, full;
   const double none = median_of(3, [&] {
@@ -477,6 +548,7 @@ void measure_live(Table& table) {
   use_all_cores();
   if (table.wants("live/submissions")) measure_submissions(table);
   if (table.wants("live/reads")) measure_reads(table);
+  if (table.wants("live/neighbours")) measure_neighbours(table);
   if (table.wants("live/snapshots")) measure_snapshots(table);
   if (table.wants("live/starts")) measure_starts(table);
   if (table.wants("live/streams")) measure_streams(table);
