@@ -40,7 +40,7 @@ struct ServeOptions {
   bool dry_run = false;
   std::uint64_t slots = 0;
   std::string keep = "30d", keep_checkpoints = "never";
-  std::string memory = "1GiB";
+  std::string memory = "1GiB", disk = "50%";
   std::string log, log_level = "info";
   bool is_private = false;
   ServerOptions server;
@@ -169,6 +169,8 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   if (!memory) return fail_at("--memory", memory.error());
   if (*memory < kLeastMemoryMib)
     return fail("--memory {}: {} MiB are the least", options.memory, kLeastMemoryMib);
+  const auto disk = parse_disk_limit(options.disk);
+  if (!disk) return fail_at("--disk", disk.error());
   const std::size_t bytes = static_cast<std::size_t>(*memory) << 20U;
   std::vector<std::string> settings = options.settings;
   if (std::ranges::none_of(settings, [](const auto& set) { return set.starts_with(kLeftAlone); }))
@@ -185,6 +187,7 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   daemon_options.scheduling.private_jobs = options.is_private;
   daemon_options.scheduling.explains_starts = options.dry_run;
   daemon_options.scheduling.memory = bytes / 2;
+  daemon_options.disk = *disk;
   options.server.requests.memory = bytes / 4;
   auto daemon = Daemon::start(system, std::move(daemon_options), engine_for(options));
   if (!daemon) return tl::make_unexpected(daemon.error());
@@ -273,6 +276,10 @@ void add_serve_command(Command& program) {
       "what users may take of it: their jobs half, of which one user has half, and their "
       "requests a quarter",
       {.type = "SIZE", .initial = options->memory});
+  command.option("--disk", &options->disk,
+                 "what users may take of the state directory's file system (scripts, output, "
+                 "history), of which one user has a quarter: a part of its size, or a size",
+                 {.type = "SIZE|PERCENT", .initial = options->disk});
   command.flag("--private", &options->is_private,
                "users see nothing of other users' jobs, as with Slurm's PrivateData=jobs");
   command.option("--tcp", &options->server.tcp,

@@ -1,9 +1,10 @@
 """A disk that others have filled: new jobs are refused with a sentence, what runs can be cancelled,
-the daemon starts again however often, and all is well by itself when there is room."""
+the daemon starts again however often, and all is well by itself when there is room. And a user who
+would fill it: nobody else notices."""
 import contextlib
 import os
 
-from scene import IS_ROOT, Scene, Skip, run_tests, wait_until
+from scene import IS_ROOT, OTHERS_RUN_HERE, Scene, Skip, run_tests, wait_until
 
 
 def fill(path):
@@ -58,6 +59,35 @@ def test_small_disk():
 
 def test_large_disk():
     check("600m")
+
+
+def test_greedy_user():
+    """300 MB hold 82 scripts of 3 MB. Eve gets no more in than her part, and has it back when she cancels."""
+    if not OTHERS_RUN_HERE:
+        raise Skip("only root can mount a small disk and be other users")
+    eve, bob = 65534, 65533
+    with Scene(slots=1, space="300m") as scene:
+        journal = scene.state / "journal.db"
+        scene.until(scene.submit("--", "sleep", 600), "running")
+        script = {"script": "#!/bin/sh\n" + "x" * 3_000_000, "directory": "/"}
+
+        def submit(uid, body):
+            return scene.http("POST", "/v1/jobs", body, uid=uid)
+
+        jobs = []
+        while (reply := submit(eve, script)).status == 201:
+            jobs.append(reply.json()["job"])
+            assert len(jobs) < 82
+        assert reply.status == 409 and "a user may have 37.5 MiB" in reply.body.decode(), reply
+        assert len(jobs) == 13, jobs
+        for _ in range(3):
+            assert submit(bob, script).status == 201
+        full = journal.stat().st_size
+        for job in jobs:
+            assert scene.http("DELETE", f"/v1/jobs/{job}", uid=eve).status == 200
+        reply = submit(eve, script)
+        assert reply.status == 201, reply
+        wait_until(lambda: journal.stat().st_size < full / 2, "the journal to shrink")
 
 
 run_tests(globals(), 400)

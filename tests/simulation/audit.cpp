@@ -36,6 +36,7 @@ std::string Audit::look(bool in_full) {
   if (auto wrong = look_at_damage(); !wrong.empty()) return wrong;
   if (!in_full) return {};
   if (auto wrong = look_at_journal(); !wrong.empty()) return wrong;
+  if (auto wrong = look_at_disk(); !wrong.empty()) return wrong;
   if (auto wrong = look_at_files(); !wrong.empty()) return wrong;
   return look_at_promises();
 }
@@ -108,6 +109,7 @@ std::string Audit::look_at_verification(const Verification& found) const {
     const bool is_event = problem.starts_with(kEvent) &&
                           lost_events_.contains(std::stoll(problem.substr(kEvent.size())));
     const bool is_setting = problem.starts_with("table setting");
+    if (has_damage() && problem.starts_with("user ")) continue;  // a row counts otherwise
     const bool is_loss = is_restored_ && problem.find("lost a part") != std::string::npos;
     const bool is_known =
         is_job ? is_damaged(job) : is_event || is_loss || (is_setting && has_lost_settings_);
@@ -375,6 +377,57 @@ std::string Audit::look_at_jobs() {
   return {};
 }
 
+namespace {
+
+/// What the rows add up to, by user, in the words of docs/journal.md and not of the triggers.
+std::map<uid_t, DiskUse> disk_use_by_rows(SQLite::Database& db) {
+  std::map<JobNumber, uid_t> owners;  // of jobs, and of arrays
+  std::map<uid_t, DiskUse> sums;
+  SQLite::Statement jobs(db,
+                         "SELECT number, uid, array, iif(erased_output IS NULL, output, 0), user, "
+                         "name, life FROM job");
+  while (jobs.executeStep()) {
+    const auto uid = static_cast<uid_t>(jobs.getColumn(1).getInt64());
+    owners[jobs.getColumn(0).getInt64()] = uid;
+    if (!jobs.getColumn(2).isNull()) owners[jobs.getColumn(2).getInt64()] = uid;
+    sums[uid].output += jobs.getColumn(3).getInt64();
+    sums[uid].history += 250 + 2 * jobs.getColumn(4).getBytes() + 2 * jobs.getColumn(5).getBytes() +
+                         jobs.getColumn(6).getBytes();
+  }
+  SQLite::Statement rows(db,
+                         "SELECT number, 20, spec, '', '' FROM spec UNION ALL "
+                         "SELECT job, 50, kind, user, details FROM event WHERE job != 0");
+  while (rows.executeStep()) {
+    std::int64_t& sum = sums[owners[rows.getColumn(0).getInt64()]].history;
+    sum += rows.getColumn(1).getInt64();
+    for (const int text : {2, 3, 4}) sum += rows.getColumn(text).getBytes();
+  }
+  SQLite::Statement payloads(db, "SELECT number, payload FROM payload");
+  while (payloads.executeStep())
+    sums[owners[payloads.getColumn(0).getInt64()]].scripts += 20 + payloads.getColumn(1).getBytes();
+  return sums;
+}
+
+}  // namespace
+
+std::string Audit::look_at_disk() {
+  const auto db = machine_.look_into_journal();
+  if (!db || has_damage()) return {};  // a foreign program keeps it locked, or changed rows
+  for (const auto& [user, sum] : disk_use_by_rows(*db)) {
+    const auto use = machine_.journal().disk_use(user);
+    if (!use) return "what users take of the disk cannot be read: " + use.error().message;
+    if (*use != sum)
+      return fmt::format(
+          "user {} is said to take {} bytes of scripts, {} of output and {} of history; the rows "
+          "are of {}, {} and {}",
+          user, use->scripts, use->output, use->history, sum.scripts, sum.output, sum.history);
+    if (sum.scripts > disk_ / 4)
+      return fmt::format("user {} has scripts of {} bytes on disk; {} are allowed", user,
+                         sum.scripts, disk_ / 4);
+  }
+  return {};
+}
+
 // --- Promises ------------------------------------------------------------------------------------
 
 std::string Audit::look_at_audit_log(const JobPage& jobs) {
@@ -508,6 +561,21 @@ std::string Audit::look_at_end() {
       return fmt::format("nothing runs, and {} is not free", machine.name);
   for (const MemoryWorld::Seen& run : machine_.runs())
     if (run.lives) return fmt::format("run {} of job {} still lives", run.id.run, run.id.job);
+  return look_at_output();
+}
+
+/// Nothing runs any more: scripts are gone, and output counts as it was written.
+std::string Audit::look_at_output() {
+  if (has_damage() || is_restored_) return {};
+  const auto all = machine_.journal().disk_use_of_all();
+  if (!all) return all.error().message;
+  if (all->use.scripts != 0)
+    return fmt::format("all jobs have ended, and scripts take {} bytes", all->use.scripts);
+  if (machine_.is_local()) return {};  // what its runs wrote is in files
+  std::int64_t written = 0;
+  for (const MemoryWorld::Seen& run : machine_.runs()) written += run.end.output_bytes;
+  if (compacts_ ? all->use.output > written : all->use.output != written)
+    return fmt::format("output takes {} bytes, and counts {}", written, all->use.output);
   return {};
 }
 

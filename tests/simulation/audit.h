@@ -12,7 +12,9 @@
 //  5. The books balance: free and held GPUs are all GPUs; each that is held belongs to a job that
 //     holds it; what events tell of a job is the state that it is in; what is recorded of a run is
 //     what it took, whatever the clock was set to; all that ran is in the history.
-//  6. Every user, and all together, are within their budgets.
+//  6. Every user, and all together, are within their budgets: of memory, and of the disk, where the
+//     daemon's count is what the rows add up to. When all has ended, nothing but history and output
+//     is left.
 //  7. The policy in force is the last that was accepted.
 //  8. A run is told to leave only for a reason that its job's events tell, and for GPUs that are
 //     gone only if one of its own is or was: other GPUs, fewer, more or in another order, neither
@@ -54,11 +56,12 @@ struct Damage {
 class Audit {
  public:
   /// `chooses_gpus`: the engine does. `compacts`: events of ended jobs are dropped soon.
-  Audit(SimulatedMachine& machine, const Clients& clients, std::size_t memory, bool chooses_gpus,
-        bool compacts)
+  Audit(SimulatedMachine& machine, const Clients& clients, const SchedulingOptions& options,
+        bool chooses_gpus, bool compacts)
       : machine_(machine),
         clients_(clients),
-        memory_(memory),
+        memory_(options.memory),
+        disk_(options.disk),
         chooses_gpus_(chooses_gpus),
         compacts_(compacts),
         began_(machine.now()) {}
@@ -90,6 +93,7 @@ class Audit {
   std::string look_at_events();
   std::string look_at_jobs();
   std::string look_at_machines();
+  std::string look_at_disk();
   std::string look_at_promises();
   std::string look_at_audit_log(const JobPage& jobs);
   std::string look_at_ended(const JobRecord& job);
@@ -99,6 +103,8 @@ class Audit {
   std::string look_at_journal();
   [[nodiscard]] bool is_damaged(JobNumber job) const { return damaged_.contains(job); }
   [[nodiscard]] bool is_stray(const MemoryWorld::Seen& run);
+  [[nodiscard]] bool has_damage() const { return !damaged_.empty() || !lost_events_.empty(); }
+  std::string look_at_output();
   [[nodiscard]] bool is_unheard(const MemoryWorld::Seen& run);
   std::string take(const LiveEvent& event);
 
@@ -115,6 +121,7 @@ class Audit {
   SimulatedMachine& machine_;
   const Clients& clients_;
   std::size_t memory_;
+  std::int64_t disk_;
   std::map<std::int64_t, std::uint64_t> events_;  // that were shown, by number: a digest of each
   std::int64_t heard_ = 0;                        // of the present daemon
   std::uint64_t daemon_ = 0;                      // which that is

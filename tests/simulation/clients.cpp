@@ -33,13 +33,15 @@ std::vector<std::string> policy_names() {
 
 }  // namespace
 
-Clients::Clients(SimulatedMachine& machine, std::uint64_t seed, const std::string& policy)
+Clients::Clients(SimulatedMachine& machine, std::uint64_t seed, const SchedulingOptions& options)
     : machine_(machine),
       lots_(seed, 21),
+      disk_(options.disk / 4),
+      is_eve_greedy_(lots_.below(3) == 0),
       users_(some_users()),
       wire_(machine, seed, with_operator(users_)),
-      policies_{{0, policy}},
-      configured_policy_(policy) {
+      policies_{{0, options.policy.policy}},
+      configured_policy_(options.policy.policy) {
   machine_.meanwhile = [this] {
     if (depth_ >= 3 || lots_.below(4) != 0) return false;
     ask_something();
@@ -117,8 +119,10 @@ JobSpec Clients::some_job(const Identity& who) {
 }
 
 void Clients::submit() {
-  const Identity who = somebody();
+  const Identity who = is_eve_greedy_ && lots_.below(2) == 0 ? users_.back() : somebody();
   JobSpec spec = some_job(who);
+  if (is_eve_greedy_ && who.uid == users_.back().uid)
+    spec.script = "#!" + std::string(200'000, 'x');
   const std::string tag = fmt::format("t{}", submissions_.size());
   spec.name = tag;
   Submission made{who, tag, 1, Submission::Fate::unknown, 0, !spec.array.empty()};
@@ -127,6 +131,7 @@ void Clients::submit() {
   Submission& known = submissions_[tag];
   if (!asked.is_answered) return;
   known.fate = Submission::Fate::refused;
+  check_refusal(who, asked.reply);
   if (asked.reply.status != 201) return;
   const json answer = json::parse(asked.reply.body);
   known.fate = Submission::Fate::accepted;
@@ -150,6 +155,19 @@ void Clients::recall(const Promises& then) {
   numbers_ = then.numbers;
   cancelled_.clear();
   policies_ = then.policies;
+}
+
+/// Whatever others have on disk, a user who has little may submit.
+void Clients::check_refusal(const Identity& who, const Reply& reply) {
+  constexpr std::int64_t kOneJob = 50'000;
+  const bool is_for_disk = reply.body.find("the daemon's disk") != std::string::npos ||
+                           (reply.body.find("disk of the daemon's state") != std::string::npos &&
+                            !machine_.was_ever_full());
+  if (!is_for_disk || (is_eve_greedy_ && who.uid == users_.back().uid)) return;
+  const auto own = machine_.journal().disk_use(who.uid);
+  if (own && own->sum() + kOneJob < disk_)
+    complaint_ = fmt::format("{} takes {} bytes of the disk, and is refused: {}", who.user,
+                             own->sum(), reply.body);
 }
 
 void Clients::cancel() {

@@ -28,7 +28,7 @@ struct Submission {
 class Clients {
  public:
   /// `policy` is in force.
-  Clients(SimulatedMachine& machine, std::uint64_t seed, const std::string& policy);
+  Clients(SimulatedMachine& machine, std::uint64_t seed, const SchedulingOptions& options);
 
   /// One of them asks for something.
   void ask_something();
@@ -80,6 +80,7 @@ class Clients {
             std::string body = {}, std::multimap<std::string, std::string> query = {});
   void submit();
   void take_number(JobNumber number);
+  void check_refusal(const Identity& who, const Reply& reply);
   void cancel();
   void set_policy();
   void use_machine();
@@ -92,6 +93,8 @@ class Clients {
 
   SimulatedMachine& machine_;
   Random lots_;
+  std::int64_t disk_;  // what one user may take of it
+  bool is_eve_greedy_;
   std::vector<Identity> users_;
   Wire wire_;
   std::map<std::string, Submission> submissions_;

@@ -96,6 +96,7 @@ System::Disk SimulatedMachine::disk(const std::string& /*path*/) const {
 
 void SimulatedMachine::fill_disk(std::uint64_t free) {
   if (scratch_.used() == 0) return;  // nothing has been kept aside yet
+  was_ever_full_ = true;
   const std::uint64_t there = disk("").free;
   if (there > free) others_ += there - free;
 }
@@ -251,6 +252,11 @@ void SimulatedMachine::meddle(const std::string& sql, Duration stays) {
   }  // it could not be done now
   files_.set_foreign(false);
   foreign_ends_ = now_ + stays;
+}
+
+std::unique_ptr<SQLite::Database> SimulatedMachine::look_into_journal() {
+  if (is_meddled_with()) return nullptr;
+  return std::make_unique<SQLite::Database>(path(), SQLite::OPEN_READONLY);
 }
 
 void SimulatedMachine::as_foreign(const std::function<void()>& act) {

@@ -95,12 +95,15 @@ class SimulatedMachine : public System {
   void end_meddling();
   /// What a foreign program does, at once. It may die with the power, but not with the daemon.
   void as_foreign(const std::function<void()>& act);
+  /// For the audit; null while others keep it locked.
+  [[nodiscard]] std::unique_ptr<SQLite::Database> look_into_journal();
   [[nodiscard]] bool is_meddled_with() const { return foreign_ != nullptr; }
 
   /// Somebody fills the disk up to so many bytes, or makes room.
   void fill_disk(std::uint64_t free);
   void make_room() { others_ = 0; }
   [[nodiscard]] bool is_full() const { return others_ > 0; }
+  [[nodiscard]] bool was_ever_full() const { return was_ever_full_; }
   /// From now on, once; and whether it did since the last daemon began.
   void fail_sync();
   [[nodiscard]] bool fails_sync() const { return fails_sync_; }
@@ -149,7 +152,7 @@ class SimulatedMachine : public System {
     Time begin, end = Time::never();
   };
   std::vector<Life> lives_;  // of daemons
-  bool fails_sync_ = false;
+  bool fails_sync_ = false, was_ever_full_ = false;
   std::uint64_t others_ = 0;  // bytes of the disk
   KeptLog log_;
   SimulatedDisk disk_;

@@ -32,6 +32,7 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
       cluster_.set_gpus(MachineId{m}, new_gpus(cluster_.machines[m].capacity.gpus));
   options_.policy = {some_policy(lots_), {}};
   options_.memory = std::array{std::size_t{64} << 10, std::size_t{512} << 20}[lots_.below(2)];
+  options_.disk = 4 << 20;
   options_.private_jobs = lots_.below(3) == 0;
   choose_keeping();
   const bool compacts = options_.keep_output != SchedulingOptions{}.keep_output;
@@ -42,8 +43,8 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   machine_->world().set_scripts([this](const Launch& launch) { return script_of(launch); });
   const bool chooses_gpus = lots_.below(4) == 0 && !is_local;
   if (chooses_gpus) machine_->world().choose_gpus();
-  clients_ = std::make_unique<Clients>(*machine_, seed, options_.policy.policy);
-  audit_ = std::make_unique<Audit>(*machine_, *clients_, options_.memory, chooses_gpus, compacts);
+  clients_ = std::make_unique<Clients>(*machine_, seed, options_);
+  audit_ = std::make_unique<Audit>(*machine_, *clients_, options_, chooses_gpus, compacts);
   if (lots_.below(3) == 0 && !is_local)
     journal_ = std::make_unique<JournalTroubles>(*machine_, *clients_, *audit_, seed);
   // An older journal knows less of what was erased; the local engine's files have rule 13.
@@ -109,6 +110,7 @@ MemoryScript Simulation::script_of(const Launch& launch) const {
   script.leaves_after = some_seconds(40);
   if (lots.below(5) == 0) script.leaves_after = std::nullopt;
   if (lots.below(4) == 0) script.exit_when_told = 0;
+  if (lots.below(3) == 0) script.output.append(lots.below(20'000), 'x');
   if (lots.below(4) == 0) script.tells = JobProgress{10, 100, 0.5, 0.5, 1.0, 2.0};
   return script;
 }

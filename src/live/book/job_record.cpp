@@ -256,6 +256,12 @@ void put_payload(JobSpec& spec, JobPayload payload) {
   if (!payload.command.empty()) spec.command = std::move(payload.command);
 }
 
+std::string to_json(const JobPayload& payload) {
+  json parts{{"script", payload.script}, {"environment", payload.environment}};
+  if (!payload.command.empty()) parts["command"] = payload.command;
+  return parts.dump();
+}
+
 std::string name_of(const JobRecord& job) {
   if (job.task.array == 0) return std::to_string(job.number);
   return fmt::format("{}_{}", job.task.array, job.task.task);

@@ -65,6 +65,7 @@ struct JobRecord {
   ReportedCurve curve;
   std::string born_as;                 // what the engine calls a job that was not submitted to us
   bool runs_outside = false;           // of our control: such a job was running when we heard of it
+  std::int64_t output_bytes = 0;       // of its runs that have ended; also once it is erased
   std::optional<Duration> pause_took;  // from being told to leave to having left, the last time
 
   // Not kept: how it is shown.
@@ -100,6 +101,8 @@ struct JobPayload {
 /// long command its beginning.
 JobPayload take_payload(JobSpec& spec);
 void put_payload(JobSpec& spec, JobPayload payload);
+/// As the journal keeps it.
+std::string to_json(const JobPayload& payload);
 
 /// What such a job takes in memory while it waits, about, with its payload on disk.
 std::size_t memory_of(const JobSpec& spec);

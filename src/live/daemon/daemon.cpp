@@ -10,6 +10,7 @@ Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions op
   if (!state) return tl::make_unexpected(state.error());
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(*state)));
   options.scheduling.reserve = daemon->state_.path();
+  options.scheduling.disk = options.disk.of(system.disk(daemon->state_.path()).size);
   DiskReserve(system, options.scheduling.reserve).give_for_start();
 
   auto engine = open_engine(system, daemon->state_);

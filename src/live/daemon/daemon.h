@@ -10,6 +10,7 @@
 #include "live/engine/engine.h"
 #include "live/journal/journal.h"
 #include "live/loop/yardmaster.h"
+#include "live/system/disk_limit.h"
 #include "live/system/state_directory.h"
 #include "live/system/system.h"
 
@@ -18,6 +19,7 @@ namespace trainyard {
 struct DaemonOptions {
   std::string state;
   SchedulingOptions scheduling;
+  DiskLimit disk{.percent = 50};  // of the state directory's file system, for users
 };
 
 /// Opens the engine of the daemon whose state directory this is. It is called once that directory

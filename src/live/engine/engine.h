@@ -99,6 +99,7 @@ struct RunReport {
   std::vector<WorkerPlace> places;  // on the machines that were ordered; empty: as ordered
   bool was_killed = false;          // it was told to stop, and had to be killed
   JobWord word{};                   // what the job said about saving, before it left
+  std::int64_t output_bytes = 0;    // of an end: what is kept of the run's output
 };
 
 constexpr bool is_end(RunReport::Kind kind) {

@@ -9,18 +9,18 @@
 //  3. What others do to its files for a while (locks, readers that stay) is waited for or refused,
 //     and over when they are; the write-ahead log does not grow with those who read.
 //  4. A row that cannot be read, or whose checksum is wrong (row_sum.h), costs that job alone: it
-//  is
-//     shown as failed. A setting is as if it had not been set, and an event is left out. The log
-//     names each such row.
+//     is shown as failed. The specification of an array costs all its tasks that have not ended. A
+//     setting is as if it had not been set, and an event is left out. The log names each such row.
 //  5. A journal that was lost or shortened since is known by its head (journal_head.h), and no job
 //     number is given a second time.
 //  6. The format has a number. A newer one than ours is refused, nothing is touched.
 //  7. Every commit keeps the time that the daemon has lived through (lived_time.h), and marks the
 //     rows of jobs that end in it with that: their age counts from there.
 //
-// commit() belongs to one thread; the rest may be called from any.
+// commit() and tidy() belong to one thread; the rest may be called from any.
 #pragma once
 
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -35,6 +35,7 @@
 
 #include "base/error.h"
 #include "live/book/job_record.h"
+#include "live/journal/disk_use.h"
 #include "live/journal/journal_head.h"
 #include "live/journal/lived_time.h"
 #include "live/service/service.h"
@@ -44,7 +45,7 @@ namespace trainyard {
 
 /// What a job leaves behind when it has ended. Each is kept for a time of its own.
 enum class Leftover : std::uint8_t {
-  output,       // with its events and its payload; the row stays
+  output,       // with its events; the row stays
   checkpoints,  // the work of its user
 };
 
@@ -77,8 +78,8 @@ class Journal {
   [[nodiscard]] Expected<std::optional<JobRecord>> find(JobNumber number) const;
   /// Those that have ended. (Nothing is folded: they do not wait.)
   [[nodiscard]] Expected<JobPage> find_ended(const JobFilter& filter) const;
-  /// What was submitted under this number (JobRecord::submission). Empty when it is no longer kept.
-  /// Records are found without it.
+  /// What was submitted under this number (JobRecord::submission). Empty once the job, or the last
+  /// task of the array, has ended. Records are found without it.
   [[nodiscard]] Expected<JobPayload> payload(JobNumber submission) const;
 
   /// An array, as its tasks stand.
@@ -112,9 +113,21 @@ class Journal {
   /// What has been lost of it since it was last written, for people; empty: nothing.
   [[nodiscard]] const std::string& loss() const { return loss_; }
 
+  /// What a user's jobs take of the disk; and those of all users, and how many these are. By the
+  /// thread that commits.
+  [[nodiscard]] Expected<DiskUse> disk_use(uid_t user);
+  struct AllDiskUse {
+    DiskUse use;
+    std::int64_t users = 0;
+  };
+  [[nodiscard]] Expected<AllDiskUse> disk_use_of_all();
+
   /// Moves the write-ahead log into the database as far as nobody is disturbed. A thread does so
   /// every second, where the system has threads.
   void checkpoint() const;
+  /// Tidies up a little: removes payloads of jobs that had ended under an older format, and gives
+  /// free pages back to the file system where they are many. True: there is more to do.
+  Expected<bool> tidy();
 
   /// Time that this daemon and those before it have lived through with this journal.
   [[nodiscard]] Duration lived() const { return lived_.now(); }
@@ -135,25 +148,32 @@ class Journal {
   struct Tables;  // tables.h
 
  private:
-  Journal(System& system, std::string path, std::unique_ptr<Tables> writing,
-          std::unique_ptr<Tables> reading);
+  Journal(System& system, std::string path, std::unique_ptr<Tables> writing);
   void checkpoint_until(const std::stop_token& stop) const;
   void bound_log();
   void recall();
   void recall_lived();
   void recall_head();
   void tell_damage(Tables& tables) const;
+  bool remove_old_payloads();
+  bool give_back_pages();
   void remember(const JournalChange& change);
   void write_head() const;
   template <class Work>
   auto read(Work work) const;
+  [[nodiscard]] std::unique_ptr<Tables> take_reader() const;
+  void put_back(std::unique_ptr<Tables> reader) const;
 
   System& system_;
   std::string path_;
   std::unique_ptr<Tables> writing_;
+  // Connections that read, made as they are needed: a long read holds up no other, nor the writer.
   mutable std::mutex reading_mutex_;
-  std::unique_ptr<Tables> reading_;
+  mutable std::condition_variable reader_is_back_;
+  mutable std::vector<std::unique_ptr<Tables>> readers_;  // that nobody uses now
+  mutable std::size_t readers_made_ = 0;
   std::uintmax_t next_bound_;  // bytes of the write-ahead log at which it is emptied
+  JobNumber tidied_ = 0;       // payloads up to this number have been looked at
   SeldomLog seldom_;
   LivedTime lived_;
   JournalHead head_;

@@ -1,9 +1,11 @@
 #include "live/journal/journal.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "live/journal/verify.h"
@@ -11,12 +13,6 @@
 
 namespace trainyard {
 namespace {
-
-/// As format 4 had it.
-const std::string kToFormat4 =
-    "DROP INDEX job_output; DROP INDEX job_checkpoints; ALTER TABLE job DROP COLUMN lived; "
-    "ALTER TABLE job DROP COLUMN erased_output; ALTER TABLE job DROP COLUMN erased_checkpoints; "
-    "DELETE FROM setting WHERE key = 'lived'; PRAGMA user_version = 4; ";
 
 class JournalTest : public testing::Test {
  protected:
@@ -79,6 +75,26 @@ class JournalTest : public testing::Test {
     const auto left = journal->left_behind(Leftover::output, {lived, Time::never()}, 100);
     for (const JobRecord& job : *left) numbers.push_back(job.number);
     return numbers;
+  }
+  /// Has the file as format 4 had it, and then does this.
+  void as_format_4(const std::string& sql) {
+    journal.reset();
+    SQLite::Database db(path, SQLite::OPEN_READWRITE);
+    std::string drop;
+    SQLite::Statement names(db, "SELECT name FROM sqlite_master WHERE type = 'trigger'");
+    while (names.executeStep())
+      drop += fmt::format("DROP TRIGGER {};", names.getColumn(0).getString());
+    names.reset();
+    for (const char* index : {"job_output", "job_checkpoints", "job_open_task"})
+      drop += fmt::format("DROP INDEX {};", index);
+    for (const char* column : {"lived", "erased_output", "erased_checkpoints", "output"})
+      drop += fmt::format("ALTER TABLE job DROP COLUMN {};", column);
+    for (const char* table : {"job", "spec", "payload", "event", "setting", "born"})
+      drop += fmt::format("ALTER TABLE {} DROP COLUMN sum;", table);
+    db.exec(drop +
+            "DROP TABLE disk_use; DELETE FROM setting WHERE key = 'lived'; "
+            "PRAGMA user_version = 4; PRAGMA auto_vacuum = NONE; VACUUM;" +
+            sql);
   }
 
   TemporaryDirectory directory;
@@ -213,21 +229,11 @@ TEST_F(JournalTest, FindsWhatHasEndedByWhatIsAskedForInPages) {
   EXPECT_EQ(journal->find_ended(filter)->jobs.size(), 1U);
 }
 
-/// As a format before 5 has them.
-void drop_sums(const std::string& path) {
-  SQLite::Database file(path, SQLite::OPEN_READWRITE);
-  for (const std::string table : {"job", "spec", "payload", "event", "setting", "born"})
-    file.exec("ALTER TABLE " + table + " DROP COLUMN sum");
-}
-
 TEST_F(JournalTest, TheFormatBeforeIsTakenOver) {
   submit(record(1));
-  journal.reset();
-  drop_sums(path);
-  SQLite::Database(path, SQLite::OPEN_READWRITE)
-      .exec(
-          "UPDATE job SET life = json_set(life, '$.stopping', json('true'), '$.out_of_time', "
-          "json('false'), '$.forced', json('true')); PRAGMA user_version = 2");
+  as_format_4(
+      "UPDATE job SET life = json_set(life, '$.stopping', json('true'), '$.out_of_time', "
+      "json('false'), '$.forced', json('true')); PRAGMA user_version = 2");
   open();
   EXPECT_EQ((*journal->find(1))->ending, Ending::by_operator);
   EXPECT_EQ(verify_journal(path)->unsummed, 5U);
@@ -282,8 +288,6 @@ TEST_F(JournalTest, CompactionForgetsWhatIsOldAndKeepsHistory) {
     if (n < 3) update(job);
   }
   EXPECT_EQ(erase(Time{1'500'000}), std::vector<JobNumber>{1});
-  EXPECT_TRUE(journal->payload(1)->environment.empty());
-  EXPECT_FALSE(journal->payload(2)->environment.empty());
   EXPECT_EQ(journal->events(0, 100)->size(), 2U);
   EXPECT_EQ(journal->last_event(), 3);
   EXPECT_EQ(journal->ended_after({}, 0)->size(), 2U);
@@ -296,12 +300,9 @@ TEST_F(JournalTest, CompactionForgetsWhatIsOldAndKeepsHistory) {
 
 TEST_F(JournalTest, AnOlderFormatIsTakenOver) {
   submit(record(1));
-  journal.reset();
-  drop_sums(path);
-  SQLite::Database(path, SQLite::OPEN_READWRITE)
-      .exec(kToFormat4 +
-            "DROP INDEX job_array; ALTER TABLE job DROP COLUMN array; "
-            "ALTER TABLE job DROP COLUMN task; PRAGMA user_version = 1");
+  as_format_4(
+      "DROP INDEX job_array; ALTER TABLE job DROP COLUMN array; "
+      "ALTER TABLE job DROP COLUMN task; PRAGMA user_version = 1");
   open();
   EXPECT_EQ((*journal->find(1))->spec.command, record(1).spec.command);
   JobRecord task = record(3);
@@ -325,19 +326,16 @@ TEST_F(JournalTest, GpusThatWereNumbersGetTheirNames) {
   }
   const std::string old = R"(
       UPDATE job SET life = json_set(life, '$.place[0].gpus', 6, '$.next[0].gpus', json('[1]'));
-      PRAGMA user_version = 4)";
-  journal.reset();
-  SQLite::Database(path, SQLite::OPEN_READWRITE).exec(old);
+      )";
+  as_format_4(old);
   open();
   using Gpus = std::vector<std::vector<std::string>>;
   EXPECT_EQ((*journal->find(1))->life.room.gpus, (Gpus{{"1", "2"}})) << "stand-ins, or Slurm's";
   EXPECT_EQ((*journal->find(2))->life.next.gpus, (Gpus{{"1"}}));
-  journal.reset();
-  SQLite::Database(path, SQLite::OPEN_READWRITE)
-      .exec(
-          "INSERT INTO setting VALUES ('gpus', "
-          "'trainyard/GPU-a/trainyard/GPU-b/trainyard/number-7/'); " +
-          old);
+  as_format_4(
+      "INSERT INTO setting VALUES ('gpus', "
+      "'trainyard/GPU-a/trainyard/GPU-b/trainyard/number-7/'); " +
+      old);
   open();
   EXPECT_EQ((*journal->find(1))->life.room.gpus, (Gpus{{"GPU-b", "number-7"}}));
   EXPECT_EQ((*journal->find(2))->life.next.gpus, (Gpus{{"GPU-b"}}));
@@ -346,10 +344,7 @@ TEST_F(JournalTest, GpusThatWereNumbersGetTheirNames) {
 
 TEST_F(JournalTest, AFormatWithoutJobsThatAreBornElsewhereIsTakenOver) {
   submit(record(1));
-  journal.reset();
-  drop_sums(path);
-  SQLite::Database(path, SQLite::OPEN_READWRITE)
-      .exec(kToFormat4 + "DROP TABLE born; PRAGMA user_version = 3");
+  as_format_4("DROP TABLE born; PRAGMA user_version = 3");
   open();
   EXPECT_EQ(*journal->born("slurm-17"), std::nullopt);
   JobRecord job = record(2);
@@ -366,7 +361,82 @@ TEST_F(JournalTest, AFormatWithoutJobsThatAreBornElsewhereIsTakenOver) {
   EXPECT_EQ((*journal->find(1))->granted, Resources{}) << "as it was before";
 }
 
-TEST_F(JournalTest, ThePayloadOfAnArrayIsKeptUntilItsLastTaskIsOld) {
+TEST_F(JournalTest, APayloadGoesWithTheEndOfItsJob) {
+  JobRecord job = record(1);
+  submit(job);
+  EXPECT_FALSE(journal->payload(1)->environment.empty());
+  job.life.state.phase = Phase::cancelled;
+  update(job);
+  EXPECT_TRUE(journal->payload(1)->environment.empty());
+  EXPECT_EQ(journal->disk_use(1001)->scripts, 0);
+  EXPECT_TRUE(*journal->find(1)) << "the rest stays";
+}
+
+/// Under formats before 5 they stayed for as long as output did.
+TEST_F(JournalTest, PayloadsThatAnOlderFormatLeftGoStepByStep) {
+  constexpr JobNumber kJobs = 40;
+  for (JobNumber n = 1; n <= kJobs; ++n) submit(record(n));
+  as_format_4("UPDATE job SET ended = 1 WHERE number != 7");
+  open();
+  EXPECT_GT(journal->disk_use(1001)->scripts, 0);
+  EXPECT_TRUE(*journal->tidy()) << "more than one step";
+  while (*journal->tidy()) {
+  }
+  EXPECT_TRUE(journal->payload(1)->environment.empty());
+  EXPECT_TRUE(journal->payload(kJobs)->environment.empty());
+  EXPECT_FALSE(journal->payload(7)->environment.empty());
+}
+
+TEST_F(JournalTest, WhatUsersTakeOfTheDiskIsCountedAsWhenItIsTakenOver) {
+  JobRecord task = record(3);
+  task.task = {2, 7, 1, 7, 7, 1, 0};
+  for (const JobRecord& job : {record(1), task, record(4, "bob")}) submit(job);
+  JobRecord job = record(1);
+  job.reason = "a longer life", job.output_bytes = 5000;
+  update(job);
+  const DiskUse counted = *journal->disk_use(1001);
+  EXPECT_EQ(counted.output, 5000);
+  EXPECT_TRUE(verify_journal(path)->is_right());
+  as_format_4("");
+  open();
+  EXPECT_EQ(*journal->disk_use(1001), (DiskUse{counted.scripts, 0, counted.history}));
+  EXPECT_EQ(journal->disk_use_of_all()->users, 1) << "of one number";
+}
+
+/// The pages of what is gone go back to the file system.
+TEST_F(JournalTest, TheFileShrinksWhenLargeJobsHaveEnded) {
+  constexpr JobNumber kJobs = 16;
+  const auto size = [&] {
+    journal->checkpoint();
+    return std::filesystem::file_size(path);
+  };
+  const auto fill = [&](JobNumber first) {
+    for (JobNumber n = first; n < first + kJobs; ++n) {
+      JobRecord job = record(n);
+      job.spec.script.assign(1 << 20, 'x');
+      submit(job);
+    }
+  };
+  const auto end = [&](JobNumber first) {
+    for (JobNumber n = first; n < first + kJobs; ++n) {
+      JobRecord job = **journal->find(n);
+      job.life.state.phase = Phase::cancelled;
+      update(job);
+    }
+  };
+  fill(1);
+  const auto full = size();
+  EXPECT_GT(full, kJobs << 20U);
+  end(1);
+  fill(1 + kJobs);
+  EXPECT_LT(size(), full + (1U << 20U)) << "free pages are used again";
+  end(1 + kJobs);
+  while (*journal->tidy()) {
+  }
+  EXPECT_LT(size(), full / 2);
+}
+
+TEST_F(JournalTest, ThePayloadOfAnArrayIsKeptUntilItsLastTaskHasEnded) {
   for (JobNumber n = 2; n <= 3; ++n) {
     JobRecord job = record(n);
     job.task = {1, static_cast<std::int32_t>(n), 2, 2, 3, 1, 0};
@@ -374,14 +444,65 @@ TEST_F(JournalTest, ThePayloadOfAnArrayIsKeptUntilItsLastTaskIsOld) {
     job.life.state.phase = Phase::done, job.life.state.since = Time{n * 1'000'000};
     if (n == 2) update(job);
   }
-  ASSERT_EQ(erase(Time{10'000'000}).size(), 1U);
   EXPECT_FALSE(journal->payload(1)->environment.empty());
   JobRecord last = **journal->find(3);
   last.life.state.phase = Phase::failed, last.life.state.since = Time{4'000'000};
   update(last);
   EXPECT_EQ((*journal->tally(1))->not_done, 1U);
-  ASSERT_EQ(erase(Time{10'000'000}).size(), 1U);
   EXPECT_TRUE(journal->payload(1)->environment.empty());
+}
+
+TEST_F(JournalTest, ErasedOutputCountsNoMore) {
+  JobRecord job = record(1);
+  submit(job), submit(record(2));
+  job.output_bytes = 5000;
+  job.life.state.phase = Phase::done, job.life.state.since = Time{1'000'000};
+  update(job);
+  EXPECT_EQ(journal->disk_use(1001)->output, 5000);
+  ASSERT_EQ(erase(Time{10'000'000}).size(), 1U);
+  EXPECT_EQ(journal->disk_use(1001)->output, 0);
+  EXPECT_TRUE(verify_journal(path)->is_right());
+}
+
+/// A file that was damaged without the triggers' knowledge.
+TEST_F(JournalTest, VerifyRecomputesWhatUsersTakeAndABurialCountsAnew) {
+  submit(record(1)), submit(record(2));
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec("UPDATE disk_use SET scripts = scripts + 7; UPDATE job SET uid = 7 WHERE number = 2");
+  EXPECT_THAT(verify_journal(path)->problems,
+              testing::Contains(testing::StartsWith("user 1001: table disk_use is wrong by ")));
+  auto found = *journal->unfinished();
+  JournalChange change;
+  change.buried = {&found.back()};
+  ASSERT_TRUE(journal->commit(change));
+  const auto after = verify_journal(path);
+  EXPECT_TRUE(after->is_right()) << after->problems.front();
+}
+
+/// One row for all its tasks: those that have not ended fail, and those that have stay as they are.
+TEST_F(JournalTest, ADamagedSpecificationOfAnArrayCostsItsTasksAlone) {
+  submit(record(1));
+  for (JobNumber n = 3; n <= 5; ++n) {
+    JobRecord task = record(n);
+    task.task = {2, static_cast<std::int32_t>(n), 3, 3, 5, 1, 0};
+    submit(task);
+  }
+  end(3, 9);
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec("UPDATE spec SET spec = replace(spec, 'train', 'trayn') WHERE number = 2");
+  auto found = *journal->unfinished();
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].phase(), Phase::absent);
+  JournalChange change;
+  for (std::size_t i = 1; i < 3; ++i) {
+    EXPECT_EQ(found[i].phase(), Phase::failed);
+    EXPECT_THAT(found[i].reason, testing::HasSubstr("table spec, row 2: its checksum is wrong"));
+    change.buried.push_back(&found[i]);
+  }
+  EXPECT_EQ((*journal->find(3))->phase(), Phase::done);
+  ASSERT_TRUE(journal->commit(change));
+  EXPECT_TRUE(verify_journal(path)->is_right());
+  EXPECT_EQ((*journal->find(1))->spec.command, record(1).spec.command);
 }
 
 TEST_F(JournalTest, AgesAreCountedInTimeThatWasLivedThrough) {
@@ -427,9 +548,7 @@ TEST_F(JournalTest, ACountThatCannotBeMakesNothingOlder) {
 TEST_F(JournalTest, JobsOfFormat4BeginToAgeWhenItIsTakenOver) {
   for (JobNumber n = 1; n <= 3; ++n) submit(record(n));
   end(1, 1), end(2, 2);
-  journal.reset();
-  SQLite::Database(path, SQLite::OPEN_READWRITE)
-      .exec(kToFormat4 + "DELETE FROM event WHERE job = 1");
+  as_format_4("DELETE FROM event WHERE job = 1");
   open();
   system.pass(hours(2));
   EXPECT_TRUE(of_age(journal->lived() - hours(3)).empty());

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/job/utf8.h"
+#include "live/journal/disk_use.h"
 
 namespace trainyard {
 
@@ -31,7 +32,7 @@ void Journal::Tables::create() {
       name TEXT NOT NULL, class TEXT NOT NULL, state TEXT NOT NULL,
       submitted INTEGER NOT NULL, ended INTEGER, life TEXT NOT NULL,
       array INTEGER, task INTEGER, lived INTEGER, erased_output INTEGER,
-      erased_checkpoints INTEGER, sum INTEGER);
+      erased_checkpoints INTEGER, output INTEGER, sum INTEGER);
     CREATE INDEX job_unfinished ON job (number) WHERE ended IS NULL;
     CREATE INDEX job_output ON job (lived) WHERE erased_output IS NULL AND ended IS NOT NULL;
     CREATE INDEX job_checkpoints ON job (lived)
@@ -40,6 +41,7 @@ void Journal::Tables::create() {
     CREATE INDEX job_name ON job (name, number);
     CREATE INDEX job_state ON job (state, number);
     CREATE INDEX job_array ON job (array, task) WHERE array IS NOT NULL;
+    CREATE INDEX job_open_task ON job (array) WHERE array IS NOT NULL AND ended IS NULL;
     CREATE TABLE spec (number INTEGER PRIMARY KEY, spec TEXT NOT NULL, sum INTEGER);
     CREATE TABLE payload (number INTEGER PRIMARY KEY, payload TEXT NOT NULL, sum INTEGER);
     CREATE TABLE event (
@@ -49,6 +51,7 @@ void Journal::Tables::create() {
     CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER);
     CREATE TABLE born (name TEXT PRIMARY KEY, number INTEGER NOT NULL, sum INTEGER);
   )");
+  db.exec(sql_that_keeps_disk_use());
   db.exec("PRAGMA user_version = " + std::to_string(kVersion));
   transaction.commit();
 }
@@ -106,6 +109,7 @@ void Journal::Tables::migrate_to_5() {
   for (const char* table : kNames)
     db.exec(fmt::format("ALTER TABLE {} ADD COLUMN {} INTEGER", table, kSumColumn));
   name_gpus();
+  begin_disk_use();
 }
 
 /// Format 4 had the GPUs of jobs by number, with a setting that named them.
@@ -124,6 +128,21 @@ void Journal::Tables::name_gpus() {
     row.exec();
   }
   db.exec("DELETE FROM setting WHERE key = 'gpus'");
+}
+
+/// Format 4 did not count what users take of the disk.
+void Journal::Tables::begin_disk_use() {
+  db.exec(R"(
+    ALTER TABLE job ADD COLUMN output INTEGER;
+    CREATE INDEX job_open_task ON job (array) WHERE array IS NOT NULL AND ended IS NULL;
+  )");
+  db.exec(sql_that_keeps_disk_use());
+  recount_disk_use();
+}
+
+void Journal::Tables::recount_disk_use() {
+  db.exec("DELETE FROM disk_use");
+  db.exec("INSERT INTO disk_use (uid, scripts, output, history) " + sql_that_sums_disk_use());
 }
 
 namespace {
@@ -164,7 +183,8 @@ std::vector<RowField> row_of(const JobRecord& job, Duration lived) {
           {"life", life_to_json(job), true},
           {"array", or_null(is_task, job.task.array)},
           {"task", or_null(is_task, job.task.task)},
-          {"lived", or_null(job.has_ended(), lived.us), true}};
+          {"lived", or_null(job.has_ended(), lived.us), true},
+          {"output", job.output_bytes, true}};
 }
 
 std::vector<RowField> spec_row(JobNumber number, const JobSpec& spec) {
@@ -185,19 +205,27 @@ void Journal::Tables::put(const char* verb, const char* table, const std::vector
 
 void Journal::Tables::insert(const JobRecord& job, Duration lived) {
   put("INSERT", "job", row_of(job, lived));
+  const bool is_in = job.task.array != 0 && job.task.array == array_in;
+  if (!is_in) insert_submission(job);
+  array_in = job.task.array;
+  if (!job.born_as.empty()) put("INSERT", "born", {{"name", job.born_as}, {"number", job.number}});
+}
+
+void Journal::Tables::insert_submission(const JobRecord& job) {
   JobSpec small = job.spec;
   const JobPayload payload = take_payload(small);
-  put("INSERT", "spec", spec_row(job.number, small));
-  nlohmann::json parts{{"script", payload.script}, {"environment", payload.environment}};
-  if (!payload.command.empty()) parts["command"] = payload.command;
-  // Of an array the first task brings it for all.
-  put("INSERT OR IGNORE", "payload", {{"number", job.submission()}, {"payload", parts.dump()}});
-  if (!job.born_as.empty()) put("INSERT", "born", {{"name", job.born_as}, {"number", job.number}});
+  put("INSERT OR IGNORE", "spec", spec_row(job.submission(), small));
+  put("INSERT OR IGNORE", "payload", {{"number", job.submission()}, {"payload", to_json(payload)}});
 }
 
 void Journal::Tables::replace(const JobRecord& job, Duration lived) {
   put("INSERT OR REPLACE", "job", row_of(job, lived));
-  put("INSERT OR REPLACE", "spec", spec_row(job.number, job.spec));
+  SQLite::Statement& spec = statement("SELECT * FROM spec WHERE number = ?");
+  spec.bind(1, job.submission());
+  const bool is_intact = spec.executeStep() && whole_row(spec).is_intact();
+  spec.reset();
+  if (!is_intact) put("INSERT OR REPLACE", "spec", spec_row(job.submission(), job.spec));
+  remove_payload(job.submission());
 }
 
 /// Writes the columns that change alone: the others stand in indexes.
@@ -213,6 +241,17 @@ void Journal::Tables::update(const JobRecord& job, Duration lived) {
   into.bind(++at, sum_of(row));
   into.bind(++at, job.number);
   into.exec();
+  if (job.has_ended()) remove_payload(job.submission());
+}
+
+/// Whatever a damaged row says of its array, the payload of a job that has not ended stays.
+void Journal::Tables::remove_payload(JobNumber submission) {
+  SQLite::Statement& payload = statement(
+      "DELETE FROM payload WHERE number = ?1 "
+      "AND NOT EXISTS (SELECT 1 FROM job WHERE number = ?1 AND ended IS NULL) "
+      "AND NOT EXISTS (SELECT 1 FROM job WHERE array = ?1 AND ended IS NULL)");
+  payload.bind(1, submission);
+  payload.exec();
 }
 
 void Journal::Tables::insert(const LiveEvent& event) {
@@ -246,11 +285,6 @@ void Journal::Tables::mark_erased(const JobRecord& job, Leftover what) {
       statement("DELETE FROM event WHERE job = ? AND sequence < (SELECT max(sequence) FROM event)");
   events.bind(1, job.number);
   events.exec();
-  SQLite::Statement& payload = statement(
-      "DELETE FROM payload WHERE number = ?1 "
-      "AND NOT EXISTS (SELECT 1 FROM job WHERE array = ?1 AND ended IS NULL)");
-  payload.bind(1, job.submission());
-  payload.exec();
 }
 
 void Journal::Tables::set(const std::string& key, const std::string& value) {
@@ -259,7 +293,8 @@ void Journal::Tables::set(const std::string& key, const std::string& value) {
 
 const std::string& Journal::Tables::select_jobs() {
   static const std::string sql =
-      "SELECT job.*, spec.* FROM job LEFT JOIN spec ON spec.number = job.number ";
+      "SELECT job.*, spec.* FROM job LEFT JOIN spec ON spec.number = coalesce("
+      "(SELECT own.number FROM spec AS own WHERE own.number = job.number), job.array) ";
   return sql;
 }
 
@@ -300,6 +335,7 @@ JobRecord Journal::Tables::read_job(const SQLite::Statement& both) {
   job.spec.command = {"?"};
   const std::size_t before = damaged.size();
   const bool is_intact = check(row, "job"), has_spec = check(submitted, "spec");
+  if (is_intact) job.output_bytes = row.integer("output");
   const auto life = life_from_json(row.text("life"), job);
   auto spec = parse_job_spec(submitted.text("spec"));
   if (spec && has_spec) job.spec = std::move(*spec);
@@ -307,7 +343,7 @@ JobRecord Journal::Tables::read_job(const SQLite::Statement& both) {
   const bool is_whole = is_intact && life && ((has_spec && spec) || job.has_ended());
   if (damaged.size() == before && !is_whole)
     damaged.push_back(as_utf8(life ? spec.error().message : life.error().message));
-  if (!is_whole) give_up(job, damaged.back());
+  if (!is_whole) give_up(job, damaged[before]);
   return job;
 }
 

@@ -3,16 +3,19 @@
 //   job      a row for each job; `ended` is null until it has, `life` changes with every phase;
 //            `array` and `task` are null unless it is a task of an array; `lived` is the time that
 //            the daemon had lived through at its end; `erased_output` and `erased_checkpoints` are
-//            1 once these are gone, else null
-//   spec     what was submitted, but for
+//            1 once these are gone, else null; `output` is the bytes that its runs wrote
+//   spec     what was submitted: of an array once, under its number (before format 5 for each
+//            task), but for
 //   payload  script, environment and a long command, which only a start needs: one for all tasks
-//            of an array
+//            of an array. It goes when the job, or the last task, has ended
 //   event    what happened, in order
 //   setting  the policy, and what operators said of machines
 //   born     the names of jobs that were not submitted here
+//   disk_use what each user takes of the disk (disk_use.h)
 //
 // Each row has a checksum (row_sum.h). All rows are written by put() and update(), which add it,
-// and read as whole rows, `table.*`, which are checked.
+// and read as whole rows, `table.*`, which are checked. Rows of disk_use have none: triggers write
+// them, and all of it can be computed from the other tables, which verify.h does.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -49,6 +52,7 @@ struct Journal::Tables {
 
   SQLite::Database db;
   std::unordered_map<std::string, SQLite::Statement> statements;
+  JobNumber array_in = 0;  // what was submitted of it has been inserted in this transaction
 
   Tables(const std::string& path, int flags) : db(path, flags) {}
 
@@ -60,16 +64,24 @@ struct Journal::Tables {
   void migrate(int version);
   void migrate_to_5();
   void name_gpus();
+  void begin_disk_use();
+  /// Counts anew what users take of the disk: damage changes rows without the triggers.
+  void recount_disk_use();
   /// `verb` is "INSERT", "INSERT OR IGNORE" or "INSERT OR REPLACE".
   void put(const char* verb, const char* table, const std::vector<RowField>& row);
-  /// Its payload goes into a table of its own. `lived` is now: a job that has ended is of that age.
+  /// What was submitted goes into tables of its own, of an array with the first of its tasks.
+  /// `lived` is now: a job that has ended is of that age.
   void insert(const JobRecord& job, Duration lived);
-  /// Writes its rows in place of damaged ones; the payload stays.
+  void insert_submission(const JobRecord& job);
+  /// Writes the rows of a job that has failed by damage in place of those that are damaged. A
+  /// specification that is intact stays: it may be that of a whole array.
   void replace(const JobRecord& job, Duration lived);
+  /// With the end of a job, or of the last task of an array, its payload goes.
   void update(const JobRecord& job, Duration lived);
+  void remove_payload(JobNumber submission);
   void insert(const LiveEvent& event);
-  /// With the output of a job go its events (but the last of all, whose number is taken), and its
-  /// payload.
+  /// With the output of a job go its events (but the last of all, whose number is taken); the bytes
+  /// of the output count no more.
   void mark_erased(const JobRecord& job, Leftover what);
   void set(const std::string& key, const std::string& value);
 

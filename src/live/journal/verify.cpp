@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "live/book/job_words.h"
+#include "live/journal/disk_use.h"
 #include "live/journal/journal_head.h"
 #include "live/journal/tables.h"
 #include "live/system/files.h"
@@ -54,6 +55,7 @@ class Verifier {
   void look_at_job(const StoredRow& row, const JobRecord& job);
   void look_at_all_jobs();
   void look_at_places();
+  void look_at_disk_use();
   void look_at_head(const std::optional<JournalHead>& beside);
   void list(const char* sql, const char* problem);
 
@@ -157,14 +159,27 @@ void Verifier::list(const char* sql, const char* problem) {
 /// As they are at one moment.
 void Verifier::look_at_all_jobs() {
   tables_.db.exec("BEGIN");
-  list("SELECT number FROM spec WHERE number NOT IN (SELECT number FROM job)",
-       "its specification is there, and its row in table job is missing");
+  list(
+      "SELECT number FROM spec WHERE number NOT IN (SELECT number FROM job) "
+      "AND number NOT IN (SELECT array FROM job WHERE array IS NOT NULL)",
+      "its specification is there, and its row in table job is missing");
   list(
       "SELECT number FROM job WHERE ended IS NULL AND NOT EXISTS "
       "(SELECT 1 FROM payload WHERE payload.number = coalesce(job.array, job.number))",
       "its row in table payload is missing: it cannot be started");
   look_at_places();
+  look_at_disk_use();
   tables_.db.exec("COMMIT");
+}
+
+void Verifier::look_at_disk_use() {
+  SQLite::Statement rows(tables_.db, sql_that_finds_wrong_disk_use());
+  while (rows.executeStep())
+    add(
+        fmt::format("user {}: table disk_use is wrong by {} bytes of scripts, {} of output, {} of "
+                    "history",
+                    rows.getColumn(0).getInt64(), rows.getColumn(1).getInt64(),
+                    rows.getColumn(2).getInt64(), rows.getColumn(3).getInt64()));
 }
 
 void Verifier::look_at_places() {

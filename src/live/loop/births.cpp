@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/job/utf8.h"
+#include "live/loop/disk_budget.h"
 #include "live/loop/job_budget.h"
 
 namespace trainyard {
@@ -93,9 +94,19 @@ void Births::settle() {
   for (auto& [name, report] : std::exchange(unread_, {})) hear(std::move(report));
 }
 
+/// One that waits may be refused, as whoever submits it here may be.
+Answer<void> Births::check_room(const JobRecord& job) const {
+  const JobBook& book = state_.book;
+  auto ok = check_budget(book.held_by(job.owner.uid), book.held_by_all(), {1, memory_of(job.spec)},
+                         state_.options.memory);
+  const auto own = state_.journal.disk_use(job.owner.uid);
+  const auto all = state_.journal.disk_use_of_all();
+  if (!ok || !own || !all) return ok;
+  return check_disk_budget(*own, *all, disk_use_of(job.spec, 1), state_.options.disk);
+}
+
 void Births::take_in(BirthReport report) {
   const bool runs = !report.places.empty();
-  const JobBook& book = state_.book;
   JobRecord job;
   job.number = ++state_.last_number;
   job.owner = report.owner;
@@ -109,9 +120,7 @@ void Births::take_in(BirthReport report) {
     job.life.room = room_on(report.places, job.spec.per_worker.gpus, *state_.cluster);
     if (!job.life.room.placement.empty()) state_.old_runs.insert(job.number);
   }
-  // One that waits may be refused, as whoever submits it here may be.
-  const auto room = check_budget(book.held_by(job.owner.uid), book.held_by_all(),
-                                 {1, memory_of(job.spec)}, state_.options.memory);
+  const auto room = check_room(job);
   const JobNumber number = job.number;
   state_.newborn[number] = take_payload(job.spec);
   state_.newborn_numbers.emplace(report.name, number);

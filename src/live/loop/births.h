@@ -27,6 +27,7 @@ class Births {
  private:
   void hear_again(const BirthReport& report, JobNumber job);
   void take_in(BirthReport report);
+  [[nodiscard]] Answer<void> check_room(const JobRecord& job) const;
   void call(const std::string& name, JobNumber job);
 
   LiveState& state_;

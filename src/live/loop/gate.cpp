@@ -30,6 +30,20 @@ Expected<void> Gate::admit(JobNumber number) {
   return {};
 }
 
+void Gate::admit_soon(const std::vector<JobNumber>& jobs) {
+  to_admit_.insert(to_admit_.end(), jobs.begin(), jobs.end());
+}
+
+void Gate::admit_some() {
+  constexpr int kAtOnce = 250;
+  for (int i = 0; i < kAtOnce && !to_admit_.empty(); ++i) {
+    const JobRecord* job = state_.book.find(to_admit_.front());
+    to_admit_.pop_front();
+    // One that was cancelled meanwhile has ended. Unreadable now: it is held until the next start.
+    if (job != nullptr && job->is_held()) (void)admit(job->number);
+  }
+}
+
 void Gate::release(JobNumber number) {
   const JobRecord& held = state_.book.at(number);
   if (!state_.yard.misfit(held.spec).empty() || !state_.book.arrays().take(held)) return;

@@ -18,6 +18,11 @@ class Gate {
   /// A held job: it is queued if nothing keeps it, and cancelled if what it waits for has failed.
   /// Fails when the journal cannot be read; then it stays held.
   Expected<void> admit(JobNumber job);
+  /// New jobs, of which a turn admits a bounded number: an array of thousands holds nobody up.
+  void admit_soon(const std::vector<JobNumber>& jobs);
+  /// Admits the next of them.
+  void admit_some();
+  [[nodiscard]] bool has_to_admit() const { return !to_admit_.empty(); }
   /// Nothing but the policy keeps it from starting any more, if it fits this machine at all and its
   /// array lets it.
   void release(JobNumber job);
@@ -33,6 +38,7 @@ class Gate {
   void leave_array(JobNumber task, bool done);
 
   LiveState& state_;
+  std::deque<JobNumber> to_admit_;
   /// Jobs whose end others are still to be told of. The end of one may be that of many others,
   /// and of others after these.
   std::deque<JobNumber> ended_;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -36,6 +37,8 @@ struct SchedulingOptions {
   bool private_jobs = false;     // a user sees nothing of other users' jobs
   /// What jobs that have not ended may take of memory; those of one user, half of it.
   std::size_t memory = std::size_t{512} << 20;
+  /// What the jobs of all users may take of the disk (disk_budget.h).
+  std::int64_t disk = std::numeric_limits<std::int64_t>::max();
   /// May run jobs of these users; all where the daemon is root.
   std::optional<uid_t> only_uid;
 };

@@ -16,6 +16,7 @@ namespace {
 
 constexpr Duration kRetry = seconds(1);  // of a journal that could not be written
 constexpr Duration kBetweenKeeping = minutes(5);
+constexpr Duration kBetweenTidying = minutes(1), kWhileUntidy = microseconds(100'000);
 
 Refusal not_recorded(const Error& error) {
   return {
@@ -34,9 +35,10 @@ void add_seconds(double& sum, std::chrono::steady_clock::time_point since) {
 
 }  // namespace
 
-Loop::Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, OldRuns& old_runs,
-           Retention& retention, EventFeed& feed)
+Loop::Loop(LiveState& state, Gate& gate, Runs& runs, Machines& machines, Births& births,
+           OldRuns& old_runs, Retention& retention, EventFeed& feed)
     : state_(state),
+      gate_(gate),
       runs_(runs),
       machines_(machines),
       births_(births),
@@ -60,6 +62,7 @@ Loop::~Loop() {
 }
 
 void Loop::begin() {
+  next_tidying_ = state_.now() + seconds(10);
   show();
   if (state_.system.has_threads()) thread_ = std::jthread([this] { run(); });
 }
@@ -124,6 +127,7 @@ void Loop::turn(Commands& commands, Questions& questions) {
   look_at_disk();
   std::vector<Answer<void>> answers(commands.size());
   for (const bool adds : {false, true}) take_in(commands, adds, answers);
+  if (may_admit()) gate_.admit_some();
   hear_engine();
   runs_.end_those_out_of_time();
   if (may_decide()) decide();
@@ -145,11 +149,16 @@ void Loop::turn(Commands& commands, Questions& questions) {
   }
   state_.forget_ended_jobs();
   retention_.erase_old([this](const JournalChange& change) { return commit(change, false); });
+  if (state_.now() >= next_tidying_ && commands.empty() && !state_.counters.disk_full) tidy();
 }
 
 bool Loop::may_decide() const {
   return state_.counters.accepting && !state_.counters.disk_full &&
          state_.decisions.is_now(state_.now());
+}
+
+bool Loop::may_admit() const {
+  return state_.counters.accepting && !state_.counters.disk_full && gate_.has_to_admit();
 }
 
 /// Those that add jobs, or the others, in one transaction.
@@ -207,6 +216,7 @@ void Loop::look_at_clock() {
     return;  // what happened under the old time is to be written first
   const Duration moved = state_.follow_wall_clock();
   retention_.hear_clock(moved);
+  next_tidying_ = next_tidying_ + moved;
   next_look_at_disk_ = next_look_at_disk_ + moved;
   if (next_keeping_ != Time::never()) next_keeping_ = next_keeping_ + moved;
 }
@@ -296,9 +306,17 @@ void Loop::act() {
   for (const auto& next : std::exchange(state_.acts, {})) next();
 }
 
+/// A little at a time, while nobody asks for anything.
+void Loop::tidy() {
+  const auto more = state_.journal.tidy();
+  next_tidying_ = state_.now() + (more && *more ? kWhileUntidy : kBetweenTidying);
+}
+
 Time Loop::next_deadline() const {
   if (!state_.counters.accepting) return state_.now() + kRetry;
+  if (may_admit()) return state_.now();
   Time next = std::min(retention_.next(), next_keeping_);
+  if (!state_.counters.disk_full) next = std::min(next, next_tidying_);
   if (!state_.counters.disk_full) next = std::min(next, state_.decisions.next());
   for (const JobNumber number : state_.book.holding())
     next = std::min(next, runs_.limit_of(state_.book.at(number)));

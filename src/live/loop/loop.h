@@ -47,8 +47,8 @@ struct Command {
 
 class Loop {
  public:
-  Loop(LiveState& state, Runs& runs, Machines& machines, Births& births, OldRuns& old_runs,
-       Retention& retention, EventFeed& feed);
+  Loop(LiveState& state, Gate& gate, Runs& runs, Machines& machines, Births& births,
+       OldRuns& old_runs, Retention& retention, EventFeed& feed);
   /// Ends the thread; what was asked for and not taken in is refused.
   ~Loop();
 
@@ -85,6 +85,7 @@ class Loop {
   void look_at_disk();
   void hear_engine();
   [[nodiscard]] bool may_decide() const;
+  [[nodiscard]] bool may_admit() const;
   void decide();
   [[nodiscard]] std::vector<JobRecord> newborn_records() const;
   void keep_learnt();
@@ -92,9 +93,11 @@ class Loop {
   void note_journal_failure(const Error& error);
   void show();
   void act();
+  void tidy();
   void wait_for_something();
 
   LiveState& state_;
+  Gate& gate_;
   Runs& runs_;
   Machines& machines_;
   Births& births_;
@@ -108,7 +111,7 @@ class Loop {
   int wake_ = -1;  // an eventfd
   std::atomic<bool> ending_ = false;
 
-  Time next_look_at_disk_;
+  Time next_tidying_, next_look_at_disk_;
   Time next_keeping_ = Time::never();  // of what the policy has learnt, since it last decided
   std::string last_failure_;           // of writing down, while it fails
   std::vector<LiveEvent> told_;        // on disk, and published when what they changed is shown

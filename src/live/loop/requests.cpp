@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "live/loop/disk_budget.h"
 #include "live/loop/job_budget.h"
 #include "live/service/rights.h"
 
@@ -42,13 +43,13 @@ std::vector<JobRecord> records_of(const Identity& who, JobSpec spec) {
 
 // --- Jobs ----------------------------------------------------------------------------------------
 
-Answer<void> Requests::check(const Identity& who, const JobSpec& spec, std::size_t count) const {
+Answer<void> Requests::check(const Identity& who, const JobSpec& spec, const Load& more) const {
   if (who.role == Role::viewer)
     return refuse(Refusal::Kind::forbidden, "a viewer may not submit jobs");
   if (state_.options.only_uid && who.uid != *state_.options.only_uid)
     return refuse(Refusal::Kind::forbidden,
                   "this daemon does not run as root, so it runs only its own user's jobs");
-  if (auto ok = check_room(who, spec, count); !ok) return ok;
+  if (auto ok = check_room(who, more); !ok) return ok;
   if (const std::string why = state_.yard.misfit(spec); !why.empty())
     return refuse(Refusal::Kind::invalid, "this job could never run here: it {}", why);
   for (const JobNumber other : spec.after)
@@ -56,19 +57,21 @@ Answer<void> Requests::check(const Identity& who, const JobSpec& spec, std::size
   return {};
 }
 
-Answer<void> Requests::check_room(const Identity& who, const JobSpec& spec,
-                                  std::size_t count) const {
+Answer<void> Requests::check_room(const Identity& who, const Load& more) const {
   JobBook::Held own = state_.book.held_by(who.uid), all = state_.book.held_by_all();
-  for (const auto& [user, held] : staged_) {
-    all.bytes += held.bytes;
-    if (user == who.uid) own.jobs += held.jobs, own.bytes += held.bytes;
+  auto own_disk = state_.journal.disk_use(who.uid);
+  if (!own_disk) return unavailable(own_disk.error());
+  auto all_disk = state_.journal.disk_use_of_all();
+  if (!all_disk) return unavailable(all_disk.error());
+  for (const auto& [user, load] : staged_) {
+    all.bytes += load.held.bytes;
+    all_disk->use += load.disk;
+    if (user != who.uid) continue;
+    own.jobs += load.held.jobs, own.bytes += load.held.bytes;
+    *own_disk += load.disk;
   }
-  return check_budget(own, all, {count, count * memory_of(spec)}, state_.options.memory);
-}
-
-void Requests::count_staged(const Identity& who, const JobSpec& spec, std::size_t count) {
-  JobBook::Held& held = staged_[who.uid];
-  held.jobs += count, held.bytes += count * memory_of(spec);
+  if (auto ok = check_budget(own, all, more.held, state_.options.memory); !ok) return ok;
+  return check_disk_budget(*own_disk, *all_disk, more.disk, state_.options.disk);
 }
 
 Answer<void> Requests::check_dependency(const Identity& who, JobNumber other) const {
@@ -87,19 +90,25 @@ Answer<void> Requests::check_dependency(const Identity& who, JobNumber other) co
   return {};
 }
 
+Requests::Load Requests::load_of(const JobSpec& spec, std::size_t count) {
+  const std::size_t record = count * memory_of(spec);
+  return {{count, record}, disk_use_of(spec, count)};
+}
+
 Answer<Submitted> Requests::submit(const Identity& who, JobSpec spec) {
   const bool is_array = !spec.array.empty();
   auto jobs = std::make_shared<std::vector<JobRecord>>(records_of(who, std::move(spec)));
+  const Load load = load_of(jobs->front().spec, jobs->size());
   Submitted submitted;
   submitted.warnings = warnings(jobs->front().spec);
   submitted.tasks = is_array ? jobs->size() : 0;
   Command command;
   command.adds = true;
-  command.stage = [this, jobs, &submitted](JournalChange& change) -> Answer<void> {
+  command.stage = [this, jobs, load, &submitted](JournalChange& change) -> Answer<void> {
     const JobRecord& first = jobs->front();
     if (change.submitted.empty()) staged_.clear();  // the first of its turn
-    if (auto ok = check(first.owner, first.spec, jobs->size()); !ok) return ok;
-    count_staged(first.owner, first.spec, jobs->size());
+    if (auto ok = check(first.owner, first.spec, load); !ok) return ok;
+    staged_[first.owner.uid] += load;
     const std::int32_t gpus = fewest_gpus(first.spec, *state_.cluster);
     submitted.number = ++state_.last_number;
     for (JobRecord& job : *jobs) {
@@ -123,15 +132,32 @@ Answer<Submitted> Requests::submit(const Identity& who, JobSpec spec) {
       state_.book.enter(std::move(job));
     }
   };
-  command.take_effect = [this, numbers] {
-    // Unreadable now: it is held until the next start.
-    for (const JobNumber number : *numbers) (void)gate_.admit(number);
-  };
+  command.take_effect = [this, numbers] { gate_.admit_soon(*numbers); };
   if (auto done = loop_.ask(std::move(command)); !done) return tl::make_unexpected(done.error());
   return submitted;
 }
 
+/// Part by part, so that others get their turns in between: first what waits, then what runs, in
+/// whose place it would start.
 Answer<void> Requests::cancel(const Identity& who, const std::vector<JobNumber>& numbers) {
+  constexpr std::size_t kAtOnce = 250;
+  std::optional<Refusal> refused;
+  bool is_done = numbers.empty();
+  for (std::size_t end = numbers.size(); end > 0; end -= std::min(end, kAtOnce)) {
+    const auto last = numbers.begin() + static_cast<std::ptrdiff_t>(end);
+    const auto part =
+        cancel_part(who, {last - static_cast<std::ptrdiff_t>(std::min(end, kAtOnce)), last});
+    if (part)
+      is_done = true;
+    else
+      refused = part.error();
+    if (refused && refused->kind != Refusal::Kind::conflict) break;
+  }
+  if (is_done && (!refused || refused->kind == Refusal::Kind::conflict)) return {};
+  return tl::make_unexpected(*refused);
+}
+
+Answer<void> Requests::cancel_part(const Identity& who, const std::vector<JobNumber>& numbers) {
   auto jobs = std::make_shared<std::vector<JobRecord>>();  // as they will be
   Command command;
   command.stage = [this, who, numbers, jobs](JournalChange& change) -> Answer<void> {
@@ -152,7 +178,7 @@ Answer<void> Requests::cancel(const Identity& who, const std::vector<JobNumber>&
       change.events.push_back(
           state_.event_of(job, Happening::cancelling, {{"by", who.user}, {"via", who.via}}));
     }
-    if (is_known || numbers.empty()) return {};
+    if (is_known) return {};
     return refuse_to_cancel(who, numbers.back());
   };
   command.enter = [this, jobs] {

@@ -36,12 +36,22 @@ class Requests {
 
  private:
   // By the scheduler's thread.
+  /// What a submission adds, to memory and to the disk.
+  struct Load {
+    JobBook::Held held;
+    DiskUse disk;
+
+    Load& operator+=(const Load& more) {
+      held.jobs += more.held.jobs, held.bytes += more.held.bytes, disk += more.disk;
+      return *this;
+    }
+  };
+  static Load load_of(const JobSpec& spec, std::size_t count);
   [[nodiscard]] Answer<void> check(const Identity& who, const JobSpec& spec,
-                                   std::size_t count) const;
-  [[nodiscard]] Answer<void> check_room(const Identity& who, const JobSpec& spec,
-                                        std::size_t count) const;
-  void count_staged(const Identity& who, const JobSpec& spec, std::size_t count);
+                                   const Load& more) const;
+  [[nodiscard]] Answer<void> check_room(const Identity& who, const Load& more) const;
   [[nodiscard]] Answer<void> check_dependency(const Identity& who, JobNumber other) const;
+  Answer<void> cancel_part(const Identity& who, const std::vector<JobNumber>& jobs);
   [[nodiscard]] Answer<void> refuse_to_cancel(const Identity& who, JobNumber job) const;
 
   LiveState& state_;
@@ -52,7 +62,7 @@ class Requests {
   Loop& loop_;
   Views& views_;
   /// Jobs that the present turn takes in, and the book does not have yet.
-  std::map<uid_t, JobBook::Held> staged_;
+  std::map<uid_t, Load> staged_;
 };
 
 }  // namespace trainyard

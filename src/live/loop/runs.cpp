@@ -265,6 +265,7 @@ void Runs::hear_started(JobNumber number, const std::vector<WorkerPlace>& places
 void Runs::hear_end(JobNumber number, const RunReport& report) {
   JobRecord& job = state_.book.edit(number);
   const bool exited = report.kind == RunReport::Kind::exited;
+  job.output_bytes += report.output_bytes;
   if (exited) job.exit_status = report.exit_status;
   if (job.old_run != OldRun::none) return hear_end_of_old_run(number, report);
   if (!holds_gpus(job.phase())) return;

@@ -75,6 +75,7 @@ std::string size_of(const JobRecord& job) {
 /// Half of the processors, so that the scheduler always finds one.
 Views::Views(LiveState& state, const Retention& retention, Loop& loop)
     : state_(state),
+      retention_(retention),
       loop_(loop),
       long_reads_(std::max(1U, std::thread::hardware_concurrency() / 2)) {}
 

@@ -14,7 +14,7 @@ Yardmaster::Yardmaster(System& system, Journal& journal, Engine& engine, Schedul
       old_runs_(state_),
       retention_(state_),
       feed_(journal, system.log(), state_.options.private_jobs),
-      loop_(state_, runs_, machines_, births_, old_runs_, retention_, feed_),
+      loop_(state_, gate_, runs_, machines_, births_, old_runs_, retention_, feed_),
       views_(state_, retention_, loop_),
       requests_(state_, gate_, runs_, machines_, retention_, loop_, views_) {}
 

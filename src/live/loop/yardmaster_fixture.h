@@ -42,6 +42,7 @@ class MasterTest : public testing::Test {
     options.memory = memory;
     options.keep_checkpoints = keep_checkpoints;
     options.least_erased_a_day = least_erased_a_day;
+    options.disk = disk;
     auto started = Yardmaster::start(system, *journal, on, options);
     ASSERT_TRUE(started) << started.error().message;
     master = std::move(*started);
@@ -78,6 +79,7 @@ class MasterTest : public testing::Test {
   std::size_t memory = SchedulingOptions{}.memory;
   std::optional<Duration> keep_checkpoints;
   std::size_t least_erased_a_day = SchedulingOptions{}.least_erased_a_day;
+  std::int64_t disk = SchedulingOptions{}.disk;
   TemporaryDirectory directory;
   HandSystem system;
   std::unique_ptr<Journal> journal;

@@ -109,6 +109,22 @@ void LogWriter::drop_old() {
   }
 }
 
+std::int64_t kept_output(const std::string& directory) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
+  if (!entries) return 0;
+  constexpr std::int64_t kBlock = 512;
+  struct stat about {};
+  std::int64_t blocks = 0;
+  const auto add = [&](const char* name) {
+    if (::fstatat(::dirfd(entries.get()), name, &about, AT_SYMLINK_NOFOLLOW) == 0)
+      blocks += about.st_blocks;
+  };
+  add(".");
+  while (const dirent* entry = ::readdir(entries.get()))
+    if (std::string_view(entry->d_name).starts_with("out.")) add(entry->d_name);
+  return blocks * kBlock;
+}
+
 Expected<LogText> read_log(const std::string& directory, std::int32_t worker, std::uint64_t offset,
                            std::size_t limit) {
   const auto begins = segments(directory, worker);

@@ -41,6 +41,9 @@ class LogWriter {
   Time retry_at_;  // after a failure: not tried at every line
 };
 
+/// Bytes of disk that a run's directory and the segments of all its workers take.
+std::int64_t kept_output(const std::string& directory);
+
 struct LogText {
   std::uint64_t offset = 0;
   std::string text;

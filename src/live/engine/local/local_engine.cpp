@@ -465,6 +465,7 @@ void LocalEngine::report_refused(RunId id, std::string why) {
 }
 
 void LocalEngine::say(RunReport report) {
+  if (is_end(report.kind)) report.output_bytes = kept_output(directory_of(report.id));
   reports_.emplace_back(std::move(report));
   // Also what is found while an order is carried out must be heard of.
   host_->wake();

@@ -482,6 +482,8 @@ void MemoryWorld::end(RunId id, Run& run, Kind kind, Time at, int status, const 
   run.end.asked_requeue = kind == Kind::exited && run.script.asks_requeue;
   run.end.was_killed = kind == Kind::exited && status == 128 + SIGKILL;
   run.end.why = why;
+  if (run.has_run)
+    run.end.output_bytes = static_cast<std::int64_t>(run.script.output.size() * run.places.size());
   say(run, run.end);
 }
 
