@@ -33,7 +33,7 @@ constexpr const char* kSystemConfig = "/etc/trainyard/config.toml";
 
 struct ServeOptions {
   std::string config;
-  std::string state;
+  std::string state, runs, checkpoints;
   std::string policy = "trainyard";
   std::vector<std::string> settings;
   std::string engine = "local", partition;
@@ -181,6 +181,7 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   RealSystem system(log);
   DaemonOptions daemon_options;
   daemon_options.state = *state;
+  daemon_options.runs = options.runs, daemon_options.checkpoints = options.checkpoints;
   daemon_options.scheduling.policy = {options.policy, settings};
   daemon_options.scheduling.keep_output = *keep;
   daemon_options.scheduling.keep_checkpoints = *keep_checkpoints;
@@ -248,6 +249,12 @@ void add_serve_command(Command& program) {
   command.option("--state", &options->state,
                  "where everything is kept [$TRAINYARD_STATE, /var/lib/trainyard for root, else "
                  "~/.local/state/trainyard]");
+  command.option("--runs", &options->runs,
+                 "keep the output of jobs in this folder, on another file system than the state "
+                 "directory; it stays there when the option is left out later",
+                 {.type = "DIR"});
+  command.option("--checkpoints", &options->checkpoints, "the same for their checkpoints",
+                 {.type = "DIR"});
   command.option("--policy", &options->policy,
                  "a preset or a line (see trainyard policies); one that was set with `trainyard "
                  "policy` goes before",

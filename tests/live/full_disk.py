@@ -3,6 +3,7 @@ the daemon starts again however often, and all is well by itself when there is r
 would fill it: nobody else notices."""
 import contextlib
 import os
+import subprocess
 
 from scene import IS_ROOT, OTHERS_RUN_HERE, Scene, Skip, run_tests, wait_until
 
@@ -61,6 +62,40 @@ def test_large_disk():
     check("600m")
 
 
+def test_full_disk_of_runs():
+    """The journal goes on: jobs are accepted and cancelled, and those that wait start when there is room."""
+    if not IS_ROOT:
+        raise Skip("only root can mount a small disk")
+    with Scene(slots=2) as scene, contextlib.ExitStack() as stack:
+        scene.kill()
+        disk = scene.root / "disk"
+        disk.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m,mode=0711", "trainyard-test", disk], check=True,
+                       timeout=20)
+        stack.callback(subprocess.run, ["umount", "--lazy", disk], check=False, timeout=20)
+        scene.options += ["--runs", disk / "runs", "--checkpoints", disk / "checkpoints"]
+        scene.start()
+        stack.callback(scene.close)  # before the disk goes
+        running = scene.submit("--", "sleep", 600)
+        scene.until(running, "running")
+        assert (disk / f"runs/{running}.1").exists()
+        fill(disk / "filler")
+        waiting = scene.submit("--", "echo", "it ran")
+        wait_until(lambda: "could not be started" in scene.said(), "a start to fail")
+        assert scene.http("GET", "/healthz").status == 200
+        scene.command("cancel", scene.submit("--", "true"))
+        start_again(scene)
+        assert scene.job(running)["state"] == "running"
+        (disk / "filler").unlink()
+        scene.until(waiting, "done")
+        assert scene.logs(waiting) == "it ran\n"
+        scene.command("cancel", running)
+        scene.kill()
+        scene.options = scene.options[:-4]
+        scene.start()  # the link stays
+        assert scene.logs(waiting) == "it ran\n"
+
+
 def test_greedy_user():
     """300 MB hold 82 scripts of 3 MB. Eve gets no more in than her part, and has it back when she cancels."""
     if not OTHERS_RUN_HERE:
@@ -69,7 +104,9 @@ def test_greedy_user():
     with Scene(slots=1, space="300m") as scene:
         journal = scene.state / "journal.db"
         scene.until(scene.submit("--", "sleep", 600), "running")
-        script = {"script": "#!/bin/sh\n" + "x" * 3_000_000, "directory": "/"}
+        words = ["x" * 100_000] * 10
+        script = {"script": "#!/bin/sh\n" + "".join(words), "command": words, "directory": "/",
+                  "environment": {f"A{i}": word for i, word in enumerate(words)}}
 
         def submit(uid, body):
             return scene.http("POST", "/v1/jobs", body, uid=uid)

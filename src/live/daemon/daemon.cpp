@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "live/system/elsewhere.h"
+
 namespace trainyard {
 
 Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions options,
@@ -13,6 +15,10 @@ Expected<std::unique_ptr<Daemon>> Daemon::start(System& system, DaemonOptions op
   options.scheduling.disk = options.disk.of(system.disk(daemon->state_.path()).size);
   DiskReserve(system, options.scheduling.reserve).give_for_start();
 
+  for (const auto& [name, target] :
+       {std::pair{"/runs", options.runs}, std::pair{"/checkpoints", options.checkpoints}})
+    if (auto ok = keep_elsewhere(daemon->state_.path() + name, target); !ok)
+      return tl::make_unexpected(ok.error());
   auto engine = open_engine(system, daemon->state_);
   if (!engine) return tl::make_unexpected(engine.error());
   daemon->engine_ = std::move(*engine);

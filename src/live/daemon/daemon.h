@@ -18,6 +18,7 @@ namespace trainyard {
 
 struct DaemonOptions {
   std::string state;
+  std::string runs, checkpoints;  // folders on other file systems (elsewhere.h); empty: as before
   SchedulingOptions scheduling;
   DiskLimit disk{.percent = 50};  // of the state directory's file system, for users
 };

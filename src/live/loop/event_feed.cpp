@@ -7,6 +7,7 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kBetweenNotices = {50'000};
+constexpr Duration kOneBurst = seconds(1);  // a line of the log waits so long for more of its kind
 constexpr std::size_t kRecent = 10'000;
 
 }  // namespace
@@ -29,7 +30,7 @@ void EventFeed::publish(std::vector<LiveEvent> events) {
 }
 
 Duration EventFeed::wake(Time now) {
-  if (log_.is_waiting() && now - last_settled_ >= kBetweenNotices) {
+  if (log_.is_waiting() && now - last_settled_ >= kOneBurst) {
     log_.settle();
     last_settled_ = now;
   }
@@ -39,7 +40,7 @@ Duration EventFeed::wake(Time now) {
     last_notice_ = now;
     come_.notify_all();
   }
-  return notice_due_ || log_.is_waiting() ? kBetweenNotices : hours(1);
+  return notice_due_ ? kBetweenNotices : log_.is_waiting() ? kOneBurst : hours(1);
 }
 
 void EventFeed::end() {

@@ -16,7 +16,7 @@ namespace {
 
 constexpr Duration kRetry = seconds(1);  // of a journal that could not be written
 constexpr Duration kBetweenKeeping = minutes(5);
-constexpr Duration kBetweenTidying = minutes(1), kWhileUntidy = microseconds(100'000);
+constexpr Duration kAfterEnds = seconds(5), kWhileUntidy = microseconds(100'000);
 
 Refusal not_recorded(const Error& error) {
   return {
@@ -216,7 +216,7 @@ void Loop::look_at_clock() {
     return;  // what happened under the old time is to be written first
   const Duration moved = state_.follow_wall_clock();
   retention_.hear_clock(moved);
-  next_tidying_ = next_tidying_ + moved;
+  if (next_tidying_ != Time::never()) next_tidying_ = next_tidying_ + moved;
   next_look_at_disk_ = next_look_at_disk_ + moved;
   if (next_keeping_ != Time::never()) next_keeping_ = next_keeping_ + moved;
 }
@@ -285,6 +285,8 @@ bool Loop::write_down() {
   if (!commit(change, false)) return false;
   if (!std::exchange(counters.accepting, true))
     state_.system.log().write(LogLevel::info, "the journal can be written again");
+  if (std::ranges::any_of(change.changed, [](const JobRecord* job) { return job->has_ended(); }))
+    next_tidying_ = std::min(next_tidying_, state_.now() + kAfterEnds);
   state_.book.written();
   state_.newborn.clear(), state_.newborn_numbers.clear(), state_.settings.clear();
   std::ranges::move(std::exchange(state_.happened, {}), std::back_inserter(told_));
@@ -309,7 +311,7 @@ void Loop::act() {
 /// A little at a time, while nobody asks for anything.
 void Loop::tidy() {
   const auto more = state_.journal.tidy();
-  next_tidying_ = state_.now() + (more && *more ? kWhileUntidy : kBetweenTidying);
+  next_tidying_ = more && *more ? state_.now() + kWhileUntidy : Time::never();
 }
 
 Time Loop::next_deadline() const {

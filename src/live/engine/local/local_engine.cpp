@@ -60,6 +60,17 @@ Expected<void> limit_processes(const LocalEngineOptions& options, LaunchSite& si
   return {};
 }
 
+/// Null if the folder is on the state directory's file system.
+std::unique_ptr<Trash> trash_elsewhere(System& system, const std::string& state,
+                                       const std::string& folder) {
+  struct stat here {};
+  struct stat there {};
+  const bool is_known =
+      ::stat(state.c_str(), &here) == 0 && ::stat((state + folder).c_str(), &there) == 0;
+  if (!is_known || here.st_dev == there.st_dev) return nullptr;
+  return std::make_unique<Trash>(system, state + folder + "/trash");
+}
+
 }  // namespace
 
 Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEngineOptions options,
@@ -96,7 +107,14 @@ LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine,
       claims_(std::move(options.claims)),
       has_slots_(options.has_slots),
       stuck_after_(options.stuck_after),
-      trash_(system, site_.state + "/trash") {}
+      trash_(system, site_.state + "/trash"),
+      runs_trash_(trash_elsewhere(system, site_.state, "/runs")),
+      checkpoints_trash_(trash_elsewhere(system, site_.state, "/checkpoints")) {}
+
+void LocalEngine::finish_erasing() {
+  for (Trash* trash : {&trash_, runs_trash_.get(), checkpoints_trash_.get()})
+    if (trash != nullptr) trash->wait_until_empty();
+}
 
 LocalEngine::~LocalEngine() {
   // Not while a supervisor might be about to make its own within it.
@@ -146,13 +164,13 @@ Expected<void> LocalEngine::start(const Launch& launch) {
   if (!port) return tl::make_unexpected(port.error());
   plan->master_port = port->number;
   claims->push_back(std::move(port->socket));
-  if (auto ok = make_run_directory(*plan, launch.spec->script, trash_); !ok) return ok;
+  if (auto ok = make_run_directory(*plan, launch.spec->script, trash_of_runs()); !ok) return ok;
   Run run = make_run(launch.id, plan->uid);
   watch(run);
   const auto supervisor = host_->spawn(run.directory, std::move(*claims));
   if (!supervisor) {
     unwatch(run);
-    trash_.put(run.directory);
+    trash_of_runs().put(run.directory);
     return tl::make_unexpected(supervisor.error());
   }
   supervise(std::move(run), *supervisor);
@@ -283,13 +301,13 @@ void LocalEngine::forget(RunId id) {
   for (const char* name :
        {"/run.json", "/started", "/lock", "/stop", "/script", "/exit.json", "/exit.part"})
     ::unlink((directory + name).c_str());
-  trash_.put(job_directory(directory));
+  trash_of_runs().put(job_directory(directory));
   system_.after("engine.forget");
 }
 
 Expected<void> LocalEngine::erase_output(JobNumber job, std::uint32_t runs) {
   if (auto ok = system_.before("engine.erase_output"); !ok) return ok;
-  for (std::uint32_t run = 1; run <= runs; ++run) trash_.put(directory_of({job, run}));
+  for (std::uint32_t run = 1; run <= runs; ++run) trash_of_runs().put(directory_of({job, run}));
   // Most jobs save nothing.
   checkpoint_directory(site_.state, job).remove_if_empty();
   system_.after("engine.erase_output");
@@ -298,7 +316,7 @@ Expected<void> LocalEngine::erase_output(JobNumber job, std::uint32_t runs) {
 
 Expected<void> LocalEngine::erase_checkpoints(JobNumber job) {
   if (auto ok = system_.before("engine.erase_checkpoints"); !ok) return ok;
-  trash_.put(checkpoint_directory(site_.state, job));
+  (checkpoints_trash_ ? *checkpoints_trash_ : trash_).put(checkpoint_directory(site_.state, job));
   system_.after("engine.erase_checkpoints");
   return {};
 }

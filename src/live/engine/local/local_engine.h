@@ -75,7 +75,7 @@ class LocalEngine : public Engine {
   /// Which limits hold here.
   [[nodiscard]] const CgroupPlaces& cgroups() const { return site_.cgroups; }
   /// Waits until what was erased is gone from the disk.
-  void finish_erasing() { trash_.wait_until_empty(); }
+  void finish_erasing();
 
  private:
   struct Run {
@@ -97,6 +97,7 @@ class LocalEngine : public Engine {
   /// As the run calls itself: one that was found has got another number here.
   [[nodiscard]] RunId own_id(RunId id) const;
   [[nodiscard]] std::string directory_of(RunId id) const;
+  [[nodiscard]] Trash& trash_of_runs() { return runs_trash_ ? *runs_trash_ : trash_; }
   void report_strays();
   Run make_run(RunId id, uid_t owner) const;
   [[nodiscard]] bool has_gpus(const Launch& launch) const;
@@ -133,7 +134,10 @@ class LocalEngine : public Engine {
   bool has_slots_;
   bool looks_for_root_ = false;  // at the next poll()
   Duration stuck_after_;
+  // A trash is on the file system of what it removes: the last two are null unless runs or
+  // checkpoints are on another one than the state directory.
   Trash trash_;
+  std::unique_ptr<Trash> runs_trash_, checkpoints_trash_;
   std::map<RunId, Run> runs_;
   std::map<JobNumber, RunId> strays_;  // runs that the journal did not know, by their new numbers
   mutable std::mutex strays_mutex_;    // output() asks for them from any thread
