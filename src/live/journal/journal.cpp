@@ -531,8 +531,7 @@ Expected<std::vector<JobRecord>> Journal::ended_after(const JobFilter& of, JobNu
     rows.bind(1, after);
     if (of.user) rows.bind(2, *of.user);
     std::vector<JobRecord> page;
-    while (rows.executeStep()) page.push_back(own.read_job(rows));
-    tell_damage(own);
+    while (rows.executeStep()) page.push_back(tables.read_job(rows));
     return page;
   });
 }
