@@ -204,7 +204,7 @@ TEST(OpenApi, DescribesTheFieldsOfAJobAndNoOther) {
   spec.command = {"true"};
   spec.script = "#!/bin/sh";
   spec.signal = *parse_stop_signal("USR1");
-  spec.exclusive = true;
+  spec.exclusive = spec.node.whole = true;
   spec.constraint = "a100", spec.gpu_kind = "V100";
   spec.array = "0-9";
   spec.measured_on = "V100";
