@@ -135,8 +135,10 @@ Wire::Answer Wire::send(const Request& request, const std::string& headers,
   }
   std::string bytes =
       fmt::format("{} {} HTTP/1.1\r\nHost: x\r\n{}", request.method, request.target, headers);
-  if (!request.body.empty()) bytes += fmt::format("Content-Length: {}\r\n", request.body.size());
-  bytes += "\r\n" + request.body;
+  // Of one that is cut off often only blanks are missing: half of it is as good as the whole.
+  const std::string body = request.body + std::string(is_cut ? 2 * request.body.size() : 0, ' ');
+  if (!body.empty()) bytes += fmt::format("Content-Length: {}\r\n", body.size());
+  bytes += "\r\n" + body;
   if (is_cut) bytes.resize(lots_.below(bytes.size()));
   std::string heard;
   for (std::string_view rest = bytes; !rest.empty() && !line->session.is_over();) {
@@ -210,7 +212,7 @@ void Wire::make_trouble() {
   const auto held = server();
   const std::uint64_t lot = lots_.below(10);
   if (lot == 0) return flood(*held);
-  for (std::uint64_t i = 1 + lots_.below(12); i > 0; --i) {
+  for (std::uint64_t i = 1 + lots_.below(lots_.below(3) == 0 ? 60 : 12); i > 0; --i) {
     const bool is_eve = lots_.below(2) == 0;
     const bool has_token = is_eve && lots_.below(2) == 0;
     const auto line = connect(*held, is_eve && !has_token ? find("eve") : std::nullopt);
@@ -220,7 +222,7 @@ void Wire::make_trouble() {
         has_token ? "Authorization: Bearer " + tokens_.at("eve") + "\r\n" : std::string();
     const std::array<std::string, 4> words{
         "", "GET /v1/jobs HTTP/1.1\r\nX: ",
-        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\n" + token + "Content-Length: 999999\r\n\r\n{",
+        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\n" + token + "Content-Length: 4000000\r\n\r\n{",
         "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n" + token + "\r\n"};  // and the answer is not read
     line->session.take(words[lots_.below(words.size())], machine_.now());
   }
