@@ -16,7 +16,7 @@ constexpr AdmissionLimits kAdmission{.connections = 40,
 
 HandlerLimits small_limits() {
   HandlerLimits limits;
-  limits.memory = std::size_t{64} << 20;
+  limits.memory = std::size_t{32} << 20;
   limits.memory_patience = std::chrono::milliseconds(0);
   limits.burst = 200, limits.per_second = 50;
   return limits;
@@ -212,6 +212,7 @@ void Wire::make_trouble() {
   const auto held = server();
   const std::uint64_t lot = lots_.below(10);
   if (lot == 0) return flood(*held);
+  const std::size_t kind = lots_.below(4);  // all of them do the same
   for (std::uint64_t i = 1 + lots_.below(lots_.below(3) == 0 ? 60 : 12); i > 0; --i) {
     const bool is_eve = lots_.below(2) == 0;
     const bool has_token = is_eve && lots_.below(2) == 0;
@@ -222,9 +223,9 @@ void Wire::make_trouble() {
         has_token ? "Authorization: Bearer " + tokens_.at("eve") + "\r\n" : std::string();
     const std::array<std::string, 4> words{
         "", "GET /v1/jobs HTTP/1.1\r\nX: ",
-        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\n" + token + "Content-Length: 4000000\r\n\r\n{",
+        "POST /v1/jobs HTTP/1.1\r\nHost: x\r\n" + token + "Content-Length: 1000000\r\n\r\n{",
         "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n" + token + "\r\n"};  // and the answer is not read
-    line->session.take(words[lots_.below(words.size())], machine_.now());
+    line->session.take(words[kind], machine_.now());
   }
 }
 
