@@ -40,7 +40,7 @@ TEST_F(LocalEngineTest, AGangFindsItsPlaceAndEndsWithItsFirstFailure) {
 /// whatever becomes of the daemon.
 TEST_F(LocalEngineTest, ARunHoldsItsPort) {
   const JobSpec spec = shell("echo $MASTER_PORT $PET_MASTER_PORT; until [ -e " + root_ +
-                             "/done ]; do sleep 0.01; done");
+                             "/done.$TRAINYARD_JOB_ID ]; do sleep 0.01; done");
   start({1, 1}, spec);
   start({1 + kJobPorts, 1}, spec);  // prefers the same port
   const int first = read_plan(directory({1, 1})).value().master_port;
@@ -51,9 +51,10 @@ TEST_F(LocalEngineTest, ARunHoldsItsPort) {
   ASSERT_TRUE(engine_->adopt({1 + kJobPorts, 1}));
   for (const int port : {first, second})
     EXPECT_NE(hold_port(port - kFirstJobPort).value().number, port) << "its supervisor holds it";
-  std::ofstream(root_ + "/done") << "now";
-  EXPECT_EQ(wait_for_end({1, 1}).exit_status, 0);
-  EXPECT_EQ(wait_for_end({1 + kJobPorts, 1}).exit_status, 0);
+  for (const JobNumber job : {1, 1 + kJobPorts}) {
+    std::ofstream(fmt::format("{}/done.{}", root_, job)) << "now";
+    EXPECT_EQ(wait_for_end({job, 1}).exit_status, 0);
+  }
   EXPECT_EQ(output({1, 1}), fmt::format("{0} {0}\n", first));
   EXPECT_EQ(hold_port(first - kFirstJobPort).value().number, first) << "it is free again";
 }
