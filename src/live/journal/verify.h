@@ -4,8 +4,8 @@
 //  2. the checksum of every row (row_sum.h);
 //  3. what the rows of a job say of each other: its state and its life, its columns and its
 //     specification, its array, its payload while it has not ended;
-//  4. what jobs say of each other: no GPU of a machine is held by two of them; the rows of each
-//     user add up to its row in disk_use;
+//  4. what jobs say of each other: no GPU of a machine is held by two of them;
+//     and, where all of this is right, the rows of each user add up to its row in disk_use;
 //  5. the head (journal_head.h): no commit is missing.
 //
 // It only reads. A daemon that writes the same journal goes on; its write-ahead log grows for as
