@@ -89,6 +89,11 @@ TEST_F(BackupTest, OfAJournalInUseIsOneFileThatBringsItBack) {
   EXPECT_EQ(journal->last_number(), 3) << "it was given";
   EXPECT_EQ(journal->unfinished()->size(), 2U);
   EXPECT_TRUE(journal->payload(2)->damage.empty());
+  JournalChange other;
+  other.settings = {{"policy", "fifo"}};
+  ASSERT_TRUE(journal->commit(other));
+  open();
+  EXPECT_EQ(journal->last_number(), 3) << "the next daemon knows it too";
   submit(4);
   EXPECT_TRUE(verify_journal(state + "/journal.db")->is_right());
 }

@@ -308,8 +308,9 @@ void Journal::recall_head() {
                     : JournalHead{};
   if (!was) return;
   loss_ = describe_loss(head_, *was);
-  lost_number_ = was->last_number;
-  head_.commits = std::max(head_.commits, was->commits);  // so that the next head is no loss
+  // So that the next head is no loss, and says which numbers were given.
+  head_.commits = std::max(head_.commits, was->commits);
+  head_.last_number = std::max(head_.last_number, was->last_number);
 }
 
 /// Behind the present one if it cannot be written, which is as good.
@@ -553,7 +554,7 @@ Expected<std::vector<LiveEvent>> Journal::events(std::int64_t after, std::size_t
 }
 
 JobNumber Journal::last_number() const {
-  return std::max({known_.last_number, head_.last_number, lost_number_});
+  return std::max(known_.last_number, head_.last_number);
 }
 
 std::optional<std::string> Journal::setting(const std::string& key) const {

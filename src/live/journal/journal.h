@@ -184,7 +184,6 @@ class Journal {
     std::map<std::string, std::string> settings;
     std::set<std::string> damaged_settings;
   } known_;
-  JobNumber lost_number_ = 0;  // the highest of the jobs that may have been lost
   mutable std::mutex damage_mutex_;
   mutable std::set<std::string> told_damage_;
   std::string loss_;
