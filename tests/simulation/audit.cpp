@@ -19,6 +19,12 @@ std::uint64_t digest_of(std::string_view text, std::uint64_t so_far = 1469598103
   return so_far;
 }
 
+/// As the log and `verify` name it.
+std::string row_name(const Damage& damage) {
+  const bool is_text = damage.table == "setting" || damage.table == "born";
+  return fmt::format("table {}, row {}", damage.table, is_text ? quoted(damage.row) : damage.row);
+}
+
 bool is_end(std::string_view happening) {
   return happening == "done" || happening == "failed" || happening == "cancelled";
 }
@@ -45,8 +51,8 @@ std::string Audit::look(bool in_full) {
 
 void Audit::expect(const Damage& damage) {
   expected_.push_back(damage);
+  damaged_rows_.insert(row_name(damage) + ":");
   if (damage.table == "event") lost_events_.insert(std::stoll(damage.row));
-  has_lost_settings_ |= damage.table == "setting";
   if (damage.table == "setting" && damage.row == "clock") is_clock_lost_ = true;
   // An array's payload is that of all its tasks; they have its name.
   for (const auto& [tag, submission] : clients_.submissions()) {
@@ -66,17 +72,14 @@ void Audit::restored(const std::set<JobNumber>& damaged) {
   events_.clear(), told_.clear(), ended_.clear(), last_run_.clear(), lasted_.clear();
   heard_ = 0;
   is_restored_ = true;
-  for (const MemoryWorld::Seen& run : machine_.runs())
-    if (run.was_told) told_before_restore_.insert(run.id);
+  for (const MemoryWorld::Seen& run : machine_.runs()) before_restore_.insert(run.id);
 }
 
 /// What flipped while no daemon ran must have shown when the next one is up.
 std::string Audit::look_at_damage() {
   for (const Damage& damage : std::exchange(expected_, {})) {
     if (!damage.daemon_is_down) continue;
-    const std::string row =
-        fmt::format("table {}, row {}", damage.table,
-                    damage.table == "setting" ? quoted(damage.row) : damage.row);
+    const std::string row = row_name(damage);
     const bool shows_at_once =
         damage.table == "setting" ||
         (damage.table == "job" && damage.is_unfinished && damage.column != "ended");
@@ -105,14 +108,12 @@ std::string Audit::look_at_verification(const Verification& found) const {
   for (const std::string& problem : found.problems) {
     const bool is_job = problem.starts_with("job ");
     const JobNumber job = is_job ? std::stoll(problem.substr(4)) : 0;
-    constexpr std::string_view kEvent = "table event, row ";
-    const bool is_event = problem.starts_with(kEvent) &&
-                          lost_events_.contains(std::stoll(problem.substr(kEvent.size())));
-    const bool is_setting = problem.starts_with("table setting");
     if (has_damage() && problem.starts_with("user ")) continue;  // a row counts otherwise
+    const bool is_row = std::ranges::any_of(damaged_rows_, [&](const std::string& row) {
+      return problem.find(row) != std::string::npos;
+    });
     const bool is_loss = is_restored_ && problem.find("lost a part") != std::string::npos;
-    const bool is_known =
-        is_job ? is_damaged(job) : is_event || is_loss || (is_setting && has_lost_settings_);
+    const bool is_known = is_row || is_loss || (is_job && is_damaged(job));
     if (!is_known) return "verify finds what nobody damaged: " + problem;
   }
   return {};
@@ -144,6 +145,7 @@ std::string Audit::look_at_world() {
         last_run_[job] == run.id.run)
       last_run_.erase(job), lasted_.erase(job);
     if (!run.has_ended || !run.has_run || run.end.kind != RunReport::Kind::exited) continue;
+    if (before_restore_.contains(run.id)) continue;
     if (run.end.asked_requeue || told_[job].broken.contains(run.id.run)) continue;
     // One that was to be paused counts as paused, unless it says that it is done: a job that only
     // saved says so.
@@ -211,7 +213,7 @@ std::string Audit::look_at_reason(const MemoryWorld::Seen& run) {
   const auto told = told_.find(run.id.job);
   if (told == told_.end() || compacts_ || machine_.is_local()) return {};
   if (run.was_told && !told->second.has_reason.contains(run.id.run) &&
-      !told_before_restore_.contains(run.id))
+      !before_restore_.contains(run.id))
     return fmt::format("job {}: run {} was told to leave, and no event says why", run.id.job,
                        run.id.run);
   if (told->second.without_gpu.contains(run.id.run) && !run.has_lost_gpu)
@@ -333,7 +335,8 @@ std::string Audit::look_at_machines() {
 bool Audit::is_stray(const MemoryWorld::Seen& run) {
   if (!run.is_known) return is_damaged(run.id.job) || is_restored_;
   const auto job = machine_.master().job(kOperator, run.id.job);
-  return is_restored_ && job && job->old_run != OldRun::none;
+  return before_restore_.contains(run.id) && job &&
+         (job->old_run != OldRun::none || job->runs < run.id.run);
 }
 
 /// It runs on GPUs of the engine's choice, of which the daemon has not been told yet.

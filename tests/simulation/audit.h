@@ -132,11 +132,11 @@ class Audit {
   std::uint64_t digest_ = 14695981039346656037ULL;
   bool allows_refused_ = false;
   std::set<JobNumber> damaged_;
-  std::set<std::string> damaged_tags_;
+  std::set<std::string> damaged_tags_, damaged_rows_;
   std::vector<Damage> expected_;  // that have not shown yet
   std::set<std::int64_t> lost_events_;
-  std::set<RunId> told_before_restore_;  // to leave, by events that may be gone
-  bool has_lost_settings_ = false, is_clock_lost_ = false, is_restored_ = false;
+  std::set<RunId> before_restore_;  // runs of which the journal may know nothing
+  bool is_clock_lost_ = false, is_restored_ = false;
   bool chooses_gpus_, compacts_;
   Time began_;
   std::set<RunId> seen_;  // runs whose machines were looked at

@@ -354,8 +354,8 @@ void Simulation::trouble_gpus() {
 /// Gives every machine the most that it has had, so that all jobs that were accepted find room.
 void Simulation::restore_gpus() {
   for (std::uint32_t m = 0; m < cluster_.machines.size(); ++m) {
-    const std::int32_t count = std::max(original_.machines[m].capacity.gpus,
-                                        most_gpus_[cluster_.machines[m].name]);
+    const std::int32_t count =
+        std::max(original_.machines[m].capacity.gpus, most_gpus_[cluster_.machines[m].name]);
     std::vector<std::string> gpus = cluster_.machines[m].gpu_names;
     if (gpus.empty()) {
       cluster_.total_gpus += count - cluster_.machines[m].capacity.gpus;
@@ -461,7 +461,9 @@ void Simulation::see_erased() {
     machine_->pass(days(2));
     check(false);
     const auto after = machine_->master().retention(root);
-    if (after && before->output.due > 0 && after->output.kept >= before->output.kept)
+    // A job whose row is damaged keeps its output.
+    if (after && before->output.due > audit_->damaged().size() &&
+        after->output.kept >= before->output.kept)
       wrong_ = fmt::format("the output of {} jobs is due, and none is erased in two days",
                            before->output.due);
     before = after;
