@@ -104,7 +104,7 @@ done
 sed -nE 's/^#([a-z-]+ = )/\1/p' packaging/config.toml | grep -vE '^(partition|dry-run) = ' >"$work/shipped.toml"
 status=0
 timeout 30 "$TRAINYARD" serve --config "$work/shipped.toml" --state "$work/state" --log "$work/other.log" \
-  --cert /none --key /none 2>"$work/err" || status=$?
+  --runs "$work/runs" --checkpoints "$work/checkpoints" --cert /none --key /none 2>"$work/err" || status=$?
 [ "$status" = 2 ] && grep -q 'without a token' "$work/err" || fail "the shipped file, with every line in effect"
 
 # --- the manual ---
