@@ -226,7 +226,7 @@ refuses "--hold is not supported: submit it when it may start" submit --hold "$w
 printf '#!/bin/sh\n#SBATCH --hold\n' >"$work/held.sh"
 refuses "held.sh:2: --hold is not supported" submit "$work/held.sh"
 refuses "asks for a machine with 'h100', and none has that: $machine has cpu" submit --constraint h100 -- true
-refuses "whole machine, whose 4 GPUs 3 workers cannot share" submit --exclusive --workers 3 -- true
+refuses "no machine has GPUs that 3 workers can share evenly" submit --exclusive --workers 3 -- true
 refuses "--export: 'A,,B': write ALL, NONE" submit --export A,,B -- true
 refuses "there is no job 99" show 99
 refuses "there is no job 99" logs 99
