@@ -183,7 +183,9 @@ bool Audit::has_its_share(const JobSpec& spec, const Resources& grant, std::size
 /// words of the job and of the machine alone.
 std::string Audit::look_at_terms(const MemoryWorld::Seen& run) {
   const auto job = machine_.master().job(kOperator, run.id.job);
-  if (!job || run.grants.size() != run.places.size()) return {};
+  // One that was found again without its journal was started for another job.
+  const bool is_ours = job && !job->runs_outside;
+  if (!is_ours || run.grants.size() != run.places.size()) return {};
   const JobSpec& spec = job->spec;
   const Cluster cluster = machine_.world().cluster();
   for (std::size_t rank = 0; rank < run.places.size(); ++rank) {
