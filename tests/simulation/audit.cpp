@@ -214,8 +214,11 @@ std::string Audit::look_at_terms(const MemoryWorld::Seen& run) {
 std::string Audit::look_at_reason(const MemoryWorld::Seen& run) {
   const auto told = told_.find(run.id.job);
   if (told == told_.end() || compacts_ || machine_.is_local()) return {};
-  if (run.was_told && !told->second.has_reason.contains(run.id.run) &&
-      !before_restore_.contains(run.id))
+  // The journal may know nothing of a run from before a restore, or know it as a job of its own.
+  const auto job = machine_.master().job(kOperator, run.id.job);
+  const bool is_older =
+      before_restore_.contains(run.id) || (is_restored_ && job && job->runs_outside);
+  if (run.was_told && !is_older && !told->second.has_reason.contains(run.id.run))
     return fmt::format("job {}: run {} was told to leave, and no event says why", run.id.job,
                        run.id.run);
   if (told->second.without_gpu.contains(run.id.run) && !run.has_lost_gpu)
