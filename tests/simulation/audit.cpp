@@ -280,6 +280,8 @@ std::string Audit::take(const LiveEvent& event) {
   if (told.last.empty() && event.kind != "submitted" && !compacts_)
     return fmt::format("job {}: its first event is {}", event.job, event.kind);
   if (told.has_ended) return fmt::format("job {}: event {} after its end", event.job, event.kind);
+  // Where the engine chooses GPUs, those of a run that starts are a guess of the books.
+  const bool is_guess = chooses_gpus_ && told.last == "starting";
   told.last = event.kind;
   told.has_ended = is_end(event.kind);
   if (event.kind == "starting") ++told.starts;
@@ -287,7 +289,7 @@ std::string Audit::take(const LiveEvent& event) {
   if (event.kind == "running" && told.starts == 0) told.starts = 1;
   if (event.kind == "pausing" || event.kind == "broken") told.pausing.insert(told.starts);
   if (event.kind == "broken") told.broken.insert(told.starts);
-  if (event.kind == "broken" && event.details.find("is gone") != std::string::npos &&
+  if (event.kind == "broken" && !is_guess && event.details.find("is gone") != std::string::npos &&
       event.details.find("GPU") != std::string::npos)
     told.without_gpu.insert(told.starts);
   if (event.kind == "pausing" || event.kind == "broken" || event.kind == "cancelling" ||
