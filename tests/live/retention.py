@@ -15,12 +15,14 @@ def leave_something(scene):
 
 
 def put_journal_back(scene):
-    """All of its times are 400 days earlier: as the daemon sees it, the clock is ahead by that."""
+    """All of its times are 400 days earlier: as the daemon sees it, the clock is ahead by that. Rows without
+    a checksum are believed."""
     with sqlite3.connect(scene.state / "journal.db") as db:
-        db.execute("UPDATE job SET submitted = submitted - ?1, ended = ended - ?1", (JUMP,))
-        db.execute("UPDATE event SET at = at - ?", (JUMP,))
+        db.execute("UPDATE job SET submitted = submitted - ?1, ended = ended - ?1, sum = NULL", (JUMP,))
+        db.execute("UPDATE event SET at = at - ?, sum = NULL", (JUMP,))
         boot, steady, then = db.execute("SELECT value FROM setting WHERE key = 'clock'").fetchone()[0].split()
-        db.execute("UPDATE setting SET value = ? WHERE key = 'clock'", (f"{boot} {steady} {int(then) - JUMP}",))
+        db.execute("UPDATE setting SET value = ?, sum = NULL WHERE key = 'clock'",
+                   (f"{boot} {steady} {int(then) - JUMP}",))
 
 
 def retention(scene):
