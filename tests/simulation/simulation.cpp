@@ -323,6 +323,7 @@ std::vector<std::string> Simulation::new_gpus(std::int32_t count) {
 /// GPUs of a machine go, come, change places, or are exchanged for others. Those without names come
 /// and go at the end of the list.
 void Simulation::trouble_gpus() {
+  has_changed_gpus_ = true;
   const MachineId id{static_cast<std::uint32_t>(lots_.below(cluster_.machines.size()))};
   const Machine& machine = cluster_.machine(id);
   std::vector<std::string> gpus = machine.gpu_names;
@@ -409,6 +410,20 @@ void Simulation::cancel_strays() {
     if (job.runs_outside && !job.has_ended()) (void)machine_->master().cancel(root, {job.number});
 }
 
+/// Jobs that were accepted when a machine had more GPUs, or another number of them, than it has at
+/// the end: no machine can hold them any more, and an operator ends those.
+void Simulation::cancel_misfits() {
+  const Identity root{"root", 0, 0, Role::operator_};
+  const auto page = machine_->master().jobs(root, JobFilter{});
+  if (!page || !has_changed_gpus_) return;
+  for (const JobRecord& job : page->jobs) {
+    if (job.has_ended()) continue;
+    const auto why = machine_->master().why(root, job.number);
+    if (why && why->reason.sentence.starts_with("cannot run here as things are"))
+      (void)machine_->master().cancel(root, {job.number});
+  }
+}
+
 /// Nothing goes wrong any more: everything comes to its end.
 void Simulation::finish() {
   machine_->spare();
@@ -432,6 +447,7 @@ void Simulation::finish() {
   for (const Phase state : kJobStates)
     if (!has_ended(state)) filter.states.push_back(state);
   cancel_strays();
+  cancel_misfits();
   const Time until = machine_->now() + days(60);
   for (;;) {
     check(false);

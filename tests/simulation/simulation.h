@@ -46,6 +46,7 @@ class Simulation {
   [[nodiscard]] std::vector<std::string> new_gpus(std::int32_t count);
   void trouble_the_journal();
   void cancel_strays();
+  void cancel_misfits();
   void trouble_supervisors();
   void change_machine();
   void bear_job();
@@ -63,6 +64,7 @@ class Simulation {
   /// That a machine has had, by name: jobs were accepted for them.
   std::map<std::string, std::int32_t> most_gpus_;
   std::uint64_t made_gpus_ = 0;
+  bool has_changed_gpus_ = false;
   SchedulingOptions options_;
   std::unique_ptr<SimulatedMachine> machine_;
   std::unique_ptr<Clients> clients_;
