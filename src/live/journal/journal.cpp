@@ -197,13 +197,23 @@ void Journal::bound_log() {
   writing_->db.setBusyTimeout(kWriterPatienceMs);
 }
 
+/// A daemon that dies while it makes the file leaves a rollback journal. SQLite plays it back and
+/// removes it, but does not sync the directory: after a power failure the file could be there again
+/// and undo all commits since. So a journal without a format is opened twice: closing it removes
+/// its write-ahead log, and the first sync of a new one syncs the directory.
+std::unique_ptr<Journal::Tables> Journal::open_to_write(const std::string& path) {
+  auto tables = std::make_unique<Tables>(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  tables->db.setBusyTimeout(kWriterPatienceMs);
+  return tables;
+}
+
 Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::string& path) {
   if (auto ok = check_not_restoring(path); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = make_private(path); !ok) return tl::make_unexpected(ok.error());
   return attempt(path, "opened", [&]() -> Expected<std::unique_ptr<Journal>> {
-    auto writing = std::make_unique<Tables>(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    writing->db.setBusyTimeout(kWriterPatienceMs);
+    auto writing = open_to_write(path);
     const int version = writing->db.execAndGet("PRAGMA user_version").getInt();
+    if (version == 0) writing.reset(), writing = open_to_write(path);
     if (version > Tables::kVersion)
       return fail("{}: written by a newer version (format {}, this one reads up to {})", path,
                   version, Tables::kVersion);

@@ -149,6 +149,7 @@ class Journal {
 
  private:
   Journal(System& system, std::string path, std::unique_ptr<Tables> writing);
+  static std::unique_ptr<Tables> open_to_write(const std::string& path);
   void checkpoint_until(const std::stop_token& stop) const;
   void bound_log();
   void recall();
