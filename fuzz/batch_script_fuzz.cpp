@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "live/job/constraint.h"
 #include "live/job/job_array.h"
 #include "live/job/output_path.h"
 #include "live/sbatch/batch_script.h"
+#include "model/constraint.h"
 
 using namespace trainyard;
 

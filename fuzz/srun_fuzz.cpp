@@ -45,7 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::int32_t gpus = gpus_asked(*options).value_or(kGpus);
   require(gpus >= 0);
   if (gpus > kGpus) return 0;  // what take_gpus refuses
-  Step step{.number = 0, .options = *std::move(options), .gpus = {}};
+  Step step;
+  step.options = *std::move(options);
   for (std::int32_t gpu = 0; gpu < gpus; ++gpu) step.gpus.all.push_back(std::to_string(gpu));
   step.gpus.by_task = share_out(step.gpus.all, step.options);
   step.gpus.named = gpus_asked(step.options).has_value();
