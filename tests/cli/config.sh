@@ -103,7 +103,7 @@ done
 # Two of them belong to the other engine.
 sed -nE 's/^#([a-z-]+ = )/\1/p' packaging/config.toml | grep -vE '^(partition|dry-run) = ' >"$work/shipped.toml"
 status=0
-timeout 30 "$TRAINYARD" serve --config "$work/shipped.toml" --state "$work/state" --log "$work/other.log" \
+timeout 30 "$TRAINYARD" serve --config "$work/shipped.toml" --state "$work/fresh" --log "$work/other.log" \
   --runs "$work/runs" --checkpoints "$work/checkpoints" --cert /none --key /none 2>"$work/err" || status=$?
 [ "$status" = 2 ] && grep -q 'without a token' "$work/err" || fail "the shipped file, with every line in effect"
 
