@@ -166,16 +166,21 @@ void Audit::note_capacities() {
     capacities_[machine.name].insert(machine.capacity);
 }
 
-/// Machines change while a step lasts: the share is that of what the machine has been.
+/// Machines change while a step lasts: the share is that of what the machine has been. GPUs that
+/// are gone count until their runs have left, which may be within a step.
 bool Audit::has_its_share(const JobSpec& spec, const Resources& grant, std::size_t workers,
                           const std::string& machine) {
   const auto all = static_cast<std::int32_t>(workers) * grant.gpus;
-  return std::ranges::any_of(capacities_[machine], [&](const Resources& has) {
-    const bool is_whole = !spec.exclusive || all == has.gpus;
+  const auto is_of = [&](const Resources& has, std::int32_t gpus) {
+    const bool is_whole = !spec.exclusive || all == gpus;
     const bool is_named = spec.per_worker.milli_cpus != 0 && !spec.exclusive;
     const std::int32_t named = spec.per_worker.milli_cpus;
-    return has.gpus > 0 && is_whole &&
-           grant.milli_cpus == (is_named ? named : has.milli_cpus * grant.gpus / has.gpus);
+    return is_whole && grant.milli_cpus == (is_named ? named : has.milli_cpus * grant.gpus / gpus);
+  };
+  return std::ranges::any_of(capacities_[machine], [&](const Resources& has) {
+    for (std::int32_t gone = 0; has.gpus > 0 && gone <= has.gpus; ++gone)
+      if (is_of(has, has.gpus + gone)) return true;
+    return false;
   });
 }
 
@@ -327,6 +332,8 @@ std::string Audit::look_at_machines() {
       const MachineView& machine = cluster->machines[index(run.places[rank].machine)];
       for (const std::string& gpu : run.gpus[rank]) {
         const auto number = find_gpu(machine.gpu_names, machine.capacity.gpus, gpu);
+        // A run that a restore made a job of its own is reported with the GPUs that are left.
+        if (!number && run.has_lost_gpu && is_restored_) continue;
         const JobNumber by = number ? machine.by_gpu.at(static_cast<std::size_t>(*number)) : 0;
         if (by == run.id.job || machine.state != "up" || is_unheard(run) || is_stray(run)) continue;
         return fmt::format("GPU {} of {} is used by run {} of job {}; the books say {}", gpu,

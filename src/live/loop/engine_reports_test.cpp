@@ -133,15 +133,15 @@ TEST_F(EngineReports, AMachineWithLessMemoryUnderAJobWaitsForItsEnd) {
   const JobNumber job = submit(spec(3));
   ASSERT_TRUE(becomes(job, "running"));
   Cluster smaller = cluster("2x4xV100");
-  const std::int32_t memory = smaller.machines[0].capacity.memory_mib;
-  smaller.machines[0].capacity.memory_mib = memory / 2;
+  const std::int32_t before = smaller.machines[0].capacity.memory_mib;
+  smaller.machines[0].capacity.memory_mib = before / 2;
   world.set_cluster(smaller);
   ASSERT_TRUE(node_becomes(0, "closed"));
   EXPECT_EQ(node(0).reason, "it changes when what runs there has left");
-  EXPECT_EQ(node(0).capacity.memory_mib, memory);
+  EXPECT_EQ(node(0).capacity.memory_mib, before);
   EXPECT_EQ(state(job), "running");
   ASSERT_TRUE(master->cancel(kAda, {job}));
-  EXPECT_TRUE(eventually([&] { return node(0).capacity.memory_mib == memory / 2; }));
+  EXPECT_TRUE(eventually([&] { return node(0).capacity.memory_mib == before / 2; }));
   EXPECT_EQ(node(0).state, "up");
 }
 
