@@ -10,6 +10,9 @@ namespace {
 
 using nlohmann::json;
 
+/// Fewer events of a kind at once have a line each: operators look for a job by its number.
+constexpr std::size_t kMany = 64;
+
 struct Wording {
   std::string_view text;
   LogLevel level;
@@ -87,7 +90,7 @@ void EventLog::add(std::span<const LiveEvent> events) {
     if (!is_told(event)) continue;
     const std::string key = key_of(event);
     const auto known = groups_.find(key);
-    if (known == groups_.end() && counts[key] < 2) {
+    if (known == groups_.end() && counts[key] < kMany) {
       write({event, event.job, event.job, 1});
       continue;
     }
