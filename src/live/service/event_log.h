@@ -1,5 +1,5 @@
-// What happens to jobs and machines, as lines of the log. Events that come together and differ in
-// their job alone, as when an array is cancelled, are one line.
+// What happens to jobs and machines, as lines of the log. Many events that come together and differ
+// in their job alone, as when an array is cancelled, are one line; a few have a line each.
 //
 // One thread.
 #pragma once
@@ -17,8 +17,8 @@ class EventLog {
  public:
   explicit EventLog(Log& log) : log_(log) {}
 
-  /// "job 3 of ada is starting: gpus 0,1, run 1". Also of kinds of event that come later. Of events
-  /// that come together the line is written by settle().
+  /// "job 3 of ada is starting: gpus 0,1, run 1". Also of kinds of event that come later. Where
+  /// many come together their one line is written by settle().
   void add(std::span<const LiveEvent> events);
   /// Writes the lines of those groups that have not grown since it was last called.
   void settle();
