@@ -7,14 +7,10 @@
 namespace trainyard {
 
 /// What grow_to does where the table is too short: apart, so that the look at its size is inlined.
+/// Nothing is reserved: a daemon expects one entry more each time, and would copy all each time.
 template <class T>
 void grow_beyond(std::vector<T>& table, std::size_t i, std::size_t expected) {
-  if (expected > i) {
-    table.reserve(expected);
-    table.resize(expected);
-  } else {
-    table.resize(std::max(i + 1, table.size() * 3 / 2));
-  }
+  table.resize(expected > i ? expected : std::max(i + 1, table.size() * 3 / 2));
 }
 
 /// Makes table[i] exist. At least `expected` entries are made at once, where their number is known.

@@ -22,6 +22,18 @@ TEST(Grow, MakesAllThatAreExpectedAtOnce) {
   EXPECT_GT(table.size(), 100U);
 }
 
+TEST(Grow, CopiesSeldomWhereOneMoreIsExpectedEachTime) {
+  std::vector<int> table;
+  int copies = 0;
+  for (std::size_t i = 0; i < 100'000; ++i) {
+    const std::size_t before = table.capacity();
+    grow_to(table, i, i + 1);
+    ASSERT_EQ(table.size(), i + 1);
+    copies += table.capacity() != before;
+  }
+  EXPECT_LT(copies, 40);
+}
+
 TEST(Grow, ByHalfSoThatAppendingStaysCheap) {
   std::vector<int> table;
   int growths = 0;

@@ -2,6 +2,9 @@
 // in either direction. Values sit side by side in chunks, so a walk is a walk through memory and
 // an insert moves a few cache lines and allocates nothing most of the time.
 //
+// A walk can pass a whole chunk at once by what it noted of its values when it looked at them last:
+// each chunk has a Note, which is a new one after any change of the chunk.
+//
 // Values are unique and totally ordered by <. Any change invalidates a walk under way.
 #pragma once
 
@@ -9,11 +12,14 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace trainyard {
 
-template <class T>
+struct NoNote {};
+
+template <class T, class Note = NoNote>
 class SortedList {
  public:
   [[nodiscard]] bool empty() const { return size_ == 0; }
@@ -86,8 +92,17 @@ class SortedList {
   /// The same from this value on, which need not be in the list.
   template <class Visit>
   bool each_from(const T& first, Visit visit) const {
+    return each_from(
+        first, [](std::span<const T>, Note&) { return false; }, visit);
+  }
+
+  /// The same without the chunks for which pass(values, note) is true; it is not asked of the
+  /// first.
+  template <class Pass, class Visit>
+  bool each_from(const T& first, Pass pass, Visit visit) const {
     const std::size_t at = chunk_of(first);
     for (std::size_t i = at; i < chunks_.size(); ++i) {
+      if (i > at && pass({chunks_[i]->begin(), chunks_[i]->end()}, chunks_[i]->note())) continue;
       const T* value = chunks_[i]->begin();
       if (i == at) value = std::lower_bound(value, chunks_[i]->end(), first);
       for (; value != chunks_[i]->end(); ++value)
@@ -141,9 +156,11 @@ class SortedList {
     [[nodiscard]] std::size_t size() const { return last_ - first_; }
     [[nodiscard]] bool empty() const { return first_ == last_; }
     [[nodiscard]] bool full() const { return size() == kCapacity; }
-    void reset() { first_ = last_ = 0; }
+    [[nodiscard]] Note& note() const { return note_; }
+    void reset() { first_ = last_ = 0, note_ = {}; }
 
     void insert(const T& value) {
+      note_ = {};
       const T* place = std::lower_bound(begin(), end(), value);
       auto at = static_cast<std::size_t>(place - items_.data());
       const bool nearer_front = at - first_ < last_ - at;
@@ -160,6 +177,7 @@ class SortedList {
     bool erase(const T& value) {
       const T* place = std::lower_bound(begin(), end(), value);
       if (place == end() || value < *place) return false;
+      note_ = {};
       const auto at = static_cast<std::size_t>(place - items_.data());
       if (at - first_ < last_ - at) {
         std::move_backward(items_.begin() + first_, items_.begin() + at, items_.begin() + at + 1);
@@ -176,10 +194,12 @@ class SortedList {
       std::move(items_.begin() + half, items_.begin() + last_, right.items_.begin());
       right.first_ = 0, right.last_ = last_ - half;
       last_ = half;
+      note_ = {}, right.note_ = {};
     }
 
    private:
     std::size_t first_ = 0, last_ = 0;
+    [[no_unique_address]] mutable Note note_{};
     std::array<T, kCapacity> items_;
   };
 

@@ -48,6 +48,44 @@ TEST(SortedList, EmptyHasNothing) {
   EXPECT_TRUE(list.each([](int) { return false; }));
 }
 
+/// Whether anything was noted, and the least of the values then.
+struct Least {
+  bool is_known = false;
+  int value = 0;
+};
+
+/// A walk that passes chunks by their least value sees what is left of a walk through all.
+TEST(SortedList, NotesAreOfWhatStandsInAChunk) {
+  constexpr std::uint64_t kSeed = 5;
+  SCOPED_TRACE(kSeed);
+  Random random(kSeed);
+  SortedList<int, Least> list;
+  std::set<int> twin;
+  std::size_t passed = 0;
+  for (int step = 0; step < 4000; ++step) {
+    const auto value = static_cast<int>(random.below(1000));
+    if (twin.insert(value).second) {
+      list.insert(value);
+    } else {
+      ASSERT_TRUE(list.erase(value));
+      twin.erase(value);
+    }
+    const auto first = static_cast<int>(random.below(1000));
+    const int above = first + 300;  // chunks with larger values alone are passed
+    std::vector<int> seen;
+    const auto pass = [&](std::span<const int> values, Least& note) {
+      if (!note.is_known) note = {true, values.front()};
+      EXPECT_EQ(note.value, values.front());
+      passed += note.value > above;
+      return note.value > above;
+    };
+    list.each_from(first, pass,
+                   [&](int next) { return next > above || (seen.push_back(next), true); });
+    ASSERT_EQ(seen, std::vector<int>(twin.lower_bound(first), twin.upper_bound(above)));
+  }
+  EXPECT_GT(passed, 1000U);
+}
+
 TEST(SortedList, AWalkEndsWhenToldTo) {
   SortedList<int> list;
   for (int i = 0; i < 200; ++i) list.insert(i);

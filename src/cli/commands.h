@@ -23,6 +23,7 @@ constexpr int kJournalDamaged = 1;
 
 void add_sim_command(Command& program);
 void add_compare_command(Command& program);
+void add_bound_command(Command& program);
 void add_reproduce_command(Command& program);
 void add_policies_command(Command& program);
 void add_models_command(Command& program);

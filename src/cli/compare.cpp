@@ -9,13 +9,13 @@
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/seeded_workloads.h"
 #include "perf/catalogue_speed.h"
 #include "study/compare.h"
 #include "study/json.h"
 #include "study/report/report.h"
 #include "study/report/summary.h"
 #include "study/run.h"
-#include "workload/curves.h"
 #include "workload/generate/generate.h"
 
 namespace trainyard::cli {
@@ -28,60 +28,15 @@ struct CompareCommandOptions : WorkloadOptions {
   std::string network = "alone";
   int seeds = 1;
   int threads = 0;
+  bool bound = false;
   std::string json, report;
-};
-
-/// A generated workload is another one with each seed; one from a file is read once.
-class Workloads {
- public:
-  /// `with_curves`: one of the policies goes by how jobs learn, and all are judged by it.
-  Workloads(const WorkloadOptions& options, const Cluster& cluster, const Catalogue& models,
-            bool with_curves)
-      : options_(options), cluster_(cluster), models_(models), with_curves_(with_curves) {}
-
-  Expected<void> load() {
-    auto first = load_checked(options_.seed);
-    if (!first) return tl::make_unexpected(first.error());
-    first_ = std::make_shared<const Workload>(std::move(*first));
-    return {};
-  }
-
-  [[nodiscard]] Expected<std::shared_ptr<const Workload>> of(std::uint64_t seed) const {
-    if (seed == options_.seed || !names_generator(options_.workload)) return first_;
-    auto workload = load_checked(seed);
-    if (!workload) return tl::make_unexpected(workload.error());
-    return std::make_shared<const Workload>(std::move(*workload));
-  }
-
-  [[nodiscard]] const Workload& first() const { return *first_; }
-
- private:
-  [[nodiscard]] Expected<Workload> load_checked(std::uint64_t seed) const {
-    WorkloadOptions options = options_;
-    options.seed = seed;
-    options.quiet = seed != options_.seed;
-    auto workload = load_workload(options, cluster_);
-    if (!workload) return workload;
-    if (auto ok = check_fits(*workload, cluster_); !ok) return tl::make_unexpected(ok.error());
-    if (auto ok = check_measures(*workload, cluster_, models_); !ok)
-      return tl::make_unexpected(ok.error());
-    set_pauses(options, models_, *workload);
-    if (with_curves_) give_curves(models_, *workload);
-    return workload;
-  }
-
-  const WorkloadOptions& options_;
-  const Cluster& cluster_;
-  const Catalogue& models_;
-  bool with_curves_;
-  std::shared_ptr<const Workload> first_;
 };
 
 /// What all runs have in common.
 struct Conditions {
   const Cluster& cluster;
   const Catalogue& models;
-  const Workloads& workloads;
+  const SeededWorkloads& workloads;
   const NetworkOptions& network;
 };
 
@@ -119,6 +74,7 @@ std::string command_line(const CompareCommandOptions& options) {
   if (!options.faults.empty()) text += " --faults " + quote(options.faults);
   if (options.network != "alone") text += " --network " + quote(options.network);
   for (const std::string& file : options.models) text += " --models " + quote(file);
+  if (options.bound) text += " --bound";
   return text + fmt::format(" --seed {} --seeds {}", options.seed, options.seeds);
 }
 
@@ -148,6 +104,8 @@ bool warn_of_unfinished_runs(const Comparison& comparison) {
 }
 
 Expected<void> compare(const CompareCommandOptions& options) {
+  if (options.bound && !options.faults.empty())
+    return fail("--bound is for a cluster without failures; leave out --faults or --bound");
   bool with_curves = false;
   for (const std::string& policy : options.policies) {
     const auto spec = PolicySpec::parse(policy, options.settings);
@@ -160,13 +118,12 @@ Expected<void> compare(const CompareCommandOptions& options) {
   if (!cluster) return tl::make_unexpected(cluster.error());
   const auto models = load_models(options);
   if (!models) return tl::make_unexpected(models.error());
-  Workloads workloads(options, *cluster, *models, with_curves);
+  SeededWorkloads workloads(options, *cluster, *models, with_curves);
   if (auto ok = workloads.load(); !ok) return ok;
 
   CompareOptions plan;
   plan.policies = options.policies;
-  for (int i = 0; i < options.seeds; ++i)
-    plan.seeds.push_back(options.seed + static_cast<std::uint64_t>(i));
+  plan.seeds = seeds_from(options.seed, options.seeds);
   plan.threads = options.threads;
   auto progress = std::make_unique<Progress>("comparing", plan.policies.size() * plan.seeds.size());
   plan.on_run_done = [&] { progress->add(); };
@@ -177,13 +134,14 @@ Expected<void> compare(const CompareCommandOptions& options) {
   });
   progress.reset();
   if (!runs) return tl::make_unexpected(runs.error());
-  const Workload& first = workloads.first();
-  note_unlimited_trials(first, regards_classes);
-  // What a generator makes differs by the seed, and its source names one.
-  const std::string& source = names_generator(options.workload) ? options.workload : first.source;
-  const Comparison comparison{fmt::format("{} ({} jobs)", source, first.jobs.size()),
-                              describe(*cluster), command_line(options), plan.seeds,
-                              std::move(*runs)};
+  note_unlimited_trials(workloads.first(), regards_classes);
+  Comparison comparison{describe(workloads), describe(*cluster), command_line(options), plan.seeds,
+                        std::move(*runs)};
+  if (options.bound) {
+    auto bounds = lower_bounds(workloads, plan.seeds, options.threads);
+    if (!bounds) return tl::make_unexpected(bounds.error());
+    comparison.bounds = std::move(*bounds);
+  }
   if (auto ok = show(comparison, options); !ok) return ok;
   if (warn_of_unfinished_runs(comparison)) throw ExitWith{kJobsUnfinished};
   return {};
@@ -215,11 +173,13 @@ void add_compare_command(Command& program) {
   command.option("--threads", &options->threads,
                  "how many runs go on at once (default: one for each core)",
                  {.type = "NUMBER", .range = Range{1, 1'024}});
+  command.flag("--bound", &options->bound,
+               "also the mean JCT that no policy can go below (see trainyard bound)");
   command.option("--json", &options->json, "every run as JSON; - is standard output",
                  {.type = "FILE|-"});
   command.option("--report", &options->report, "an HTML page with plots, in one file",
                  {.type = "FILE"});
-  command.notes = "\n\nThe status is 3 when jobs of a run have not finished at its end.";
+  command.notes = "The status is 3 when jobs of a run have not finished at its end.";
   command.action = [options] { return compare(*options); };
 }
 

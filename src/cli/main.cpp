@@ -65,6 +65,7 @@ int run(int argc, char** argv) {
   program.option("--version", Version{version()}, "Display program version information and exit");
   add_sim_command(program);
   add_compare_command(program);
+  add_bound_command(program);
   add_reproduce_command(program);
   add_policies_command(program);
   add_models_command(program);

@@ -76,7 +76,8 @@ void add_option(const Option& option, CLI::App& app) {
 
 void describe(const Command& command, CLI::App& app) {
   app.description(command.description);
-  app.footer(fmt::format("Examples:\n  {}{}", fmt::join(command.examples, "\n  "), command.notes));
+  app.footer(fmt::format("Examples:\n  {}{}{}", fmt::join(command.examples, "\n  "),
+                         command.notes.empty() ? "" : "\n\n", command.notes));
   if (!command.group.empty()) app.group(command.group);
   for (const Option& option : command.options) add_option(option, app);
   if (command.rest) app.prefix_command();

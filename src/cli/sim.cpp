@@ -237,7 +237,7 @@ void add_sim_command(Command& program) {
                  {.type = "FILE"});
   command.option("--queue-at", &options->queue_at,
                  "stop at this time and tell which jobs wait, and why", {.type = "TIME"});
-  command.notes = "\n\nThe status is 3 when jobs have not finished at the end.";
+  command.notes = "The status is 3 when jobs have not finished at the end.";
   command.action = [options] { return sim(*options); };
 }
 

@@ -162,7 +162,7 @@ void add_generate(Command& parent) {
                  "trainyard workload generate poisson:jobs=1000,load=0.8 --cluster 1x8xV100\n"
                  "trainyard workload generate philly-like:trial=0.3,save=20 -o jobs.csv --seed 7");
   command.notes =
-      "\n\nGenerators, and their parameters with what they are unless given:" + generator_help();
+      "Generators, and their parameters with what they are unless given:" + generator_help();
   command.option("generator", &options->workload, "GENERATOR:key=value,...",
                  {.type = "GENERATOR", .required = true});
   add_format_option(command, *options);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bound/lower_bound.h"
 #include "sim/result.h"
 #include "study/distribution.h"
 
@@ -32,7 +33,8 @@ struct Comparison {
   std::string workload, cluster;  // what was run, for people
   std::string command;            // that repeats it; empty: none is shown
   std::vector<std::uint64_t> seeds;
-  std::vector<PolicyRuns> policies;  // in the order asked for
+  std::vector<PolicyRuns> policies;     // in the order asked for
+  std::vector<LowerBound> bounds = {};  // one a seed; empty: not asked for
 };
 
 /// Simulates one policy with one seed. Called from several threads at once.

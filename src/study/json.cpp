@@ -49,6 +49,14 @@ ordered_json intervals_json(const std::vector<ordered_json>& runs) {
   return intervals;
 }
 
+/// One object a seed.
+ordered_json bounds_json(const std::vector<LowerBound>& bounds,
+                         const std::vector<std::uint64_t>& seeds) {
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < bounds.size(); ++i) list.push_back(to_json(bounds[i], seeds[i]));
+  return list;
+}
+
 ordered_json learning_json(const LearningResult& r) {
   return {{"jobs", r.jobs},
           {"to_90_s", summary_json(r.to_90_s)},
@@ -98,6 +106,26 @@ ordered_json to_json(const Interval& interval) {
   return {{"mean", mean}, {"low", mean - half_width}, {"high", mean + half_width}};
 }
 
+ordered_json to_json(const LowerBound& bound, std::uint64_t seed) {
+  std::vector<double> price = bound.prices.price;
+  if (bound.jobs > 0) price.push_back(0);
+  return {{"seed", seed},
+          {"jobs", bound.jobs},
+          {"mean_jct_s", bound.mean_jct_s},
+          {"mean_run_s", bound.mean_run_s},
+          {"gpu_price", {{"from_s", bound.prices.from_s}, {"price", std::move(price)}}}};
+}
+
+ordered_json to_json(const BoundRuns& runs) {
+  ordered_json bounds = bounds_json(runs.bounds, runs.seeds);
+  ordered_json intervals = intervals_json({bounds.begin(), bounds.end()});
+  return {{"workload", runs.workload},
+          {"cluster", runs.cluster},
+          {"seeds", runs.seeds},
+          {"bounds", std::move(bounds)},
+          {"intervals", std::move(intervals)}};
+}
+
 std::vector<Number> numbers_of(const ordered_json& run) {
   std::vector<Number> numbers;
   collect(run, "", numbers);
@@ -113,11 +141,13 @@ ordered_json to_json(const Comparison& comparison) {
     intervals[policy.policy] = intervals_json(runs);
     for (ordered_json& run : runs) results.push_back(std::move(run));
   }
-  return {{"workload", comparison.workload},
-          {"cluster", comparison.cluster},
-          {"seeds", comparison.seeds},
-          {"results", std::move(results)},
-          {"intervals", std::move(intervals)}};
+  ordered_json json = {{"workload", comparison.workload},
+                       {"cluster", comparison.cluster},
+                       {"seeds", comparison.seeds},
+                       {"results", std::move(results)},
+                       {"intervals", std::move(intervals)}};
+  if (!comparison.bounds.empty()) json["bounds"] = bounds_json(comparison.bounds, comparison.seeds);
+  return json;
 }
 
 std::string to_text(const ordered_json& json) {

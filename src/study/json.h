@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/result.h"
+#include "study/bound.h"
 #include "study/compare.h"
 
 namespace trainyard {
@@ -24,7 +25,14 @@ struct Number {
 /// Every number of a run's JSON but its seed, in order.
 std::vector<Number> numbers_of(const nlohmann::ordered_json& run);
 
-/// {workload, cluster, seeds, results: one object a run, intervals: by policy and metric}.
+/// The bound of the jobs that this seed makes.
+nlohmann::ordered_json to_json(const LowerBound& bound, std::uint64_t seed);
+
+/// {workload, cluster, seeds, bounds: one object a seed, intervals: by metric}.
+nlohmann::ordered_json to_json(const BoundRuns& runs);
+
+/// {workload, cluster, seeds, results: one object a run, intervals: by policy and metric}, and
+/// bounds where they were asked for.
 nlohmann::ordered_json to_json(const Comparison& comparison);
 
 /// Indented, with a newline at the end; bytes that are not UTF-8 (from a trace's names) replaced.

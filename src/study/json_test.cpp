@@ -53,10 +53,36 @@ TEST(Json, AComparisonFollowsTheSchema) {
   EXPECT_EQ(check(to_json(Comparison{})), Problems{});
 }
 
+LowerBound sample_bound() {
+  return {3, 20, 10, {{0, 5, 9}, {0.5, 0.25}}};
+}
+
+TEST(Json, LowerBoundsFollowTheSchema) {
+  SchemaChecker check("bound.json");
+  const BoundRuns runs{"trace", "cluster", {1, 7}, {sample_bound(), sample_bound()}};
+  const ordered_json json = to_json(runs);
+  EXPECT_EQ(check(json), Problems{});
+  EXPECT_EQ(json["bounds"][1]["seed"], 7);
+  EXPECT_EQ(json["intervals"]["mean_jct_s"]["mean"], 20);
+  const ordered_json price{{"from_s", {0, 5, 9}}, {"price", {0.5, 0.25, 0}}};
+  EXPECT_EQ(json["bounds"][0]["gpu_price"], price);
+  EXPECT_EQ(check(to_json(BoundRuns{"trace", "cluster", {1}, {LowerBound{}}})), Problems{})
+      << "no jobs";
+}
+
+TEST(Json, AComparisonHasItsBounds) {
+  Comparison comparison = sample_comparison({"fifo"}, {1, 7});
+  EXPECT_FALSE(to_json(comparison).contains("bounds"));
+  comparison.bounds = {sample_bound(), sample_bound()};
+  EXPECT_EQ(SchemaChecker("compare.json")(to_json(comparison)), Problems{});
+  EXPECT_EQ(to_json(comparison)["bounds"][1]["seed"], 7);
+}
+
 TEST(Json, ThePageOnOutputNamesEveryField) {
   const std::string page = read_text("docs/output.md");
   std::set<std::string> names;
-  for (const char* file : {"sim.json", "compare.json", "study.json"})
+  for (const char* file :
+       {"sim.json", "compare.json", "study.json", "bound.json", "lower_bound.json"})
     property_names(ordered_json::parse(read_text(std::string("docs/schema/") + file)), names);
   EXPECT_GT(names.size(), 25U);
   for (const std::string& name : names)

@@ -107,6 +107,10 @@ timeout 30 "$TRAINYARD" serve --config "$work/shipped.toml" --state "$work/fresh
   --runs "$work/runs" --checkpoints "$work/checkpoints" --cert /none --key /none 2>"$work/err" || status=$?
 [ "$status" = 2 ] && grep -q 'without a token' "$work/err" || fail "the shipped file, with every line in effect"
 
+# --- notes of --help begin a line of their own, below the examples ---
+prints '^Works while the daemon runs' backup --help
+prints '^The status is 3' sim --help
+
 # --- the manual ---
 prints '^.TH TRAINYARD\\-WORKLOAD\\-INFO 1' man workload info
 prints 'BR trainyard\\-submit \(1\)' man

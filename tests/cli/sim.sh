@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The commands sim, compare and policies, as a person or a script uses them.
+# The commands sim, compare, bound and policies, as a person or a script uses them.
 set -euo pipefail
 : "${TRAINYARD:?the program to test}"
 work=$(mktemp -d)
@@ -134,6 +134,34 @@ expect "table" '^srtf ' "$work/text"
 expect "intervals" '"intervals"' "$work/compare.json"
 expect "report" '</html>' "$work/report.html"
 [ "$(grep -cE '"makespan_s": [0-9]' "$work/compare.json")" = 6 ] || fail "compare has not 3 x 2 results"
+
+# --- bound ---
+"$TRAINYARD" bound --workload "$work/jobs.csv" --cluster 1x8xV100 >"$work/text" 2>"$work/err"
+expect "the bound" '^No scheduler has a mean JCT below [0-9.]+ (s|min) \([0-9]+ s\)' "$work/text"
+expect "the run times" '^If no job ever waited it would be .* \(53 s\)' "$work/text"
+expect "the prices" '^Price of a GPU-second' "$work/text"
+"$TRAINYARD" bound --workload "$work/jobs.csv" --cluster 9x8xV100 >"$work/text" 2>"$work/err"
+expect "GPUs for all" '^GPUs are not scarce at any time' "$work/text"
+two=(--workload philly-like:jobs=500,load=0.9 --cluster 4x8xV100 --seeds 2)
+for threads in 1 2; do "$TRAINYARD" bound "${two[@]}" --threads $threads --json - >"$work/$threads.json" 2>"$work/err"; done
+cmp "$work/1.json" "$work/2.json" || fail "the number of threads changed the bound"
+"$TRAINYARD" compare "${two[@]}" --policy fifo,srsf --bound --report "$work/bound.html" \
+  --json "$work/bound.json" >"$work/text" 2>"$work/err"
+expect "its row" '^lower bound  .* - ' "$work/text"
+expect "its plot" 'What GPU time was worth' "$work/bound.html"
+expect "how to repeat it" 'srsf --bound --seed 1 --seeds 2' "$work/bound.html"
+python3 -c '
+import json, sys
+alone, beside = (json.load(open(f"{sys.argv[1]}/{name}.json")) for name in ("1", "bound"))
+assert alone["bounds"] == beside["bounds"], "bound and compare --bound differ"
+for run in beside["results"]:
+    bound = next(b for b in alone["bounds"] if b["seed"] == run["seed"])
+    assert bound["mean_run_s"] < bound["mean_jct_s"] <= run["jct_s"]["mean"], (bound, run)
+' "$work" || fail "the bound of two seeds"
+refuses "--bound is for a cluster without failures" \
+  compare "${two[@]}" --policy fifo --bound --faults mtbf=30d,repair=4h
+refuses "no-such-file.csv: cannot be opened" bound --workload no-such-file.csv
+refuses "job a needs 1 worker of 8 GPUs" bound --workload "$work/jobs.csv" --cluster 4x4xV100
 
 # --- policies ---
 "$TRAINYARD" policies >"$work/text"
@@ -279,4 +307,4 @@ assert beside["jct_s"] == by_length["jct_s"], "curves that a policy does not go 
 printf 'submit,duration\n0,-5\n' >"$work/bad.csv"
 refuses "bad.csv:2: .*duration.*-5" sim --workload "$work/bad.csv" --json "$work/never.json"
 [ ! -e "$work/never.json" ] || fail "a failed run left a file"
-echo "sim, compare and policies do what they say"
+echo "sim, compare, bound and policies do what they say"

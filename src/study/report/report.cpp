@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/atomic_file.h"
+#include "study/bound.h"
 #include "study/report/markup.h"
 #include "study/report/page.h"
 #include "study/report/summary.h"
@@ -179,6 +180,28 @@ std::string learning(const Comparison& comparison) {
                   "left and higher is better."));
 }
 
+/// Where the lower bound was asked for.
+std::string gpu_prices(const Comparison& comparison) {
+  const std::vector<PriceAt> prices = mean_prices(comparison.bounds, 400);
+  if (prices.empty()) return "";
+  Series series{std::string(kLowerBoundName), {}, comparison.policies.size()};
+  for (const PriceAt& at : prices) series.points.push_back({at.at_s, at.price});
+  Chart chart;
+  chart.title = "Price of a GPU-second";
+  chart.x = {"time since the first submission", Unit::seconds, Scale::linear, 0,
+             series.points.back().x};
+  chart.y = {"seconds of completion time", Unit::number, Scale::linear, 0, {}};
+  chart.series = {std::move(series)};
+  chart.filled = true;
+  chart.legend = false;
+  return fmt::format(
+      "<h2>What GPU time was worth</h2>\n<div class=\"charts\">\n{}</div>\n",
+      html_figure(chart,
+                  "By how much a further GPU-second at that time would lower the sum of all "
+                  "completion times, in the proof of the lower bound; 0 where GPUs are not "
+                  "scarce."));
+}
+
 std::string utilization(const Comparison& comparison) {
   constexpr std::size_t kCells = 200;
   Duration end;
@@ -225,7 +248,7 @@ std::string to_html(const Comparison& comparison) {
   if (!comparison.policies.empty())
     body += "<h2>Summary</h2>\n" + html_table(summarize(comparison), RowStyle::series) +
             seed_by_seed(comparison) + distributions(comparison) + learning(comparison) +
-            utilization(comparison);
+            gpu_prices(comparison) + utilization(comparison);
   body += kTerms;
   return html_page("Policies compared: " + comparison.workload, body);
 }

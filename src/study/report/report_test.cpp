@@ -43,6 +43,19 @@ TEST(Report, ThreeDistributionsAndAPanelOfUtilisationForEachPolicy) {
   EXPECT_EQ(figures(to_html(sample_comparison({"a", "bb"}, {1}))), 9 + 2U) << "by class as well";
 }
 
+TEST(Report, PricesOfGpuTimeWhereTheBoundWasAskedFor) {
+  Comparison comparison = sample_comparison({"a", "bb"}, {1}, {.trial_share = 0});
+  comparison.bounds = {{3, 20, 10, {{0, 5, 9}, {0.5, 0.25}}}};
+  const std::string html = to_html(comparison);
+  EXPECT_EQ(figures(html), 3 + 1 + 2U);
+  EXPECT_NE(html.find("What GPU time was worth"), std::string::npos);
+  EXPECT_NE(html.find(">lower bound<"), std::string::npos) << "a row of the table";
+  EXPECT_EQ(not_well_formed(html), "");
+  comparison.bounds = {{3, 20, 20, {{0, 9}, {0}}}};
+  EXPECT_EQ(to_html(comparison).find("What GPU time was worth"), std::string::npos)
+      << "it has no price";
+}
+
 TEST(Report, AccuracyOverTimeWhereCurvesAreKnown) {
   Comparison comparison = sample_comparison({"a", "bb"}, {1, 2}, {.trial_share = 0});
   Duration interval = seconds(10);

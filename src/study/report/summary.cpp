@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string_view>
+
+#include "study/bound.h"
 
 namespace trainyard {
 namespace {
@@ -15,12 +18,14 @@ struct Column {
   Quantity quantity;
   bool more_is_better;
   double (*value)(const Result&);
+  double LowerBound::*bound = nullptr;  // that holds for this column
 };
 
 std::vector<Column> columns(bool both_classes) {
   using enum Quantity;
   std::vector<Column> list{
-      {"JCT mean", seconds, false, [](const Result& r) { return r.all.jct_s.mean; }},
+      {"JCT mean", seconds, false, [](const Result& r) { return r.all.jct_s.mean; },
+       &LowerBound::mean_jct_s},
       {"JCT p50", seconds, false, [](const Result& r) { return r.all.jct_s.p50; }},
       {"JCT p95", seconds, false, [](const Result& r) { return r.all.jct_s.p95; }},
       {"wait mean", seconds, false, [](const Result& r) { return r.all.wait_s.mean; }}};
@@ -71,20 +76,34 @@ Interval paired(std::span<const double> a, std::span<const double> b) {
   return mean_interval(apart);
 }
 
+/// The mean of the bounds on this column, if it has any.
+std::optional<Interval> bound_of(const Comparison& comparison, const Column& column) {
+  if (comparison.bounds.empty() || column.bound == nullptr) return {};
+  std::vector<double> values;
+  for (const LowerBound& bound : comparison.bounds) values.push_back(bound.*column.bound);
+  return mean_interval(values);
+}
+
 void add_column(SummaryTable& table, const Comparison& comparison, const Column& column) {
   const auto values = values_of(comparison, column);
-  const std::vector<Interval> means = means_of(values);
+  std::vector<Interval> means = means_of(values);
+  std::vector<bool> best = best_of(values, column.more_is_better);
+  if (const auto bound = bound_of(comparison, column)) {
+    means.push_back(*bound);
+    best.push_back(false);
+  }
   const NumberFormat format(column.quantity, means);
-  const std::vector<bool> best = best_of(values, column.more_is_better);
   table.header.push_back(format.heading(column.header));
   for (std::size_t i = 0; i < means.size(); ++i)
     table.rows[i].push_back({format.mean(means[i]),
                              comparison.seeds.size() > 1 ? format.spread(means[i]) : "", best[i]});
+  if (means.size() < table.rows.size()) table.rows.back().push_back({"-"});
 }
 
 void add_ratio_column(SummaryTable& table, const Comparison& comparison) {
   const Column jct = columns(false).front();
-  const std::vector<Interval> means = means_of(values_of(comparison, jct));
+  std::vector<Interval> means = means_of(values_of(comparison, jct));
+  if (const auto bound = bound_of(comparison, jct)) means.push_back(*bound);
   table.header.emplace_back("JCT ratio");
   for (std::size_t i = 0; i < means.size(); ++i)
     table.rows[i].push_back(
@@ -135,8 +154,11 @@ std::string note(const Comparison& comparison) {
                        "Numbers are means over {} seeds ± half the width of their 95% "
                        "confidence intervals.",
                        seeds);
-  return fmt::format("{} JCT ratio is the mean JCT over that of {}.", means,
-                     comparison.policies.front().policy);
+  return fmt::format("{} JCT ratio is the mean JCT over that of {}.{}", means,
+                     comparison.policies.front().policy,
+                     comparison.bounds.empty() ? ""
+                                               : " No policy can have a mean JCT below the lower "
+                                                 "bound, which takes pauses as free.");
 }
 
 std::size_t display_width(std::string_view utf8) {
@@ -176,6 +198,7 @@ std::vector<bool> best_of(std::span<const std::vector<double>> values, bool more
 SummaryTable summarize(const Comparison& comparison) {
   SummaryTable table = named_rows(comparison);
   if (table.rows.empty()) return table;
+  if (!comparison.bounds.empty()) table.rows.push_back({{std::string(kLowerBoundName)}});
   for (const Column& column : columns(has_both_classes(comparison)))
     add_column(table, comparison, column);
   add_ratio_column(table, comparison);

@@ -23,7 +23,8 @@ struct SummaryTable {
   std::string note;                     // how to read it
 };
 
-/// Columns on trial and batch jobs stand apart when there are both.
+/// A row for each policy, and one for the lower bound where the comparison has it. Columns on trial
+/// and batch jobs stand apart when there are both.
 SummaryTable summarize(const Comparison& comparison);
 
 /// Aligned in columns; the best have an asterisk, and are bold as well when `terminal`.

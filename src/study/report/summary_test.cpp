@@ -29,6 +29,22 @@ Comparison two_policies() {
   return comparison;
 }
 
+TEST(Summary, ARowForTheLowerBound) {
+  Comparison comparison = two_policies();
+  comparison.bounds = {LowerBound{.jobs = 1, .mean_jct_s = 1800, .mean_run_s = 900},
+                       LowerBound{.jobs = 1, .mean_jct_s = 1800, .mean_run_s = 900}};
+  const SummaryTable table = summarize(comparison);
+  ASSERT_EQ(table.rows.size(), 3U);
+  const auto& row = table.rows.back();
+  ASSERT_EQ(row.size(), table.header.size());
+  EXPECT_EQ(row.front().text, "lower bound");
+  EXPECT_EQ(joined(row[1]), "30.0 ± 0.0");
+  EXPECT_EQ(joined(row[2]), "-");
+  EXPECT_EQ(joined(row.back()), "0.25");
+  EXPECT_TRUE(table.rows[1][1].best) << "of the policies";
+  EXPECT_EQ(against_the_best(comparison).rows.size(), 2U);
+}
+
 TEST(Summary, TextOfATable) {
   const char* expected =
       R"(policy   JCT mean (h)   JCT p50 (min)   JCT p95 (h)   wait mean (s)   slowdown p95   utilisation (%)   preemptions   JCT ratio

@@ -204,7 +204,7 @@ Condition base_condition() {
                   "backfill=greedy preempt=fitgpp"),
            policy("fitgpp+xion",
                   "order=trial-first order.reentry=submission order.within=remaining "
-                  "backfill=greedy preempt=benefit preempt.trial_price=30")}};
+                  "backfill=greedy preempt=benefit queue.trial_worth=30")}};
 }
 
 std::vector<Measure> measures() {
