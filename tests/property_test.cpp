@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <charconv>
 
+#include "bound/gangs.h"
+#include "bound/lower_bound.h"
+#include "perf/catalogue_speed.h"
 #include "sim/simulation.h"
 #include "testing.h"
 #include "yard_audit.h"
@@ -185,6 +188,21 @@ TEST_P(EveryPolicy, DoesNotDependOnTheOrderOfWhatIsSimultaneous) {
     first.run();
     second.run();
     EXPECT_EQ(ends(first), ends(second)) << spec.name() << "\n" << describe(made);
+  });
+}
+
+// --- The lower bound ---------------------------------------------------------------------------
+
+TEST_P(EveryPolicy, HasNoLowerMeanJctThanTheBound) {
+  for_seeds(10, kStream, [&](Random& random, std::uint64_t seed) {
+    const CaseStyle style{.max_jobs = seed % 2 == 0 ? 5U : 25U, .faults = false, .changes = false};
+    const RandomCase made = random_case(random, style);
+    const CatalogueSpeed speed(made.cluster, made.workload, Catalogue::builtin());
+    const std::vector<Gang> gangs = gangs_of(made.workload, made.cluster, speed);
+    const LowerBound bound = lower_bound(gangs, made.cluster.total_gpus);
+    Simulation simulation(made.cluster, made.workload, parse_policy(GetParam()), {.seed = seed});
+    simulation.run();
+    EXPECT_GE(simulation.result().all.jct_s.mean, bound.mean_jct_s) << describe(made);
   });
 }
 

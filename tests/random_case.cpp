@@ -225,14 +225,11 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
       line += "order.thresholds=1m/5m order.promote_wait=20s order.promote=" +
               std::string(chance(random, 0.5) ? "0.5 " : "2 ");
     if (name == "trial-first")
-      line += fmt::format("order.reentry={} order.within={} order.critical={} ",
+      line += fmt::format("order.reentry={} order.within={} ",
                           one_of(random, {"head", "submission", "tail"}),
-                          one_of(random, {"submission", "remaining"}),
-                          one_of(random, {"as-others", "first"}));
+                          one_of(random, {"submission", "remaining"}));
     if (name == "benefit")
-      line += fmt::format("preempt.trial_price={} preempt.network={} ",
-                          one_of(random, {"1", "1", "30", "0.5", "0"}),
-                          one_of(random, {"ignored", "counted"}));
+      line += fmt::format("preempt.network={} ", one_of(random, {"ignored", "counted"}));
     if (name == "fitgpp")
       line += fmt::format("preempt.s={} preempt.P={} preempt.normalise={} ",
                           one_of(random, {"0", "0.5", "4"}), one_of(random, {"1", "2", "64"}),
@@ -251,6 +248,10 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
   static const std::vector<std::string> kMaxPauses{"64", "1", "3"};
   static const std::vector<std::string> kTurn{"1h", "1m", "0", "never"};
   static const std::vector<std::string> kEstimates{"declared", "residual"};
+  line += fmt::format(
+      "queue.trial_worth={} queue.critical={} queue.overdue_share={} queue.trial_rooms={} ",
+      one_of(random, {"1", "1", "10", "30"}), one_of(random, {"ordinary", "first"}),
+      one_of(random, {"1", "0.5", "0.1"}), one_of(random, {"none", "none", "kept"}));
   return line + fmt::format(
                     "queue.patience={} queue.fair_wait={} yard.min_run={} yard.max_pauses={} "
                     "yard.turn={} queue.estimates={}",

@@ -12,7 +12,7 @@ constexpr std::size_t kBins = 16, kFarthest = 2;
 
 /// On the empty cluster.
 std::size_t closest_ever(const State& state, std::size_t j) {
-  const State empty(state.world);
+  const State empty(state.world, state.set);
   const Free all = empty.free_for(j);
   for (std::size_t m = 0; m < all.size(); ++m)
     if (first_fit(state.gang(j), only_machine(all, m))) return 0;
@@ -73,14 +73,8 @@ double still_to_wait_s(const std::array<WaitBin, kBins>& bins, const Settings& s
 /// How long it holds out for this tier: as long as it gains more by that than it can expect to
 /// wait.
 Duration holds_out_for(const State& state, const Settings& set, std::size_t j, std::size_t tier) {
-  double counts = 1;
-  if (set.delay_for_all) {
-    const double others = static_cast<double>(state.in(Stage::queued).size()) - 1;
-    const double gpus = std::max(static_cast<double>(state.cluster.total_gpus), 1.0);
-    counts += others / (1 - std::min(state.recent_load(), 0.875)) / gpus * state.job(j).gpus();
-  }
   const double slower = state.pace_at(j, tier + 1) - state.pace_at(j, tier);
-  const double gain_s = slower * state.left(j).seconds() * counts;
+  const double gain_s = slower * state.left(j).seconds();
   const auto bins = life_table(state, set, j, tier);
   for (std::size_t b = 0; b < kBins; ++b)
     if (still_to_wait_s(bins, set, b) >= gain_s) return begin_of_bin(set, b);
@@ -93,7 +87,7 @@ void move_on(State& state, const Settings& set, std::size_t j) {
   for (; train.ready_tier < kFarthest; ++train.ready_tier) {
     const Time until = train.since + holds_out_for(state, set, j, train.ready_tier);
     if (until <= state.now) continue;
-    train.ready_until = set.delay_for_all ? std::min(until, state.now + set.delay_lease) : until;
+    train.ready_until = until;
     return;
   }
 }

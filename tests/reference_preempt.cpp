@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <span>
 #include <tuple>
 
-#include "reference_backlog.h"
 #include "reference_where.h"
+#include "reference_worth.h"
 
 namespace trainyard::reference {
 
@@ -96,7 +96,6 @@ bool Preemption::make_room_by_score(std::size_t j) {
 
 PauseCase::Victim Preemption::pause_terms(std::size_t victim) const {
   const Job& job = state_.job(victim);
-  const double price = job.job_class == JobClass::trial ? set_.trial_price : 1;
   const auto left = static_cast<double>((state_.leaves_at(victim) - state_.now).us);
   const Train& train = state_.trains[victim];
   const double slower =
@@ -105,34 +104,15 @@ PauseCase::Victim Preemption::pause_terms(std::size_t victim) const {
           static_cast<double>(job.expected_pause().us),
           static_cast<double>(job.load.us),
           std::max(static_cast<double>(job.gpus()), 1.0),
-          price,
+          worth(state_, victim),
           std::floor(std::max(left * slower, 0.0))};
-}
-
-bool Preemption::is_overdue(std::size_t j) const {
-  if (set_.order == "trial-first" && state_.job(j).job_class == JobClass::trial) return false;
-  return state_.now - state_.waits_since(j) > longest_wait(set_, state_.work_notes);
-}
-
-/// It waited for too long before it had its room, by what was too long when it began to run.
-bool Preemption::stays(std::size_t j) const {
-  const std::span notes(state_.work_notes);
-  return state_.trains[j].waited > longest_wait(set_, notes.first(state_.trains[j].notes_before));
-}
-
-/// It went first because it is critical, and has not outlived what it declares.
-bool Preemption::decides_the_end(std::size_t j) const {
-  return state_.was_critical(j) && state_.job(j).job_class == JobClass::batch &&
-         state_.expected_remaining(j) > microseconds(1);
 }
 
 PauseCase Preemption::pause_case(std::size_t waiter) const {
   const Job& job = state_.job(waiter);
   PauseCase set{static_cast<double>(state_.left(waiter).us),
                 static_cast<double>(job.load.us),
-                is_overdue(waiter)                 ? std::max(set_.trial_price, 1e4)
-                : job.job_class == JobClass::trial ? set_.trial_price
-                                                   : 1,
+                worth(state_, waiter),
                 static_cast<double>(state_.in(Stage::queued).size() - 1),
                 std::max(static_cast<double>(state_.cluster.total_gpus), 1.0),
                 std::numeric_limits<double>::infinity(),
@@ -159,7 +139,7 @@ PauseCase Preemption::pause_case(std::size_t waiter) const {
 /// takes, runs for longer than it spares all that wait. Without the network no set would gain
 /// anything then; with it, one in a faster place might.
 bool Preemption::is_vain(const PauseCase& empty) const {
-  if (!set_.counts_network || set_.trial_price < 1) return false;
+  if (!set_.counts_network) return false;
   for (std::size_t j = 0; j < state_.trains.size(); ++j) {
     const bool has_run = !state_.trains[j].stretches.empty();
     if (has_run && (state_.job(j).expected_pause() + state_.job(j).load).us == 0) return false;
@@ -180,55 +160,51 @@ PauseCase Preemption::gain_by(const PauseCase& empty, std::size_t waiter, const 
   return set;
 }
 
-/// Of the two sets that are looked at, the one that gains more, if it gains anything.
+/// The jobs whose pauses would gain most, by what each would gain alone times its width, until
+/// there is room; if all of them together gain anything.
+/// Of the first so many, those whose pause alone pays: the widest gain first.
+Jobs Preemption::those_that_pay(const PauseCase& empty, std::size_t j, const Jobs& longest_first,
+                                std::size_t pool) const {
+  Jobs would_pay;
+  for (std::size_t i = 0; i < std::min(pool, longest_first.size()); ++i) {
+    const std::size_t v = longest_first[i];
+    if (pausable_from(v, j) <= state_.now && empty.gain_alone(pause_terms(v)) > 0)
+      would_pay.push_back(v);
+  }
+  const auto gain = [&](std::size_t v) {
+    return empty.gain_alone(pause_terms(v)) * width(state_, v);
+  };
+  std::ranges::sort(would_pay, std::greater<>{},
+                    [&](std::size_t v) { return std::tuple(gain(v), state_.leaves_at(v), v); });
+  return would_pay;
+}
+
 bool Preemption::make_room_by_gain(std::size_t j) {
   const PauseCase empty = pause_case(j);
   auto own_least = static_cast<double>(state_.left(j).us);  // time that it runs at least
   if (set_.counts_network)
     own_least = std::min(own_least, std::floor(own_least * state_.pace_at(j, 0)));
-  Jobs would_pay;
+  Jobs longest_first;  // of those that any job might pause
   Time retry = Time::never();
   for (const std::size_t v : state_.in(Stage::running)) {
-    if (stays(v)) continue;
-    const PauseCase::Victim terms = pause_terms(v);
-    const double most =
-        empty.price * terms.left - std::min(set_.trial_price, 1.0) * (own_least + empty.load);
+    const double most = empty.price * pause_terms(v).left - (own_least + empty.load);
     const Time from = pausable_from(v, j);
     if (most > 0 && from > state_.now) retry = std::min(retry, from);
-    if (empty.price <= 1 && decides_the_end(v)) continue;
-    if (from <= state_.now && empty.gain_alone(terms) > 0) would_pay.push_back(v);
+    const Train& train = state_.trains[v];
+    if (train.pauses < set_.max_pauses && set_.min_run != Duration::max() &&
+        train.since + set_.min_run <= state_.now)
+      longest_first.push_back(v);
   }
-  const auto by_gain = [&](std::size_t a, std::size_t b) {
-    const auto key = [&](std::size_t v) {
-      return std::tuple(empty.gain_alone(pause_terms(v)), state_.leaves_at(v), v);
-    };
-    return key(a) > key(b);
-  };
-  const auto by_cost = [&](std::size_t a, std::size_t b) {
-    const auto each = [&](std::size_t v) {
-      const PauseCase::Victim terms = pause_terms(v);
-      return (empty.loss_of(terms) + terms.price * empty.remaining) / terms.gpus;
-    };
-    return each(a) != each(b) ? each(a) < each(b) : by_gain(a, b);
-  };
-  std::sort(would_pay.begin(), would_pay.end(), by_gain);
+  std::ranges::sort(longest_first, std::greater<>{},
+                    [&](std::size_t v) { return std::tuple(state_.leaves_at(v), v); });
   std::optional<Room> room;
-  if (!is_vain(empty)) room = room_by(j, would_pay);
-  if (room) {
-    PauseCase set = gain_by(empty, j, *room);
-    if (room->victims.size() > 1 && set.loss() > 0) {
-      std::sort(would_pay.begin(), would_pay.end(), by_cost);
-      const Room other = *room_by(j, would_pay);
-      const PauseCase second = gain_by(empty, j, other);
-      if (second.gain() > set.gain()) {
-        room = other;
-        set = second;
-      }
-    }
-    if (set.gain() >= 0 && may_take_(j, room->spots, room->victims)) {
-      state_.reserve(j, room->spots, room->victims);
-      return true;
-    }
+  for (std::size_t pool = 64; !room && !is_vain(empty); pool *= 2) {
+    room = room_by(j, those_that_pay(empty, j, longest_first, pool));
+    if (pool >= longest_first.size()) break;
+  }
+  if (room && gain_by(empty, j, *room).gain() >= 0 && may_take_(j, room->spots, room->victims)) {
+    state_.reserve(j, room->spots, room->victims);
+    return true;
   }
   retry_at(retry);
   return false;

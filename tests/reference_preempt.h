@@ -36,9 +36,8 @@ class Preemption {
  private:
   bool make_room_by_score(std::size_t j);
   bool make_room_by_gain(std::size_t j);
-  [[nodiscard]] bool is_overdue(std::size_t j) const;
-  [[nodiscard]] bool stays(std::size_t j) const;
-  [[nodiscard]] bool decides_the_end(std::size_t j) const;
+  [[nodiscard]] Jobs those_that_pay(const PauseCase& empty, std::size_t waiter,
+                                    const Jobs& longest_first, std::size_t pool) const;
   [[nodiscard]] PauseCase pause_case(std::size_t waiter) const;
   [[nodiscard]] PauseCase::Victim pause_terms(std::size_t victim) const;
   [[nodiscard]] std::optional<Spots> within_reach(std::size_t waiter, std::size_t freed_by,

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "reference_worth.h"
+
 namespace trainyard::reference {
 namespace {
 
@@ -119,15 +121,13 @@ std::int32_t TrialRooms::number(const Jobs& trials, std::size_t from) const {
   const double silence_s = (state_.now - state_.job(trials.back()).submit).seconds();
   const double between_s =
       std::max({span_s / static_cast<double>(trials.size() - 1), silence_s / 4, 1e-6});
-  const double others = static_cast<double>(state_.in(Stage::queued).size()) - 1;
-  const double idle = 1 + std::max(others, 0.0) * std::max(state_.job(from).gpus(), 1) /
-                              std::max(static_cast<double>(state_.cluster.total_gpus), 1.0);
+  const double idle = 1 + std::max(state_.job(from).gpus(), 1) * gpu_second(state_);
   const double come = back_after_s(trials) / between_s;
   const std::int32_t most = std::min({times_in_all(gang.each, gang.workers, 1.0 / 8, {}), 64,
                                       times_in_all(gang.each, gang.workers, 1, from)});
   double fewer = 0, exactly = std::exp(-come);
   for (std::int32_t n = 0;; ++n) {
-    const double worth = price_ * mean(waits) / between_s * (1 - fewer);
+    const double worth = set_.trial_worth * mean(waits) / between_s * (1 - fewer);
     if (n == most || worth < idle) return n;
     fewer += exactly;
     exactly *= come / (n + 1);

@@ -12,7 +12,7 @@ namespace trainyard::reference {
 
 class TrialRooms {
  public:
-  TrialRooms(const State& state, double price) : state_(state), price_(price) {}
+  TrialRooms(const State& state, const Settings& settings) : state_(state), set_(settings) {}
 
   /// The machines that have most of a room are looked for once in a round.
   void begin_round() { sites_.clear(); }
@@ -45,7 +45,7 @@ class TrialRooms {
   [[nodiscard]] std::vector<Kept> kept_from(std::size_t j);
 
   const State& state_;
-  double price_;
+  const Settings& set_;
   std::map<KindId, std::vector<Site>> sites_;
 };
 

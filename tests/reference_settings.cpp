@@ -21,10 +21,7 @@ Settings settings_of(const PolicySpec& spec) {
     set.curves = spec.params("flow").choice("curves");
   if (set.flow == "progress") set.parked = spec.params("flow").real("parked");
   if (set.place == "lwf") set.lwf_k = spec.params("place").whole("k");
-  if (set.place == "delay") {
-    set.delay_lease = spec.params("place").duration("lease");
-    set.delay_for_all = spec.params("place").choice("gain_of") == "all";
-  }
+  if (set.place == "delay") set.delay_lease = spec.params("place").duration("lease");
   if (set.place == "consolidate") set.wait_for = spec.params("place").choice("wait_for");
   if (set.order == "las") {
     const Params las = spec.params("order");
@@ -35,12 +32,9 @@ Settings settings_of(const PolicySpec& spec) {
   if (set.order == "trial-first") {
     set.reentry = spec.params("order").choice("reentry");
     set.by_remaining = spec.params("order").choice("within") == "remaining";
-    set.critical_first = spec.params("order").choice("critical") == "first";
   }
-  if (set.preempt == "benefit") {
-    set.trial_price = spec.params("preempt").real("trial_price");
+  if (set.preempt == "benefit")
     set.counts_network = spec.params("preempt").choice("network") == "counted";
-  }
   if (set.preempt == "fitgpp") {
     const Params fitgpp = spec.params("preempt");
     set.s = fitgpp.real("s");
@@ -51,10 +45,14 @@ Settings settings_of(const PolicySpec& spec) {
     set.lease = spec.params("preempt").duration("lease");
     set.leaves_before_rebid = spec.params("preempt").choice("pays") == "always";
   }
-  set.estimates = spec.params("queue").choice("estimates");
-  set.trial_rooms = spec.params("queue").real("trial_rooms");
-  set.patience = spec.params("queue").duration("patience");
-  set.fair_wait = spec.params("queue").real("fair_wait");
+  const Params queue = spec.params("queue");
+  set.estimates = queue.choice("estimates");
+  set.keeps_rooms = queue.choice("trial_rooms") == "kept";
+  set.trial_worth = queue.real("trial_worth");
+  set.critical_first = queue.choice("critical") == "first";
+  set.patience = queue.duration("patience");
+  set.fair_wait = queue.real("fair_wait");
+  set.overdue_share = queue.real("overdue_share");
   const Params yard = spec.params("yard");
   set.min_run = yard.duration("min_run");
   set.turn = yard.duration("turn");

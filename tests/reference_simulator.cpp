@@ -4,13 +4,13 @@
 #include <array>
 #include <tuple>
 
-#include "reference_backlog.h"
 #include "reference_delay.h"
 #include "reference_flow.h"
 #include "reference_preempt.h"
 #include "reference_rooms.h"
 #include "reference_state.h"
 #include "reference_where.h"
+#include "reference_worth.h"
 
 namespace trainyard::reference {
 namespace {
@@ -30,8 +30,8 @@ class Simulator {
         faults_(world.faults),
         revisions_(world.revisions),
         set_(settings),
-        state_(world),
-        rooms_(state_, set_.trial_rooms),
+        state_(world, settings),
+        rooms_(state_, set_),
         preemption_(state_, set_,
                     [this](std::size_t j, const Spots& spots, const Jobs& victims) {
                       return leaves_rooms(j, spots, victims);
@@ -81,7 +81,6 @@ class Simulator {
   // Who is next?
   [[nodiscard]] std::array<std::int64_t, 2> key(std::size_t j) const;
   [[nodiscard]] Jobs queue() const;
-  [[nodiscard]] Duration wait_limit() const { return longest_wait(set_, state_.work_notes); }
   [[nodiscard]] std::optional<std::size_t> overdue() const;
   [[nodiscard]] bool is_to_have_a_place(std::size_t j) const;
   void refresh_levels();
@@ -256,7 +255,10 @@ void Simulator::decide() {
   rooms_.begin_round();
   state_.refresh_beliefs();
   state_.note_work();
-  for (std::size_t j = 0; j < state_.trains.size(); ++j) wake_at(state_.belief_ends(j));
+  for (std::size_t j = 0; j < state_.trains.size(); ++j) {
+    wake_at(state_.belief_ends(j));
+    if (state_.has_turn(j)) wake_at(state_.trains[j].turn->until);
+  }
   refresh_levels();
   find_critical();
   if (set_.place == "delay") wake_at(look_again(state_, set_));
@@ -276,11 +278,6 @@ void Simulator::decide() {
 }
 
 void Simulator::serve_queue() {
-  const std::optional<std::size_t> longest = overdue();
-  if (longest && set_.order == "trial-first" &&
-      state_.now - state_.waits_since(*longest) <= wait_limit() * 2)
-    for (const std::size_t j : queue())
-      if (state_.job(j).job_class == JobClass::trial) try_start(j);
   while (!queue().empty()) {
     const std::optional<std::size_t> late = overdue();
     const std::size_t head = late ? *late : queue().front();
@@ -333,12 +330,11 @@ bool Simulator::try_start(std::size_t j) {
   return false;
 }
 
-/// Trial jobs, and who ran out of patience, take what is kept for trial jobs. Others look
+/// Trial jobs, and overdue jobs whose turn it is, take what is kept for trial jobs. Others look
 /// elsewhere.
 bool Simulator::leaves_rooms(std::size_t j, const Spots& spots, const Jobs& victims) {
-  const bool is_late = state_.now - state_.waits_since(j) > wait_limit();
-  if (set_.trial_rooms == 0 || won_ || is_late || state_.job(j).job_class == JobClass::trial)
-    return true;
+  const bool is_trial = state_.job(j).job_class == JobClass::trial;
+  if (!set_.keeps_rooms || won_ || is_trial || state_.is_due(j)) return true;
   if (rooms_.are_left_by(j, spots, victims)) return true;
   wake_at(rooms_.next_look());
   return false;
@@ -490,6 +486,10 @@ std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
   if (set_.order == "sjf") return {state_.trains[j].estimate.us, 0};
   if (set_.order == "srtf") return {left, 0};
   if (set_.order == "srsf") return {left * job.gpus(), 0};
+  if (set_.order == "smith")
+    return {static_cast<std::int64_t>(static_cast<double>(left) * width(state_, j) /
+                                      worth_unless_overdue(state_, j)),
+            0};
   if (set_.order == "attained-service") return {state_.ran(j).us * job.gpus(), 0};
   if (set_.order == "las")
     return {static_cast<std::int64_t>(state_.trains[j].level), job.submit.us};
@@ -497,8 +497,7 @@ std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
     const Train& train = state_.trains[j];
     const bool comes_back = train.first_start != Time::never();
     if (job.job_class == JobClass::trial) return {0, set_.by_remaining ? left : job.submit.us};
-    if (state_.was_critical(j) || (comes_back && set_.reentry == "head"))
-      return {1, set_.by_remaining ? left : job.submit.us};
+    if (comes_back && set_.reentry == "head") return {1, set_.by_remaining ? left : job.submit.us};
     if (set_.by_remaining) return {2, left};
     return {2, comes_back && set_.reentry == "tail" ? train.since.us : job.submit.us};
   }
@@ -514,25 +513,24 @@ Jobs Simulator::queue() const {
 
 std::optional<std::size_t> Simulator::overdue() const {
   const bool can_starve = set_.order != "fifo" || set_.backfill == "greedy";
-  const Duration limit = wait_limit();
-  if (limit == Duration::max() || !can_starve) return {};
+  if (!can_starve) return {};
   std::optional<std::size_t> longest;
   for (const std::size_t j : state_.in(Stage::queued)) {
-    const Time since = state_.waits_since(j);
-    if (state_.now - since <= limit || !is_to_have_a_place(j)) continue;
-    if (!longest || since < state_.waits_since(*longest)) longest = j;
+    if (!state_.is_due(j) || !is_to_have_a_place(j)) continue;
+    if (!longest || state_.trains[j].since < state_.trains[*longest].since) longest = j;
   }
   return longest;
 }
 
-/// Somebody will have waited for too long, if nobody has yet.
+/// If no overdue job has its turn yet: when the first will.
 void Simulator::wake_for_patience() {
   const bool can_starve = set_.order != "fifo" || set_.backfill == "greedy";
-  const Duration limit = wait_limit();
+  const Duration limit = state_.wait_limit();
   if (limit == Duration::max() || !can_starve || overdue()) return;
-  for (const std::size_t j : state_.in(Stage::queued))
-    if (const Time over = state_.waits_since(j) + limit + microseconds(1); over > state_.now)
-      wake_at(over);
+  for (const std::size_t j : state_.in(Stage::queued)) {
+    const Time over = state_.trains[j].since + limit + microseconds(1);
+    if (const Time turn = std::max(over, state_.next_turn); turn > state_.now) wake_at(turn);
+  }
 }
 
 void Simulator::find_critical() {

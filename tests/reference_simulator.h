@@ -9,7 +9,8 @@
 //   reference_rooms       what is kept free for trial jobs to come
 //   reference_belief      how long jobs take, by those that finished
 //   reference_backlog     what work there is, and how long a job may wait because of it
-//   reference_where       where a job goes; reference_place has the placements
+//   reference_worth       what a job's second and a GPU-second are worth, and which jobs are
+//   overdue reference_where       where a job goes; reference_place has the placements
 //   reference_delay       how far apart a job lets itself be placed by now
 //   reference_preempt     who gives way; reference_gain has what pauses gain
 //   reference_usual       where jobs usually find room, and how fast they are there
@@ -54,14 +55,13 @@ struct Settings {
   std::string order, backfill, place, preempt, flow;
   std::string wait_for;  // of consolidate
   Duration delay_lease;  // of delay, whose timers are learnt
-  bool delay_for_all = false;
-  std::string reentry;  // of trial-first
-  bool critical_first = false;
+  std::string reentry;   // of trial-first
   bool by_remaining = false;
-  double s = 0;            // of fitgpp
-  double trial_price = 1;  // of benefit
-  bool counts_network = false;
-  double trial_rooms = 0;  // what a trial job's time counts when room is kept; 0: none is
+  double s = 0;                 // of fitgpp
+  bool counts_network = false;  // of benefit
+  double trial_worth = 1;       // of a second of a trial job
+  bool critical_first = false;
+  bool keeps_rooms = false;  // for trial jobs
   std::int64_t most_pauses = 0;
   bool over_candidates = false;
   std::vector<Duration> thresholds;
@@ -71,7 +71,8 @@ struct Settings {
   bool leaves_before_rebid = false;  // and leave first
   std::string estimates;             // "declared" or "residual"
   Duration patience, min_run, turn;
-  double fair_wait = 0;  // times what all GPUs need for the work that there is; 0: no bound
+  double fair_wait = 0;      // times what all GPUs need for the work that there is; 0: no bound
+  double overdue_share = 1;  // of the GPU time
   std::int64_t max_pauses = 0;
   std::int64_t lwf_k = 0;
   std::size_t flow_classes = 1;

@@ -84,8 +84,9 @@ Resources at_most(const Resources& wanted, const Resources& available) {
 
 }  // namespace
 
-State::State(const World& the_world)
+State::State(const World& the_world, const Settings& settings)
     : world(the_world),
+      set(settings),
       cluster(the_world.cluster),
       trains(the_world.workload.jobs.size()),
       up(the_world.cluster.machines.size(), true),
@@ -326,6 +327,7 @@ void State::enter(std::size_t j, Stage stage) {
   if (from == Stage::queued || from == Stage::reserved) trains[j].waited += now - trains[j].since;
   if (from == Stage::queued && (stage == Stage::starting || stage == Stage::reserved))
     waits.push_back({j, now - trains[j].since, tier_of_spots(cluster, trains[j].spots)});
+  note_turn(j, from, stage);
   trains[j].stage = stage;
   trains[j].since = now;
   note_left(j);

@@ -38,6 +38,12 @@ struct WorkNote {
   std::optional<One> less_of;  // so much less than before, and of this job alone
 };
 
+/// Of a job that left the queue when it was overdue and its turn had come.
+struct Turn {
+  Duration waited;
+  Time until = Time::never();  // known when it runs
+};
+
 struct Train {  // a job in the yard
   Stage stage = Stage::absent;
   Time since;                                       // of the stage
@@ -76,6 +82,7 @@ struct Train {  // a job in the yard
   std::multiset<std::size_t> gave_way_to;  // those it was paused for, once for each pause
 
   std::optional<Time> critical_since;  // since it last came to the queue
+  std::optional<Turn> turn;            // since it last left it
 
   // What delay knows of it: how far apart it may be placed, and when to look at that again.
   std::size_t ready_tier = 0;
@@ -89,7 +96,7 @@ struct Train {  // a job in the yard
 
 class State {
  public:
-  explicit State(const World& world);
+  State(const World& world, const Settings& settings);
 
   [[nodiscard]] const Job& job(std::size_t j) const { return workload_.jobs[j]; }
   /// Where its workers may run, and what each takes there (reference_terms.cpp).
@@ -108,8 +115,14 @@ class State {
   void go_on_to(Time next);
   /// The share of the GPU time that was held, of this week and the one before.
   [[nodiscard]] double recent_load() const;
-  /// Of a job that is queued: since when, as if it had never been away from the queue.
-  [[nodiscard]] Time waits_since(std::size_t j) const { return trains[j].since - trains[j].waited; }
+  /// A longer wait in the queue is too long.
+  [[nodiscard]] Duration wait_limit() const;
+  [[nodiscard]] bool is_overdue(std::size_t j) const;
+  /// True if it is overdue, and the next such job may go first (reference_worth.cpp).
+  [[nodiscard]] bool is_due(std::size_t j) const { return is_overdue(j) && now >= next_turn; }
+  [[nodiscard]] bool has_turn(std::size_t j) const {
+    return trains[j].turn && trains[j].turn->until > now;
+  }
 
   [[nodiscard]] Resources free_on(std::size_t machine) const;
   [[nodiscard]] bool suits(std::size_t j, std::size_t machine) const;
@@ -173,6 +186,7 @@ class State {
   LearningPoint take_point(std::size_t j);
 
   const World world;
+  const Settings& set;
   const Cluster& cluster;
 
   Time now;
@@ -181,6 +195,7 @@ class State {
   std::vector<double> speeds;  // of machines
   Jobs queued_now;             // entered the queue since the policy last looked
   std::vector<WorkNote> work_notes;
+  Time next_turn;         // of an overdue job
   bool has_come = false;  // somebody, to the queue, since the last note of all work
   struct Start {
     std::size_t job;
@@ -206,6 +221,7 @@ class State {
 
  private:
   void believe(std::size_t j);
+  void note_turn(std::size_t j, Stage from, Stage to);
   void enter(std::size_t j, Stage stage);
   void note_left(std::size_t j);
   void queue(std::size_t j);

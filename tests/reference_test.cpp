@@ -168,6 +168,7 @@ bool is_beyond_the_reference(const std::string& line) {
   const bool may_reserve = has("=easy") || !is_patient;
   if (has("=residual") && has("preempt=none") && (has("place=lwf") || !has("flow=fair")))
     return true;
+  if (has("trial_rooms=kept") && !is_patient) return true;
   return has("=lease") && (has("place=lwf") || may_reserve);
 }
 
@@ -198,11 +199,12 @@ TEST(Reference, AgreesWithTheSimulatorWhereRoomIsKeptForTrialJobs) {
     if (seed % 2 == 0) mix_machines(random, made);
     const std::string line = fmt::format(
         "order=trial-first order.reentry={} order.within={} backfill={} place={} preempt={} "
-        "queue.patience=never queue.trial_rooms={} yard.min_run=0 yard.max_pauses=3",
+        "queue.patience=never queue.trial_rooms=kept queue.trial_worth={} yard.min_run=0 "
+        "yard.max_pauses=3",
         one_of(random, {"head", "submission", "tail"}), one_of(random, {"submission", "remaining"}),
         one_of(random, {"none", "greedy", "easy"}),
         one_of(random, {"first-fit", "best-fit", "consolidate"}),
-        one_of(random, {"fitgpp", "longest-remaining", "benefit preempt.trial_price=30"}),
+        one_of(random, {"fitgpp", "longest-remaining", "benefit"}),
         one_of(random, {"10", "100", "1000"}));
     expect_agreement({made, kinds_alone()}, line, seed);
   }
@@ -243,17 +245,48 @@ TEST(Reference, AgreesWithTheSimulatorWhereWaitsAreBoundByTheWorkThatThereIs) {
     Random random(seed, 8);
     const std::string line = fmt::format(
         "order={} backfill={} place={} preempt={} queue.patience={} queue.fair_wait={} "
-        "queue.estimates={} yard.min_run={} yard.max_pauses=5 yard.turn={}",
-        one_of(random,
-               {"srtf", "srsf", "las", "trial-first", "trial-first order.within=remaining"}),
+        "queue.overdue_share={} queue.trial_worth={} queue.estimates={} yard.min_run={} "
+        "yard.max_pauses=5 yard.turn={}",
+        one_of(random, {"srtf", "srsf", "smith", "las", "trial-first",
+                        "trial-first order.within=remaining"}),
         one_of(random, {"none", "greedy", "easy"}),
         one_of(random, {"first-fit", "best-fit", "consolidate"}),
-        one_of(random, {"none", "longest-remaining", "benefit", "benefit preempt.trial_price=30"}),
+        one_of(random, {"none", "longest-remaining", "benefit", "benefit"}),
         one_of(random, {"never", "never", "1h"}), one_of(random, {"0.01", "0.05", "0.2", "1"}),
+        one_of(random, {"1", "0.5", "0.1", "0.01"}), one_of(random, {"1", "30"}),
         one_of(random, {"declared", "residual"}), one_of(random, {"0", "1m"}),
         one_of(random, {"1m", "1h"}));
     if (is_beyond_the_reference(line)) continue;
     expect_agreement({random_backlog(random), kinds_alone()}, line, seed);
+  }
+}
+
+/// Clusters of which a 32nd is some GPUs, and gangs that are wider than that; some wait for too
+/// long.
+TEST(Reference, AgreesWithTheSimulatorWhereGangsAreWide) {
+  const auto [first, count] = seeds(500);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    Random random(seed, 12);
+    RandomCase made = random_case(random, {.max_jobs = 60, .faults = false, .changes = false});
+    made.cluster = *parse_cluster_shorthand(one_of(random, {"8x8xV100", "16x8xV100"}));
+    for (Job& job : made.workload.jobs) {
+      job.kind = kAnyKind;
+      Job wide = job;
+      wide.workers = wide.min_workers = wide.max_workers = 1 + static_cast<int>(random.below(32));
+      if (misfit(made.workload, wide, made.cluster).empty()) job = wide;
+    }
+    const std::string line = fmt::format(
+        "order={} backfill={} place={} preempt={} queue.trial_worth={} queue.critical={} "
+        "queue.patience={} queue.fair_wait=0 queue.overdue_share={} queue.estimates={} "
+        "yard.min_run={} yard.max_pauses=5 yard.turn=1m",
+        one_of(random, {"smith", "smith", "srtf"}), one_of(random, {"none", "greedy", "easy"}),
+        one_of(random, {"first-fit", "best-fit", "consolidate"}),
+        one_of(random, {"benefit", "benefit", "benefit", "none"}), one_of(random, {"1", "10"}),
+        one_of(random, {"ordinary", "first"}), one_of(random, {"never", "3m", "10m"}),
+        one_of(random, {"1", "0.5", "0.2", "0.05"}), one_of(random, {"declared", "residual"}),
+        one_of(random, {"0", "1m"}));
+    if (is_beyond_the_reference(line)) continue;
+    expect_agreement({made, kinds_alone()}, line, seed);
   }
 }
 
@@ -269,14 +302,14 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsDecideWhenAllIsDone) {
       job.estimate = job.estimate * longer;
     }
     const std::string line = fmt::format(
-        "order=trial-first order.critical=first order.reentry={} order.within={} backfill={} "
-        "place={} preempt={} queue.patience=never queue.estimates={} yard.min_run={} "
-        "yard.max_pauses=3",
-        one_of(random, {"head", "submission", "tail"}), one_of(random, {"submission", "remaining"}),
+        "order={} backfill={} place={} preempt={} queue.critical=first queue.trial_worth={} "
+        "queue.patience=never queue.estimates={} yard.min_run={} yard.max_pauses=3",
+        one_of(random, {"smith", "smith", "srtf", "trial-first"}),
         one_of(random, {"none", "greedy", "easy"}),
         one_of(random, {"first-fit", "best-fit", "consolidate"}),
-        one_of(random, {"none", "longest-remaining", "benefit", "benefit preempt.trial_price=30"}),
-        one_of(random, {"declared", "residual"}), one_of(random, {"0", "30s"}));
+        one_of(random, {"none", "longest-remaining", "benefit", "benefit"}),
+        one_of(random, {"1", "30"}), one_of(random, {"declared", "residual"}),
+        one_of(random, {"0", "30s"}));
     if (is_beyond_the_reference(line)) continue;
     expect_agreement({made, kinds_alone()}, line, seed);
   }
@@ -290,7 +323,7 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsThatRunCompeteAnew) {
     const std::string line = fmt::format(
         "order={} backfill={} place={} preempt={} queue.patience=never yard.min_run={} "
         "yard.max_pauses={}",
-        one_of(random, {"fifo", "srtf", "srsf", "las", "attained-service", "trial-first"}),
+        one_of(random, {"fifo", "srtf", "srsf", "smith", "las", "attained-service", "trial-first"}),
         one_of(random, {"none", "greedy"}),
         one_of(random, {"first-fit", "best-fit", "spread", "consolidate",
                         "consolidate place.wait_for=none"}),
@@ -362,7 +395,7 @@ std::string random_sharing_policy(Random& random, const std::string& flow) {
   std::string line = fmt::format(
       "order={} backfill={} place={} preempt={} queue.patience=never yard.min_run={} "
       "yard.max_pauses=3 flow={}",
-      one_of(random, {"fifo", "sjf", "srtf", "srsf"}), one_of(random, {"none", "greedy"}),
+      one_of(random, {"fifo", "sjf", "srtf", "srsf", "smith"}), one_of(random, {"none", "greedy"}),
       one_of(random, {"first-fit", "best-fit", "spread", "lwf", "consolidate place.wait_for=none"}),
       one_of(random, {"none", "none", "srtf-blind", "longest-remaining"}),
       one_of(random, {"0", "30s"}), flow);
@@ -381,13 +414,13 @@ TEST(Reference, AgreesWithTheSimulatorWherePausesRegardTheNetwork) {
     Random random(seed, 9);
     const std::string line = fmt::format(
         "order={} backfill={} place={} preempt=benefit preempt.network=counted "
-        "preempt.trial_price={} queue.patience=never queue.estimates={} yard.min_run={} "
+        "queue.trial_worth={} queue.patience=never queue.estimates={} yard.min_run={} "
         "yard.max_pauses=5 yard.turn={}",
-        one_of(random, {"srtf", "srsf", "trial-first order.within=remaining"}),
+        one_of(random, {"srtf", "srsf", "smith", "trial-first order.within=remaining"}),
         one_of(random, {"none", "greedy"}),
         one_of(random, {"first-fit", "best-fit", "spread", "consolidate",
                         "consolidate place.wait_for=none", "consolidate place.wait_for=skewed"}),
-        one_of(random, {"1", "1", "30", "0.5"}), one_of(random, {"declared", "residual"}),
+        one_of(random, {"1", "30"}), one_of(random, {"declared", "residual"}),
         one_of(random, {"0", "30s"}), one_of(random, {"1m", "1h"}));
     expect_agreement(random_sharing(random), line, seed);
   }
@@ -411,14 +444,14 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsHoldOutForClosePlaces) {
       job.load += microseconds(static_cast<std::int64_t>(2 * j) + 2);
     }
     const std::string line = fmt::format(
-        "order={} backfill={} place=delay place.timers=learnt place.gain_of={} place.lease={} "
-        "preempt={} queue.patience=never queue.estimates={} yard.min_run={} yard.max_pauses=3",
-        one_of(random, {"fifo", "srtf", "trial-first order.within=remaining"}),
-        one_of(random, {"none", "greedy"}), one_of(random, {"job", "all"}),
-        one_of(random, {"3s", "20s", "2m"}),
-        one_of(random, {"none", "longest-remaining", "benefit",
-                        "benefit preempt.network=counted preempt.trial_price=30"}),
-        one_of(random, {"declared", "residual"}), one_of(random, {"0", "30s"}));
+        "order={} backfill={} place=delay place.timers=learnt place.lease={} preempt={} "
+        "queue.trial_worth={} queue.patience=never queue.estimates={} yard.min_run={} "
+        "yard.max_pauses=3",
+        one_of(random, {"fifo", "srtf", "smith", "trial-first order.within=remaining"}),
+        one_of(random, {"none", "greedy"}), one_of(random, {"3s", "20s", "2m"}),
+        one_of(random, {"none", "longest-remaining", "benefit", "benefit preempt.network=counted"}),
+        one_of(random, {"1", "30"}), one_of(random, {"declared", "residual"}),
+        one_of(random, {"0", "30s"}));
     if (is_beyond_the_reference(line)) continue;
     expect_agreement(compared, line, seed);
   }

@@ -38,7 +38,7 @@ std::int32_t max_machines(const State& state, const Settings& set, std::size_t j
                      (set.wait_for == "all" || (set.wait_for == "skewed" && state.is_skewed(j)));
   if (set.place == "delay" && state.trains[j].ready_tier == 0) return 1;
   if (!waits) return state.job(j).workers;
-  const State empty(state.world);
+  const State empty(state.world, state.set);
   return fewest_machines_ever(state.gang(j), empty.free_for(j));
 }
 

@@ -6,29 +6,29 @@
 
 namespace trainyard {
 
-/// With what is believed of its length, where that is more than what it declares, and how long it
-/// can wait at most.
+/// With what is believed of its length, where that is more than what it declares, what its seconds
+/// are worth, and when it becomes overdue.
 WaitReason StagedPolicy::explain(JobId job) const {
   WaitReason reason = reason_of(job);
+  if (const std::string gain = context_.gain_of(job); !gain.empty()) reason.sentence += "; " + gain;
   if (yard_.state(job).phase != Phase::queued) return reason;
-  const std::string critical =
-      stages_.order->is_critical(job)
-          ? "goes before other batch jobs, as all else could be done before it is"
-          : "";
-  for (const std::string& more : {context_.belief_of(job), critical, bound_of(job)})
+  for (const std::string& more : {context_.belief_of(job), context_.worth_of(job), bound_of(job)})
     if (!more.empty()) reason.sentence += "; " + more;
   return reason;
 }
 
 std::string StagedPolicy::bound_of(JobId job) const {
-  const Patience& waits = context_.waits();
-  const Duration limit = waits.limit();
-  if (limit == Duration::max() || stages_.order->goes_before_overdue(job)) return {};
-  const char* whom = context_.regards().classes ? "all but trial jobs" : "all others";
-  if (!waits.is_over(job))
-    return fmt::format("goes before {} once it has waited for {} in all", whom, format(limit));
-  const char* when = has_machines(job) ? "" : " once its machines are up";
-  return fmt::format("goes before {}{}, as it has waited for longer than {}", whom, when,
+  const Overdue& overdue = context_.overdue();
+  const Duration limit = context_.wait_limit();
+  if (!stages_.bounds_waits || limit == Duration::max()) return {};
+  if (!overdue.is_overdue(job))
+    return fmt::format("goes before all others once it has waited for {}", format(limit));
+  std::string when;
+  if (!has_machines(job))
+    when = " once its machines are up";
+  else if (!overdue.is_due(job))
+    when = fmt::format(" in {} at the soonest", format(overdue.next() - yard_.now()));
+  return fmt::format("goes before all others{}, as it has waited for longer than {}", when,
                      format(limit));
 }
 

@@ -109,37 +109,52 @@ TEST(Explain, HowLongItCanWait) {
   const JobId job = h.submit(gang(4));
   h.decide();
   EXPECT_EQ(sentence(h, job),
-            "needs 4 GPUs; 2 free; goes before all others once it has waited for 3h in all");
+            "needs 4 GPUs; 2 free; goes before all others once it has waited for 3h");
   h.at(hours(3) + seconds(1));
   h.decide();
   EXPECT_EQ(sentence(h, job),
             "needs 4 GPUs; 2 free; goes before all others, as it has waited for longer than 3h");
 }
 
-TEST(Explain, ATrialJobIsNotToldHowLongOthersWait) {
-  HandPolicy h("1x8xV100", "order=trial-first", {"queue.fair_wait=2"});
+TEST(Explain, WhenAnotherOverdueJobGoesFirst) {
+  HandPolicy h("1x8xV100", "order=srtf backfill=greedy",
+               {"queue.patience=1h", "queue.overdue_share=0.5"});
+  const JobId runs = h.submit(gang(8, 1, hours(4)));
+  h.decide();
+  const JobId first = h.submit(gang(4, 1, hours(9))), next = h.submit(gang(8, 1, hours(9)));
+  h.at(hours(4));
+  h.tell(EventKind::finished, runs);
+  h.decide();
+  EXPECT_EQ(h.phase(first), Phase::running);
+  EXPECT_EQ(sentence(h, next),
+            "needs 8 GPUs; 4 free; goes before all others in 2h at the soonest, as it has waited "
+            "for longer than 1h");
+}
+
+TEST(Explain, WhatASecondOfItIsWorth) {
+  HandPolicy h("1x8xV100", "order=smith", {"queue.fair_wait=2", "queue.trial_worth=10"});
   h.submit(gang(8, 1, hours(9)));
   h.decide();
-  Job trial = gang(1);
-  trial.job_class = JobClass::trial;
-  const JobId first = h.submit(trial), batch = h.submit(gang(1));
+  const JobId first = h.submit(trial(gang(1))), batch = h.submit(gang(1));
   h.decide();
-  EXPECT_EQ(sentence(h, first), "needs 1 GPU; 0 free");
+  EXPECT_EQ(sentence(h, first),
+            "needs 1 GPU; 0 free; each of its seconds counts 10 times, as it acts as a trial job; "
+            "goes before all others once it has waited for 18h 30m");
   EXPECT_EQ(sentence(h, batch),
-            "needs 1 GPU; 0 free; behind job 1 (needs 1 GPU; 0 free); goes before all but trial "
-            "jobs once it has waited for 18h 30m in all");
+            "needs 1 GPU; 0 free; behind job 1 (needs 1 GPU; 0 free); goes before all others once "
+            "it has waited for 18h 30m");
 }
 
 TEST(Explain, ItDecidesWhenAllWorkIsDone) {
-  HandPolicy h("1x4xV100", "order=trial-first", {"order.critical=first"});
+  HandPolicy h("1x4xV100", "order=smith", {"queue.critical=first"});
   h.submit(gang(4, 1, hours(1)));
   h.decide();
   const JobId longest = h.submit(gang(1, 1, hours(8)));
   h.at(minutes(30));
   h.decide();
   EXPECT_EQ(sentence(h, longest),
-            "needs 1 GPU; 0 free; goes before other batch jobs, as all else could be done before "
-            "it is");
+            "needs 1 GPU; 0 free; each of its seconds counts 10000 times, as all other work could "
+            "be done before it");
 }
 
 TEST(Explain, ItsRoomIsBeingMade) {

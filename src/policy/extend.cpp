@@ -28,7 +28,10 @@ PolicyContext::PolicyContext(const Yard& yard, const PolicySettings& settings)
       rights_(yard, settings.trial_limit),
       backlog_(yard, *estimator_),
       critical_(yard, backlog_, *estimator_),
-      patience_(yard, settings.patience, backlog_) {
+      patience_(yard, settings.patience, backlog_),
+      overdue_(yard, patience_, settings.overdue_share),
+      worth_(yard, rights_, settings.trial_worth, critical_, overdue_),
+      gpu_price_(yard) {
   if (settings.patience.fair > 0) uses_backlog_ = true, (void)estimates();
 }
 
@@ -43,10 +46,15 @@ const TrialRights& PolicyContext::rights() {
   return rights_;
 }
 
-const CriticalJobs& PolicyContext::critical_jobs() {
-  uses_backlog_ = has_critical_ = true;
-  (void)estimates();
-  return critical_;
+const Worth& PolicyContext::worth() {
+  if (settings_.trial_worth != 1) (void)rights();
+  if (settings_.has_critical) uses_backlog_ = uses_critical_ = true, (void)estimates();
+  return worth_;
+}
+
+const GpuPrice& PolicyContext::gpu_price() {
+  uses_gpu_price_ = true;
+  return gpu_price_;
 }
 
 void PolicyContext::refresh() {
@@ -55,21 +63,28 @@ void PolicyContext::refresh() {
   for (std::size_t i = told; i < outlooks_.size(); ++i) believe_anew(outlooks_[i]);
   backlog_.go_on();
   patience_.refresh();
+  overdue_.refresh();
+  if (uses_critical_) critical_.refresh(changed_);
   if (regards_.classes) rights_.refresh(changed_);
 }
 
 Time PolicyContext::next_change() const {
-  const Time beliefs = uses_estimator_ ? estimator_->next_change() : Time::never();
-  return regards_.classes ? std::min(beliefs, rights_.next_change()) : beliefs;
+  Time next = overdue_.next_change();
+  if (uses_estimator_) next = std::min(next, estimator_->next_change());
+  if (regards_.classes) next = std::min(next, rights_.next_change());
+  return next;
 }
 
 void PolicyContext::on_phase(JobId job, Phase from, Phase to) {
+  if (!reckoned_.empty() && to != Phase::reserved) reckoned_.erase(job);
   if (uses_estimator_) estimator_->on_phase(job, from, to);
   if (regards_.classes) rights_.on_phase(job, from, to, changed_);
   if (has_ended(to)) patience_.on_end(job, backlog_.time_for(job));
   if (uses_backlog_) backlog_.on_phase(job, from, to);
   if (to == Phase::queued) patience_.on_queued();
-  if (has_critical_) critical_.on_phase(job, from, to);
+  if (uses_critical_) critical_.on_phase(job, from, to);
+  if (uses_gpu_price_) gpu_price_.on_phase(from, to);
+  overdue_.on_phase(job, from, to);
 }
 
 void PolicyContext::on_estimate(JobId job) {
@@ -91,14 +106,30 @@ std::string PolicyContext::belief_of(JobId job) const {
                      grounds);
 }
 
+std::string PolicyContext::gain_of(JobId job) const {
+  const auto reckoned = reckoned_.find(job);
+  return reckoned == reckoned_.end() ? "" : reckoned->second.text();
+}
+
+std::string PolicyContext::worth_of(JobId job) const {
+  if (overdue_.any() && overdue_.is_due(job)) return {};  // told as a bound on waits
+  const double worth = worth_.of(job);
+  if (worth == 1) return {};
+  return fmt::format("each of its seconds counts {:g} times, as {}", worth,
+                     worth == Worth::kCritical ? "all other work could be done before it"
+                                               : "it acts as a trial job");
+}
+
 void PolicyContext::save_learnt(Learnt& learnt) const {
   if (uses_estimator_) estimator_->save_learnt(learnt);
   patience_.save_learnt(learnt);
+  if (uses_gpu_price_) gpu_price_.save_learnt(learnt);
 }
 
 void PolicyContext::recall(const Learnt& learnt, Time now) {
   if (uses_estimator_) estimator_->recall(learnt);
   patience_.recall(learnt, now);
+  if (uses_gpu_price_) gpu_price_.recall(learnt, now);
 }
 
 void PolicyContext::on_rate(JobId job) {

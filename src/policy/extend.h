@@ -47,10 +47,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "policy/critical_jobs.h"
+#include "policy/economy/critical_jobs.h"
+#include "policy/economy/gpu_price.h"
+#include "policy/economy/overdue.h"
+#include "policy/economy/worth.h"
 #include "policy/estimator.h"
 #include "policy/params.h"
 #include "policy/patience.h"
@@ -73,6 +77,9 @@ struct PolicySettings {
   std::string estimates = "declared";  // see policy/estimator.h
   double error = 0;
   Patience::Bounds patience = {};
+  double overdue_share = 1;  // of the GPU time
+  double trial_worth = 1;
+  bool has_critical = false;
   ReckoningListener* reckonings = nullptr;
 };
 
@@ -90,7 +97,8 @@ class PolicyContext final : public YardListener {
   /// How long a job may be passed by others: for joint policies, as that of stages is seen to.
   [[nodiscard]] Duration patience() const { return settings_.patience.limit; }
   /// The same, job by job, of jobs that go through stages.
-  [[nodiscard]] const Patience& waits() const { return patience_; }
+  [[nodiscard]] const Overdue& overdue() const { return overdue_; }
+  [[nodiscard]] Duration wait_limit() const { return patience_.limit(); }
   /// What to believe of the time that jobs have left.
   [[nodiscard]] const Estimator& estimates();
   /// Says that the member goes by what jobs declare (Yard::estimate and what follows from it),
@@ -100,12 +108,17 @@ class PolicyContext final : public YardListener {
   [[nodiscard]] const TrialRights& rights();
   /// The order stage; it is made before all others.
   [[nodiscard]] const OrderStage& order() const { return *order_; }
-  /// Which jobs decide when all work is done.
-  [[nodiscard]] const CriticalJobs& critical_jobs();
+  /// What a second of a job is worth. A job whose worth changes while it waits, but for becoming
+  /// overdue, is queued anew.
+  [[nodiscard]] const Worth& worth();
+  /// What it costs the jobs that wait if a GPU stands still.
+  [[nodiscard]] const GpuPrice& gpu_price();
   /// Those that wait for stages, beside which a joint policy decides; null: it decides alone.
   [[nodiscard]] const Queue* queue() const { return queue_; }
-  /// Tells whoever compares it with what comes of it what was reckoned when room was found.
-  void tell(JobId waiter, const PauseReckoning& reckoned) const {
+  /// Keeps what pausing others for this job is expected to gain, until its room is made, and
+  /// notifies the listener.
+  void tell(JobId waiter, const PauseReckoning& reckoned) {
+    reckoned_[waiter] = reckoned;
     if (settings_.reckonings != nullptr) settings_.reckonings->on_reckoning(waiter, reckoned);
   }
 
@@ -114,7 +127,9 @@ class PolicyContext final : public YardListener {
   void set_queue(const Queue& queue) { queue_ = &queue; }
   [[nodiscard]] const Regards& regards() const { return regards_; }
   /// False: no member asked for anything that follows what happens in the yard.
-  [[nodiscard]] bool has_to_listen() const { return uses_estimator_ || regards_.classes; }
+  [[nodiscard]] bool has_to_listen() const {
+    return uses_estimator_ || regards_.classes || uses_gpu_price_ || overdue_.any();
+  }
   /// Brings rights and beliefs up to now.
   void refresh();
   /// When refresh will next have something to change.
@@ -129,6 +144,10 @@ class PolicyContext final : public YardListener {
   [[nodiscard]] std::vector<JobId> take_outlooks() { return std::exchange(outlooks_, {}); }
   /// "is believed to take another 2h (it declares 12h; ...)"; empty where only what it declares is.
   [[nodiscard]] std::string belief_of(JobId job) const;
+  /// "each of its seconds counts 100 times, as it acts as a trial job"; empty for an ordinary job.
+  [[nodiscard]] std::string worth_of(JobId job) const;
+  /// What its pauses are expected to gain, while the job's room is being made; empty otherwise.
+  [[nodiscard]] std::string gain_of(JobId job) const;
   /// What members asked for of it has learnt.
   void save_learnt(Learnt& learnt) const;
   void recall(const Learnt& learnt, Time now);
@@ -147,12 +166,17 @@ class PolicyContext final : public YardListener {
   Backlog backlog_;
   CriticalJobs critical_;
   Patience patience_;
+  Overdue overdue_;
+  Worth worth_;
+  GpuPrice gpu_price_;
   const OrderStage* order_ = nullptr;
   const Queue* queue_ = nullptr;
   Regards regards_;
-  bool uses_estimator_ = false, uses_backlog_ = false, has_critical_ = false;
+  bool uses_estimator_ = false, uses_backlog_ = false, uses_critical_ = false;
+  bool uses_gpu_price_ = false;
   std::vector<JobId> changed_;
   std::vector<JobId> outlooks_;
+  std::unordered_map<JobId, PauseReckoning> reckoned_;  // of jobs whose room is being made
 };
 
 /// What all stages have in common: the yard, and that they are told what happens in it.
@@ -194,15 +218,6 @@ class OrderStage : public Stage {
 
   /// Whether ever new jobs can overtake a waiting one. If so the policy's patience bounds it.
   [[nodiscard]] virtual bool can_starve() const { return true; }
-
-  /// Whether the job goes before those that are out of patience too.
-  [[nodiscard]] virtual bool goes_before_overdue(JobId /*job*/) const { return false; }
-
-  /// Whether the job goes, or went when it last left the queue, before others because it alone
-  /// decides when all work is done (policy/critical_jobs.h), as it still does if no other has come.
-  [[nodiscard]] virtual bool is_critical(JobId /*job*/) const { return false; }
-  /// False: no job is, so that nobody need ask for each.
-  [[nodiscard]] virtual bool has_critical() const { return false; }
 
   /// Brings time-dependent keys and levels up to now; lists the jobs whose key or level changed.
   virtual void refresh(std::vector<JobId>& /*changed*/) {}

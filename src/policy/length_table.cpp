@@ -75,14 +75,13 @@ LengthMixture::LengthMixture(std::span<const LengthTable* const> classes) {
 }
 
 LengthOutlook LengthMixture::outlook(double outlived, double moment) const {
+  const auto end_of = [](const Mass& mass) { return mass.sum / mass.weight * LengthTable::kSlack; };
+  const auto first = std::ranges::lower_bound(masses_, outlived, {}, end_of);
+  const double until = first == masses_.end() ? 0 : end_of(*first);
   Mass later;
-  double until = 0;
-  for (const Mass& mass : masses_) {
-    const double end = mass.sum / mass.weight * LengthTable::kSlack;
-    if (end < outlived) continue;
-    if (until == 0) until = end;
-    later.weight += mass.weight;
-    later.sum += mass.sum;
+  for (auto mass = first; mass != masses_.end(); ++mass) {
+    later.weight += mass->weight;
+    later.sum += mass->sum;
   }
   const double soon = outlived * std::exp2(1.0 / LengthTable::kPerOctave);
   if (until == 0) return {2 * outlived, soon};

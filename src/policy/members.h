@@ -10,6 +10,7 @@ Member<OrderStage> order_fifo();
 Member<OrderStage> order_sjf();
 Member<OrderStage> order_srtf();
 Member<OrderStage> order_srsf();
+Member<OrderStage> order_smith();
 Member<OrderStage> order_las();
 Member<OrderStage> order_attained_service();
 Member<OrderStage> order_trial_first();

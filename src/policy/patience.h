@@ -1,17 +1,17 @@
-// How long a job may be passed by others, all its waits together, so that a pause does not begin a
-// new one. Two bounds, of which the sooner holds:
+// How long a job may wait for others before it is overdue (economy/overdue.h). Two limits, of which
+// the smaller holds:
 //
 //   limit   as given
-//   fair    so many times as long as first come, first served would have let a job wait of late, on
-//           a cluster that is never idle while there is work: the longest time that all GPUs
-//           together would have needed for the work that was there, in this span of four weeks or
-//           in the one before. It grows with the load of a cluster, and nobody has to set it. Work
-//           that was believed in then and turns out not to be there (a job ends long before the
-//           time that it declared, or is cancelled; less is believed of it than then) is taken off
-//           again. What more is believed of a job later is not added.
+//   fair    a multiple of the longest time that first come, first served would have let a job wait
+//           of late, on a cluster that is never idle while there is work: the longest time that all
+//           GPUs together would have needed for the work that was there, in this span of four weeks
+//           or in the one before. It grows with the load of a cluster, and no user has to set it.
+//           Work that was believed in then and turns out not to be there (a job ends long before
+//           the time that it declared, or is cancelled, or less is believed of it now) is taken off
+//           again. Work that is believed in only later is not added.
 //
 // Example: fair is 3. Within the last weeks, 64 GPUs had at most 640 GPU-hours of work before them:
-// who has waited for 30 h is out of patience.
+// a job that has waited for 30 h is overdue.
 #pragma once
 
 #include <algorithm>
@@ -64,18 +64,6 @@ class Patience {
         bounds_.fair * static_cast<double>(std::max({peak_.work, last_peak_.work, kLeast}).us);
     return us > 4e18 ? bounds_.limit
                      : std::min(bounds_.limit, Duration{static_cast<std::int64_t>(us)});
-  }
-  /// Since when the job waits, as if it had done so without a break.
-  [[nodiscard]] Time since(JobId job) const {
-    return yard_.state(job).since - yard_.state(job).waited;
-  }
-  /// Of a job that is queued.
-  [[nodiscard]] bool is_over(JobId job) const {
-    return is_bounded() && yard_.now() - since(job) > limit();
-  }
-  /// Of one that has its room: whether it waited too long for it.
-  [[nodiscard]] bool has_ended(JobId job) const {
-    return is_bounded() && yard_.state(job).waited > limit();
   }
 
   void save_learnt(Learnt& learnt) const {

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "base/grow.h"
@@ -38,6 +40,14 @@ class Queue {
     }
   };
 
+  /// What none of some entries goes below, so that a decision passes dozens of them at once.
+  struct Least {
+    bool is_known = false;
+    std::int32_t gpus = std::numeric_limits<std::int32_t>::max();
+    std::int64_t claim = std::numeric_limits<std::int64_t>::max();
+    Time turn = Time::never();  // when one of those that were paused may have its turn
+  };
+
   /// Room for so many jobs at once, where the number is known beforehand.
   void reserve(std::size_t jobs) { grow_to(places_, 0, jobs); }
 
@@ -52,11 +62,12 @@ class Queue {
   [[nodiscard]] std::size_t place(JobId job) const;
 
   /// The first job of a lane for which skip(entry) is false, from where this job stands or stood
-  /// when it waited; kNoJob when there is none.
-  template <class Skip>
-  [[nodiscard]] JobId first_not(Skip skip, JobId from) const {
+  /// when it waited; kNoJob when there is none. Those for which skip_all(entries, least) is true
+  /// are skipped together: `least` is what it left there when it was last asked of the same.
+  template <class SkipAll, class Skip>
+  [[nodiscard]] JobId first_not(SkipAll skip_all, Skip skip, JobId from) const {
     JobId found = kNoJob;
-    heads_.each_from(place_of(from), [&](const Entry& head) {
+    heads_.each_from(place_of(from), skip_all, [&](const Entry& head) {
       if (!skip(head)) found = head.job;
       return found == kNoJob;
     });
@@ -96,8 +107,8 @@ class Queue {
     std::uint32_t overtakings = 0;
   };
   std::vector<Lane> lanes_;
-  SortedList<Entry> heads_;    // the first of every lane
-  std::vector<Place> places_;  // by job, for those that wait or did
+  SortedList<Entry, Least> heads_;  // the first of every lane
+  std::vector<Place> places_;       // by job, for those that wait or did
   std::size_t size_ = 0;
 };
 

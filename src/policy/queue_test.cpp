@@ -21,6 +21,12 @@ std::vector<std::uint32_t> collected(const Queue& queue, std::size_t limit,
   return jobs;
 }
 
+template <class Skip>
+JobId first_not(const Queue& queue, Skip skip, JobId from) {
+  const auto skips_none = [](std::span<const Queue::Entry>, Queue::Least&) { return false; };
+  return queue.first_not(skips_none, skip, from);
+}
+
 class QueueTest : public testing::Test {
  protected:
   QueueTest() {
@@ -49,15 +55,17 @@ TEST_F(QueueTest, CollectTakesTheFirstAcrossLanes) {
 TEST_F(QueueTest, FirstNotGoesOnFromAJobThatWaitsOrDid) {
   const auto none = [](const Queue::Entry&) { return false; };
   const auto lane_1 = [](const Queue::Entry& entry) { return entry.lane == LaneId{1}; };
-  EXPECT_EQ(queue.first_not(none, JobId{1}), JobId{1});
-  EXPECT_EQ(queue.first_not(lane_1, JobId{1}), JobId{2});
-  EXPECT_EQ(queue.first_not([](const Queue::Entry&) { return true; }, JobId{1}), kNoJob);
+  EXPECT_EQ(first_not(queue, none, JobId{1}), JobId{1});
+  EXPECT_EQ(first_not(queue, lane_1, JobId{1}), JobId{2});
+  EXPECT_EQ(first_not(
+                queue, [](const Queue::Entry&) { return true; }, JobId{1}),
+            kNoJob);
   queue.erase(JobId{2});
-  EXPECT_EQ(queue.first_not(none, JobId{2}), JobId{3});
+  EXPECT_EQ(first_not(queue, none, JobId{2}), JobId{3});
   queue.erase(JobId{3});
-  EXPECT_EQ(queue.first_not(none, JobId{3}), JobId{0});
+  EXPECT_EQ(first_not(queue, none, JobId{3}), JobId{0});
   queue.erase(JobId{0});
-  EXPECT_EQ(queue.first_not(none, JobId{0}), kNoJob);
+  EXPECT_EQ(first_not(queue, none, JobId{0}), kNoJob);
 }
 
 TEST_F(QueueTest, CountsOvertakingsWithinALane) {

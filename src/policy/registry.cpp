@@ -8,11 +8,15 @@ namespace trainyard {
 namespace {
 
 const std::vector<Member<OrderStage>>& orders() {
-  static const std::vector<Member<OrderStage>> all{
-      order_fifo(),        order_sjf(),
-      order_srtf(),        order_srsf(),
-      order_las(),         order_attained_service(),
-      order_trial_first(), order_network_sensitivity()};
+  static const std::vector<Member<OrderStage>> all{order_fifo(),
+                                                   order_sjf(),
+                                                   order_srtf(),
+                                                   order_srsf(),
+                                                   order_smith(),
+                                                   order_las(),
+                                                   order_attained_service(),
+                                                   order_trial_first(),
+                                                   order_network_sensitivity()};
   return all;
 }
 
@@ -65,9 +69,23 @@ const MemberInfo kQueue{
      {"trial_share", ParamType::real, "0.25",
       "of a user's equal part of the GPUs, for trial jobs to act as such; 0: no limit"},
      {"trial_window", ParamType::duration, "1h", "how much of it can be saved up"},
-     {"trial_rooms", ParamType::real, "0",
-      "what a second of a trial job's wait counts when others are held back so that room is free "
-      "for the trial jobs to come; 0: none is kept"},
+     {"overdue_share", ParamType::real, "1",
+      "the part of the GPU time that jobs which have waited so long may take from others; a job "
+      "that has had its share may be paused again, and 1 bounds nothing"},
+     {"trial_worth", ParamType::real, "1",
+      "what a second of a trial job is worth, in seconds of others; at least 1"},
+     {"trial_rooms",
+      ParamType::choice,
+      "none",
+      "whether room is kept free for the trial jobs to come, as far as that is worth more to them "
+      "than it costs the jobs that wait",
+      {"none", "kept"}},
+     {"critical",
+      ParamType::choice,
+      "ordinary",
+      "what a second of a job is worth that alone decides when all work is done: as much as any "
+      "other, or 10,000 times that",
+      {"ordinary", "first"}},
      {"estimates",
       ParamType::choice,
       "declared",
@@ -181,19 +199,19 @@ std::vector<Preset> preempting_presets() {
        "Xion: Go et al. 2023; its rule is not published, ours is in docs/policies.md"},
       {"fitgpp+xion",
        "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
-       "preempt=benefit preempt.trial_price=30",
+       "preempt=benefit queue.trial_worth=30",
        "trial jobs first, as their time is worth more; all pauses must pay",
        "ours: FitGpp's trial class under Xion's rule"},
       {"live",
        "order=trial-first order.reentry=submission order.within=remaining backfill=greedy "
-       "preempt=benefit preempt.trial_price=30 queue.estimates=attained yard.min_run=10s",
+       "preempt=benefit queue.trial_worth=30 queue.estimates=attained yard.min_run=10s",
        "fitgpp+xion that needs no estimates and learns nothing",
        "ours; what serve ran before trainyard"},
       {"trainyard",
-       "order=trial-first order.reentry=submission order.within=remaining order.critical=first "
-       "backfill=greedy place=delay place.timers=learnt place.gain_of=all preempt=benefit "
-       "preempt.trial_price=100 preempt.network=counted flow=milestones queue.estimates=residual "
-       "queue.fair_wait=16 queue.trial_rooms=300 joint=market joint.takes=open",
+       "order=smith backfill=greedy place=delay place.timers=learnt preempt=benefit "
+       "preempt.network=counted flow=milestones queue.estimates=residual queue.fair_wait=3 "
+       "queue.overdue_share=0.004 queue.trial_worth=20 queue.trial_rooms=kept queue.critical=first "
+       "joint=market joint.takes=open",
        "what serve runs by default: trial jobs first, close placements as long as waiting for them "
        "pays, pauses that pay; a market for jobs whose size or kind of GPU is open",
        "ours: what the published systems do, together"},
@@ -379,6 +397,8 @@ Expected<void> PolicySpec::check_settings() const {
                      name.substr(dot + 1), member->params);
     if (auto ok = check_param(*param, value); !ok) return fail_at(name, ok.error());
   }
+  if (const double worth = params("queue").real("trial_worth"); worth < 1)
+    return fail("queue.trial_worth: {} is less than 1, what a second of any job is worth", worth);
   return {};
 }
 
@@ -411,12 +431,12 @@ Stages PolicySpec::stages(PolicyContext& context, FlowClasses flow_classes) cons
   stages.preempt = make(preempts(), member("preempt"), params("preempt"), context);
   if (flow_classes == FlowClasses::carried_out)
     stages.flow = make(flows(), member("flow"), params("flow"), context);
-  if (const double price = params("queue").real("trial_rooms"); price > 0)
-    stages.rooms = std::make_unique<TrialRooms>(context, price);
+  if (params("queue").choice("trial_rooms") == "kept")
+    stages.rooms = std::make_unique<TrialRooms>(context);
   // Where no job can be overtaken for ever there is nothing to bound.
   if (!stages.order->can_starve() && !stages.backfill->can_starve() && !has_stages_beside())
     return stages;
-  stages.bounds_waits = context.waits().is_bounded();
+  stages.bounds_waits = context.overdue().any();
   if (stages.bounds_waits && !stages.backfill->keeps_a_place())
     stages.guard = backfill_easy().make(easy_defaults(), context);
   return stages;
@@ -432,6 +452,9 @@ std::unique_ptr<Policy> PolicySpec::build(Yard& yard, std::uint64_t seed, FlowCl
                      .estimates = queue.choice("estimates"),
                      .error = queue.real("error"),
                      .patience = {queue.duration("patience"), queue.real("fair_wait")},
+                     .overdue_share = queue.real("overdue_share"),
+                     .trial_worth = queue.real("trial_worth"),
+                     .has_critical = queue.choice("critical") == "first",
                      .reckonings = reckonings});
   auto policy = make(joints(), member("joint"), params("joint"), *context);
   if (!decides_jointly()) {

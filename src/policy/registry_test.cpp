@@ -113,9 +113,10 @@ TEST(Registry, UnknownNamesGetASuggestion) {
       "dally-manual, "
       "dally-no-wait, dally-consolidated, dally-learnt, gandiva, jpas, jpas-oracle, lwf, srsf-1, "
       "srsf-2, ada-srsf, equal-split, market, blind, allox, gavel-las)");
-  EXPECT_EQ(error_of("order=srt"),
-            "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, las, "
-            "attained-service, trial-first, network-sensitivity)");
+  EXPECT_EQ(
+      error_of("order=srt"),
+      "unknown order stage 'srt', did you mean 'srtf'? (known: fifo, sjf, srtf, srsf, smith, las, "
+      "attained-service, trial-first, network-sensitivity)");
   EXPECT_EQ(error_of("odrer=fifo"),
             "unknown stage 'odrer', did you mean 'order'? (known: order, backfill, place, preempt, "
             "flow, joint, queue, yard)");
@@ -162,6 +163,8 @@ TEST(Registry, ErrorsOfSettingsNameThem) {
   EXPECT_EQ(error_of("fifo", {"queue.patience=long"}),
             "queue.patience: 'long' is not a duration; write seconds or units, as in 90, 1.5h, "
             "2d12h, 250ms");
+  EXPECT_EQ(error_of("trainyard", {"queue.trial_worth=0.5"}),
+            "queue.trial_worth: 0.5 is less than 1, what a second of any job is worth");
   EXPECT_EQ(error_of("order=fifo patience"),
             "'patience' is not a setting; write stage=member or stage.parameter=value");
 }

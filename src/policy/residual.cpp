@@ -42,28 +42,34 @@ Duration Residual::declared_remaining(JobId job) const {
   return belief.until == kAlways ? remaining(job) : yard_.expected_remaining(job, belief.declared);
 }
 
-Residual::Classes Residual::classes_of(JobId job) const {
+std::uint32_t Residual::group_of(JobId job) {
   const Names& users = yard_.workload().users;
   const std::size_t number = index(yard_.job(job).user);
   const std::string user = "=" + std::string(number < users.size() ? users[number] : "");
   const int octave = std::ilogb(beliefs_[index(job)].declared.seconds());
-  return {Class{user, octave}, Class{kAnybody, octave}, Class{kAnybody, kAnyTime}};
+  const auto next = static_cast<std::uint32_t>(groups_.size());
+  const auto [known, is_new] = numbers_.try_emplace({user, octave}, next);
+  if (is_new)
+    groups_.push_back({.tables = {&tables_[{user, octave}], &tables_[{kAnybody, octave}],
+                                  &tables_[{kAnybody, kAnyTime}]}});
+  return known->second;
 }
 
-LengthMixture Residual::told_of(const Classes& classes) const {
-  static const LengthTable kNothing;
-  std::array<const LengthTable*, std::tuple_size_v<Classes>> tables{};
-  std::ranges::transform(classes, tables.begin(), [&](const Class& of) {
-    const auto table = tables_.find(of);
-    return table == tables_.end() ? &kNothing : &table->second.told;
-  });
-  return LengthMixture(tables);
+const LengthMixture& Residual::told_of(Group& group) const {
+  if (!group.told) {
+    std::array<const LengthTable*, std::tuple_size_v<decltype(group.tables)>> tables{};
+    std::ranges::transform(group.tables, tables.begin(),
+                           [](const Lengths* lengths) { return &lengths->told; });
+    group.told.emplace(tables);
+  }
+  return *group.told;
 }
 
-Residual::Belief Residual::believed(JobId job, const LengthMixture& told) const {
+Residual::Belief Residual::believed(JobId job) {
   Belief belief = beliefs_[index(job)];
   belief.outlived = std::max(belief.outlived, yard_.work_done(job));
-  const LengthOutlook outlook = told.outlook(part_before(belief.outlived, belief.declared),
+  const LengthOutlook outlook = told_of(groups_[belief.group])
+                                    .outlook(part_before(belief.outlived, belief.declared),
                                              part_of(kMoment, belief.declared));
   belief.length = std::max(times(belief.declared, outlook.length), microseconds(1));
   belief.until = times(belief.declared, outlook.until) + microseconds(1);
@@ -85,22 +91,19 @@ void Residual::on_phase(JobId job, Phase from, Phase to) {
     grow_to(beliefs_, index(job), yard_.workload().jobs.size());
     declarations_.on_submission(job);
     beliefs_[index(job)] = {.declared = declarations_.of(job)};
+    beliefs_[index(job)].group = group_of(job);
   }
   if (from == Phase::running) clear_due(job);
-  if (from == Phase::queued) {
-    const auto alike = waiting_.find(classes_of(job).front());
-    alike->second.erase(job);
-    if (alike->second.empty()) waiting_.erase(alike);
-  }
-  if (to == Phase::queued) waiting_[classes_of(job).front()].insert(job);
+  std::set<JobId>& waiting = groups_[beliefs_[index(job)].group].waiting;
+  if (from == Phase::queued) waiting.erase(job);
+  if (to == Phase::queued) waiting.insert(job);
   if (to == Phase::done) {
     finished_.push_back(job);
     finished_at_ = yard_.now();
   }
   Belief& belief = beliefs_[index(job)];
   if (belief.until == kAlways || has_ended(to)) return;
-  if (from == Phase::absent || to == Phase::queued)
-    belief = believed(job, told_of(classes_of(job)));
+  if (from == Phase::absent || to == Phase::queued) belief = believed(job);
   if (to == Phase::running) set_due(job);
 }
 
@@ -124,7 +127,7 @@ void Residual::refresh(std::vector<JobId>& changed) {
   while (next_change() <= yard_.now()) {
     const JobId job = due_.front().job;
     clear_due(job);
-    beliefs_[index(job)] = believed(job, told_of(classes_of(job)));
+    beliefs_[index(job)] = believed(job);
     set_due(job);
     changed.push_back(job);
   }
@@ -132,19 +135,22 @@ void Residual::refresh(std::vector<JobId>& changed) {
 
 void Residual::renew_waiting(std::vector<JobId>& changed) {
   if (news_.empty()) return;
-  for (const auto& [of, jobs] : waiting_) {
-    const Classes classes{of, {kAnybody, of.second}, {kAnybody, kAnyTime}};
-    if (std::ranges::none_of(classes, [&](const Class& each) { return news_.contains(each); }))
-      continue;
-    const LengthMixture told = told_of(classes);
-    for (const JobId job : jobs) {
+  for (Group& group : groups_) {
+    if (group.told) continue;
+    for (const JobId job : group.waiting) {
       Belief& belief = beliefs_[index(job)];
       if (belief.until == kAlways) continue;
-      const Duration before = std::exchange(belief, believed(job, told)).length;
+      const Duration before = std::exchange(belief, believed(job)).length;
       if (belief.length != before) changed.push_back(job);
     }
   }
   news_.clear();
+}
+
+/// Has the groups that go by the tables with news mix them anew.
+void Residual::forget_told() {
+  for (Group& group : groups_)
+    if (std::ranges::find_first_of(group.tables, news_) != group.tables.end()) group.told.reset();
 }
 
 void Residual::set_due(JobId job) {
@@ -167,16 +173,16 @@ std::string Residual::grounds(JobId job) const {
   const std::string declares = belief.declared == kAssumedTime
                                    ? "an hour is declared, or assumed"
                                    : fmt::format("it declares {}", format(belief.declared));
-  for (const Class& of : classes_of(job)) {
-    const auto table = tables_.find(of);
-    if (table == tables_.end()) continue;
-    const LengthTable& told = table->second.told;
+  const Group& group = groups_[belief.group];
+  for (std::size_t i = 0; i < group.tables.size(); ++i) {
+    const LengthTable& told = group.tables[i]->told;
+    if (told.weight() == 0) continue;
     double sum = 0;
     for (const LengthTable::Bin& bin : told.bins()) sum += bin.sum;
     const double percent = 100 * sum / told.weight();
-    const char* whose = of.second == kAnyTime  ? "jobs"
-                        : of.first == kAnybody ? "jobs that declare about as much"
-                                               : "its user's jobs that declare about as much";
+    const char* whose = i == 2   ? "jobs"
+                        : i == 1 ? "jobs that declare about as much"
+                                 : "its user's jobs that declare about as much";
     return fmt::format("{}; {} took {} of that on the average", declares, whose,
                        percent < 1 ? "less than 1%" : fmt::format("{:.0f}%", percent));
   }
@@ -185,7 +191,8 @@ std::string Residual::grounds(JobId job) const {
 
 void Residual::save_learnt(Learnt& learnt) const {
   for (const auto& [of, table] : tables_)
-    learnt[fmt::format("{}{}/{}", kName, of.second, of.first)] = table.learnt.numbers();
+    if (table.learnt.weight() > 0)
+      learnt[fmt::format("{}{}/{}", kName, of.second, of.first)] = table.learnt.numbers();
 }
 
 void Residual::recall(const Learnt& learnt) {
@@ -196,6 +203,7 @@ void Residual::recall(const Learnt& learnt) {
     if (auto table = LengthTable::from(numbers))
       tables_[{std::string(user), octave}] = {*table, *table};
   });
+  for (Group& group : groups_) group.told.reset();
 }
 
 /// By what they declared, whatever they told later.
@@ -203,10 +211,12 @@ void Residual::learn_all() {
   std::ranges::sort(finished_);
   for (const JobId job : finished_) {
     const Duration took = std::max(yard_.state(job).done, microseconds(1));
-    for (const Class& of : classes_of(job))
-      if (tables_[of].add(part_of(took, beliefs_[index(job)].declared))) news_.insert(of);
+    const Belief& belief = beliefs_[index(job)];
+    for (Lengths* of : groups_[belief.group].tables)
+      if (of->add(part_of(took, belief.declared))) news_.push_back(of);
   }
   finished_.clear();
+  if (!news_.empty()) forget_told();
 }
 
 }  // namespace trainyard

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -67,6 +68,7 @@ class Residual final : public Estimator {
     bool add(double part);
   };
   struct Belief {
+    std::uint32_t group = 0;
     Duration declared;
     Duration outlived = {};    // the most work that it was seen to have done
     Duration length = {};      // all its work
@@ -74,11 +76,18 @@ class Residual final : public Estimator {
     Time due = Time::never();  // when it runs: the minute at which it will have
   };
   using Class = std::pair<std::string, int>;  // a user, and the octave of what is declared
-  using Classes = std::array<Class, 3>;
 
-  [[nodiscard]] Classes classes_of(JobId job) const;
-  [[nodiscard]] LengthMixture told_of(const Classes& classes) const;
-  [[nodiscard]] Belief believed(JobId job, const LengthMixture& told) const;
+  /// Jobs of one narrowest class. Thousands of them ask for the mixture before it changes.
+  struct Group {
+    std::array<Lengths*, 3> tables{};        // of its class and of the wider ones, in tables_
+    std::optional<LengthMixture> told = {};  // none: to be mixed anew
+    std::set<JobId> waiting = {};
+  };
+
+  [[nodiscard]] std::uint32_t group_of(JobId job);
+  [[nodiscard]] const LengthMixture& told_of(Group& group) const;
+  [[nodiscard]] Belief believed(JobId job);
+  void forget_told();
   void set_due(JobId job);
   void clear_due(JobId job);
   void learn_all();
@@ -88,9 +97,10 @@ class Residual final : public Estimator {
   std::vector<Belief> beliefs_;  // by job
   SortedList<JobAt> due_;        // of jobs that run
   std::map<Class, Lengths> tables_;
-  std::map<Class, std::set<JobId>> waiting_;  // by their narrowest class
-  std::set<Class> news_;                      // classes that tell something else
-  std::vector<JobId> finished_;               // at finished_at_, and not learnt from yet
+  std::map<Class, std::uint32_t> numbers_;  // of groups, by their narrowest class
+  std::vector<Group> groups_;
+  std::vector<const Lengths*> news_;  // tables that tell something else
+  std::vector<JobId> finished_;       // at finished_at_, and not learnt from yet
   Time finished_at_;
 };
 

@@ -49,12 +49,12 @@ Queue::Entry StagedPolicy::entry_of(JobId job) {
 
 void StagedPolicy::join_queue(JobId job) {
   queue_.insert(entry_of(job));
-  if (stages_.bounds_waits) by_wait_.insert({context_.waits().since(job), job});
+  if (stages_.bounds_waits) by_wait_.insert({context_.overdue().since(job), job});
 }
 
 void StagedPolicy::leave_queue(JobId job) {
   queue_.erase(job);
-  if (stages_.bounds_waits) by_wait_.erase({context_.waits().since(job), job});
+  if (stages_.bounds_waits) by_wait_.erase({context_.overdue().since(job), job});
 }
 
 void StagedPolicy::on_machine(MachineId machine, bool up) {
@@ -108,17 +108,19 @@ void StagedPolicy::decide(Plan& plan) {
   plan_ = nullptr;
 }
 
-/// When the next job runs out of patience.
+/// When the next turn may begin: the next job becomes overdue, or the last turn is paid for.
 void StagedPolicy::wake_for_overdue(Plan& plan) const {
-  const Duration limit = context_.waits().limit();
-  by_wait_.each_from({yard_.now() - limit, JobId{0}}, [&](const JobAt& next) {
-    plan.wake_at(next.at + limit + microseconds(1));
+  const Time next = context_.overdue().next();
+  const Duration limit = context_.wait_limit();
+  const Time since = std::max(yard_.now(), next) - limit;
+  if (next > yard_.now() && by_wait_.front().at < since) return plan.wake_at(next);
+  by_wait_.each_from({since, JobId{0}}, [&](const JobAt& waiting) {
+    plan.wake_at(waiting.at + limit + microseconds(1));
     return false;
   });
 }
 
 void StagedPolicy::serve_queue() {
-  if (overdue() != kNoJob) serve_before_overdue();
   while (!queue_.empty()) {
     const JobId late = overdue();
     const JobId head = late != kNoJob ? late : queue_.front().job;
@@ -138,15 +140,6 @@ bool StagedPolicy::has_machines_for(const Shape& shape) const {
     missing -= shape.fitting(MachineId{m}, machines[m].capacity, missing);
   }
   return missing == 0;
-}
-
-/// They stand first in the queue. Who has waited for twice as long as it may lets nobody pass.
-void StagedPolicy::serve_before_overdue() {
-  const Duration limit = context_.waits().limit();
-  if (yard_.now() - context_.waits().since(overdue()) > limit + limit) return;
-  JobId next = queue_.front().job;
-  while ((next = next_to_try(next)) != kNoJob && stages_.order->goes_before_overdue(next))
-    try_start(next);
 }
 
 void StagedPolicy::write_flows(Plan& plan) {
@@ -189,8 +182,9 @@ BackfillStage& StagedPolicy::keeper(bool is_overdue) const {
 
 JobId StagedPolicy::overdue() const {
   JobId longest = kNoJob;
+  if (by_wait_.empty() || yard_.now() < context_.overdue().next()) return longest;
   by_wait_.each([&](const JobAt& next) {
-    if (yard_.now() - next.at <= context_.waits().limit()) return false;
+    if (!context_.overdue().is_overdue(next.job)) return false;
     if (has_machines(next.job)) longest = next.job;
     return longest == kNoJob;
   });
@@ -214,10 +208,14 @@ bool StagedPolicy::is_closed(LaneId lane) const {
 JobId StagedPolicy::next_to_try(JobId from) {
   const std::int64_t free_gpus = yard_.free().of(kAnyKind).free_gpus;
   return queue_.first_not(
+      [&](std::span<const Queue::Entry> entries, Queue::Least& least) {
+        if (!least.is_known || least.turn < plan_->wake()) least = least_of(entries);
+        return are_known_vain(least, free_gpus);
+      },
       [&](const Queue::Entry& entry) {
         const bool knows_when =
             entry.claim >= in_round_.retried_claim &&
-            !(entry.was_paused && yard_.may_have_turn_before(entry.job, plan_->wake()));
+            !(entry.was_paused && yard_.no_turn_before(entry.job) < plan_->wake());
         // Thousands are passed here, and what is known of a lane is a load from far away.
         if (knows_when && is_known_vain(entry.gpus, entry.claim, free_gpus)) return true;
         if (is_closed(entry.lane)) return true;
@@ -226,6 +224,23 @@ JobId StagedPolicy::next_to_try(JobId from) {
         return true;
       },
       from);
+}
+
+Queue::Least StagedPolicy::least_of(std::span<const Queue::Entry> entries) const {
+  Queue::Least least{.is_known = true};
+  for (const Queue::Entry& entry : entries) {
+    least.gpus = std::min(least.gpus, entry.gpus);
+    least.claim = std::min(least.claim, entry.claim);
+    if (entry.was_paused) least.turn = std::min(least.turn, yard_.no_turn_before(entry.job));
+  }
+  return least;
+}
+
+/// Whether that is known of all of them, and when it is worth while to try again.
+bool StagedPolicy::are_known_vain(const Queue::Least& least, std::int64_t free_gpus) const {
+  if (!stages_.preempt) return least.gpus > free_gpus;
+  return least.claim >= in_round_.retried_claim && least.turn >= plan_->wake() &&
+         is_known_vain(least.gpus, least.claim, free_gpus);
 }
 
 /// Whether there cannot be GPUs enough, or nothing has changed since room was looked for in vain.
@@ -237,10 +252,11 @@ bool StagedPolicy::is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus
 /// False: what is free and what this claim could make free are fewer GPUs, wherever they are.
 bool StagedPolicy::could_have(std::int32_t gpus, std::int64_t claim, std::int64_t free_gpus) {
   if (gpus <= free_gpus) return true;
-  if (!stages_.preempt || claim == PreemptStage::kNoClaim) return false;
-  if (is_known_vain(gpus, claim, free_gpus)) return false;
-  if (stages_.preempt->could_free(claim, gpus - free_gpus)) return true;
-  if (gpus <= in_round_.vain_gpus) {
+  if (!stages_.preempt || is_known_vain(gpus, claim, free_gpus)) return false;
+  const bool has_claim = claim != PreemptStage::kNoClaim;
+  if (has_claim && stages_.preempt->could_free(claim, gpus - free_gpus)) return true;
+  const bool says_more = has_claim || in_round_.vain_claim == PreemptStage::kNoClaim;
+  if (says_more && gpus <= in_round_.vain_gpus) {
     in_round_.vain_claim = claim;
     in_round_.vain_gpus = gpus;
   }
@@ -281,7 +297,9 @@ bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
   const LaneId lane = stages_.place->lane(job);
   LaneMemory& known = memory(lane);
   if (known.no_room_since_release == releases_) return false;
-  if (stages_.place->find(job, avoid, scratch_)) {
+  const Shape& shape = yard_.shape(job);
+  const bool has_gpus = shape.gpus() <= yard_.free().of(shape.kind).free_gpus;
+  if (has_gpus && stages_.place->find(job, avoid, scratch_)) {
     if (!leaves_rooms(job, scratch_, {}) &&
         !stages_.place->find(job, &stages_.rooms->kept_from(job, avoid), scratch_))
       return false;
@@ -291,9 +309,9 @@ bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
   return false;
 }
 
-/// Neither from trial jobs nor from who ran out of patience.
+/// They are kept from all but trial jobs and overdue jobs whose turn it is.
 bool StagedPolicy::has_rooms_kept_from(JobId job) const {
-  return stages_.rooms && !context_.rights().acts_as_trial(job) && !context_.waits().is_over(job);
+  return stages_.rooms && !context_.rights().acts_as_trial(job) && !context_.overdue().is_due(job);
 }
 
 /// Whether it takes nothing of what is kept for trial jobs. A silence of theirs may change that.

@@ -1,16 +1,15 @@
 // A policy made of stages. One round of deciding:
 //
-//  1. A job that has waited for longer than it may (patience.h) goes first, the one that is longest
-//     out of patience before others; only jobs that the order stage puts before those, as trial
-//     jobs, go before it, until it has waited for twice as long. If it cannot start it gets a
-//     reservation as EASY backfilling gives, and only who does not delay it may pass: this is what
-//     bounds the wait of a large gang among small jobs, or a long job among short ones. (An order
-//     that nobody can be overtaken in needs no such bound.)
+//  1. When an overdue job may go first (economy/overdue.h), the one that has waited longest does.
+//     If it cannot start it gets a reservation as EASY backfilling gives, and only jobs that do not
+//     delay it may pass: otherwise jobs that start beside it would keep a gang as large as the
+//     cluster from ever finding all GPUs free, or held by jobs that may be paused. (An order in
+//     which no job is overtaken needs no such bound.)
 //  2. In the order of the order stage: place the job on what is free; else let the preempt stage
 //     make room for it. Stop at the first that gets neither.
 //  3. The backfill stage decides who may go behind it.
 //     Where room is kept for trial jobs to come (trial_rooms.h), all this leaves it alone, except
-//     for trial jobs and who ran out of patience.
+//     for trial jobs and overdue jobs that go first.
 //  4. Flow classes that are no longer what the flow stage says are written anew.
 //
 // Where jobs that run compete anew (PreemptStage::take_rebids) the round is an auction: what they
@@ -76,6 +75,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
   bool try_place(JobId job, const Avoid* avoid) override;
 
   [[nodiscard]] Queue::Entry entry_of(JobId job);
+  [[nodiscard]] Queue::Least least_of(std::span<const Queue::Entry> entries) const;
+  [[nodiscard]] bool are_known_vain(const Queue::Least& least, std::int64_t free_gpus) const;
   [[nodiscard]] bool is_hopeless(const Queue::Entry& entry, std::int64_t free_gpus);
   [[nodiscard]] bool could_have(std::int32_t gpus, std::int64_t claim, std::int64_t free_gpus);
   [[nodiscard]] bool is_known_vain(std::int32_t gpus, std::int64_t claim,
@@ -89,10 +90,10 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void join_queue(JobId job);
   void leave_queue(JobId job);
   void serve_queue();
-  void serve_before_overdue();
   void wake_for_overdue(Plan& plan) const;
   // Jobs that run and compete anew (staged_policy_rebids.cpp).
   void move_closer();
+  [[nodiscard]] bool would_change_nothing() const;
   void hold_auction();
   void bid_for_them();
   bool give(JobId job, Placement& room);

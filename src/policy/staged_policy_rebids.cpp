@@ -42,8 +42,28 @@ void StagedPolicy::move_closer() {
   movers_.clear();
 }
 
+/// True if everyone keeps what it has: each of those that bid anew holds one machine, so that no
+/// room is closer, and all of their GPUs together, with those that are free, are too few for any
+/// job that waits. Most leases end like this.
+bool StagedPolicy::would_change_nothing() const {
+  std::int64_t gpus = yard_.free().of(kAnyKind).free_gpus;
+  for (const JobId job : rebids_) {
+    const Placement& shares = yard_.placement(job);
+    if (shares.size() > 1 || !yard_.free().is_up(shares.front().machine)) return false;
+    if (yard_.shape(job).fit != nullptr) return false;  // it may take more there than it did
+    gpus += yard_.gpus(job);
+  }
+  if (queue_.empty()) return true;
+  // Whoever could hold back those behind it might take the GPUs from them and leave them idle.
+  if (!stages_.backfill->can_starve() || overdue() != kNoJob) return false;
+  bool is_too_few = true;
+  queue_.each_head([&](const Queue::Entry& head) { return is_too_few = head.gpus > gpus; });
+  return is_too_few;
+}
+
 void StagedPolicy::hold_auction() {
   const bool is_hypothetical = !stages_.preempt->leaves_before_rebid();
+  if (is_hypothetical && would_change_nothing()) return rebids_.clear();
   if (is_hypothetical) bid_for_them();
   for (const JobId job : rebids_) won_.push_back({.job = job});
   std::erase_if(won_, [&](const JobChange& won) {

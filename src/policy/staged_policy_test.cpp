@@ -23,7 +23,7 @@ TEST(StagedPolicy, WhoWaitedTooLongIsPassedOnlyByWhoDoesNotDelayIt) {
   EXPECT_EQ(h.policy->explain(JobId{1}).expected_start, Time{} + hours(10));
   EXPECT_EQ(h.policy->explain(JobId{3}).sentence,
             "would delay job 1, which is to start in 8h at the latest; goes before all others once "
-            "it has waited for 2h in all");
+            "it has waited for 2h");
 }
 
 TEST(StagedPolicy, ItsReservationIsLookedForAnewWhenAMachineFails) {

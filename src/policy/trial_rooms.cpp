@@ -20,8 +20,11 @@ double times_free(const Resources& each, const Resources& free) {
 
 }  // namespace
 
-TrialRooms::TrialRooms(PolicyContext& context, double price)
-    : yard_(context.yard()), rights_(context.rights()), price_(price) {
+TrialRooms::TrialRooms(PolicyContext& context)
+    : yard_(context.yard()),
+      rights_(context.rights()),
+      worth_(context.worth()),
+      gpu_price_(context.gpu_price()) {
   const Cluster& cluster = yard_.cluster();
   gpus_of_kind_.assign(cluster.kinds.size(), 0);
   for (const Machine& machine : cluster.machines) {
@@ -44,8 +47,6 @@ std::int64_t TrialRooms::Room::times_in(const Amounts& all) const {
 // --- Learning ------------------------------------------------------------------------------------
 
 void TrialRooms::on_phase(JobId job, Phase from, Phase to) {
-  if (from == Phase::queued) --waiting_;
-  if (to == Phase::queued) ++waiting_;
   const Shape& shape = yard_.shape(job);
   if (shape.gpus() == 0) return;
   if (to == Phase::done) take_end(job);
@@ -94,7 +95,7 @@ std::int32_t TrialRooms::kept(const OfKind& of, JobId from) const {
   const double silence_s = (yard_.now() - of.last.back().at).seconds() / kSilence;
   const double between_s =
       std::max({span_s / static_cast<double>(of.last.size() - 1), silence_s, 1e-6});
-  const double worth = price_ * of.waits.seconds() / between_s;
+  const double worth = worth_.trial() * of.waits.seconds() / between_s;
   const double come = back_after_s(of) / between_s;
   const double cost = cost_of_holding(from);
   const std::int64_t most = most_beside(from, of.room);
@@ -108,9 +109,7 @@ std::int32_t TrialRooms::kept(const OfKind& of, JobId from) const {
 }
 
 double TrialRooms::cost_of_holding(JobId job) const {
-  const double part = static_cast<double>(std::max(yard_.shape(job).gpus(), 1)) /
-                      std::max(yard_.cluster().total_gpus, 1);
-  return 1 + static_cast<double>(std::max<std::int64_t>(waiting_ - 1, 0)) * part;
+  return 1 + std::max(yard_.shape(job).gpus(), 1) * gpu_price_.per_second();
 }
 
 std::int64_t TrialRooms::most_beside(JobId job, const Room& room) const {

@@ -2,15 +2,15 @@
 // more to them than it costs those who wait.
 //
 // To make room takes as long as a job takes to leave. A trial job that comes meanwhile waits, for w
-// on the average, and its time counts `price` times; one that finds room free starts at once, and
-// nobody is paused for it. A room that one takes is there again after b: when it ends, or when
-// others have freed as much. So the n-th room is needed by a trial job that comes within b of n - 1
-// others, and is kept from a job of g GPUs as long as
+// on the average, and a second of it is worth queue.trial_worth; one that finds room free starts at
+// once, and nobody is paused for it. A room that one takes is there again after b: when it ends, or
+// when others have freed as much. So the n-th room is needed by a trial job that comes within b of
+// n - 1 others, and is kept from a job of g GPUs as long as
 //
-//   price x w x (trial jobs a second) x P(n - 1 or more come within b)  >=  1 + (W - 1) x g / G
+//   worth x w x (trial jobs a second) x P(n - 1 or more come within b)  >=  1 + g x p
 //
-// On the right is what it costs to hold it back for a second: one second of its own, and to each of
-// the others that wait what g of all G GPUs would have done meanwhile. Who comes later is not
+// On the right is what it costs to hold it back for a second: one second of its own, and what the
+// price p of a GPU-second (economy/gpu_price.h) makes of its GPUs. Who comes later is not
 // counted, as where the shortest go first most of those pass the queue. What is on the left is
 // learnt: w from the trial jobs that had to wait, b from how long they run and from what others
 // free, how often they come from the last kLast of them, or from a silence of more than four times
@@ -52,7 +52,7 @@ class TrialRooms {
   /// Who waited for longer waited for something else than a pause.
   static constexpr Duration kLongestWait = minutes(10);
 
-  TrialRooms(PolicyContext& context, double price);
+  explicit TrialRooms(PolicyContext& context);
 
   /// After the rights have taken note of it.
   void on_phase(JobId job, Phase from, Phase to);
@@ -133,12 +133,12 @@ class TrialRooms {
 
   const Yard& yard_;
   const TrialRights& rights_;
-  double price_;
+  const Worth& worth_;
+  const GpuPrice& gpu_price_;
   Time began_{std::numeric_limits<std::int64_t>::min()};  // what came until then is known
-  std::int64_t waiting_ = 0;
-  Amounts all_;                             // of the cluster
-  Amounts at_most_;                         // may be kept
-  std::vector<std::int64_t> gpus_of_kind_;  // of the cluster
+  Amounts all_;                                           // of the cluster
+  Amounts at_most_;                                       // may be kept
+  std::vector<std::int64_t> gpus_of_kind_;                // of the cluster
   std::vector<OfKind> kinds_;
   std::deque<Freed> freed_;  // by the last kLast others that ended, the oldest first
   Avoid avoid_;

@@ -15,8 +15,8 @@ class FullOfBatch : public HandPolicy {
   explicit FullOfBatch(const std::string& queue_patience = "never")
       : HandPolicy("2x8xV100",
                    "order=trial-first order.reentry=submission backfill=greedy preempt=fitgpp",
-                   {"queue.trial_rooms=100", "queue.trial_share=0", "yard.min_run=0",
-                    "queue.patience=" + queue_patience}) {
+                   {"queue.trial_rooms=kept", "queue.trial_worth=100", "queue.trial_share=0",
+                    "yard.min_run=0", "queue.patience=" + queue_patience}) {
     for (int i = 0; i < 16; ++i) submit(costly(gang(1, 1, hours(99)), seconds(30), {}, {}));
     decide();
   }
@@ -98,7 +98,8 @@ TEST(TrialRooms, NothingIsKeptFromAJobThatCouldNotRunBesideIt) {
 TEST(TrialRooms, RoomsHaveNoMoreThanAnEighthOfAnything) {
   Cluster cluster = *parse_cluster_toml(
       "[[rack]]\n[[rack.machine]]\ncount = 2\ngpus = 8\ncpus = 16\nmemory = \"64GiB\"\n", "test");
-  HandPolicy h(std::move(cluster), "order=trial-first backfill=greedy", {"queue.trial_rooms=100"});
+  HandPolicy h(std::move(cluster), "order=trial-first backfill=greedy",
+               {"queue.trial_rooms=kept", "queue.trial_worth=100"});
   const auto with_cpus = [](Job job, std::int32_t cpus) {
     job.per_worker.milli_cpus = 1000 * cpus;
     return job;
@@ -190,7 +191,8 @@ TEST(TrialRooms, WhatWasLearntIsKnownToTheNextPolicy) {
 
 TEST(TrialRooms, JobsThatAreTakenUpAreNoNewOnes) {
   const Learnt learnt{{"trial-rooms/any", {60, 2, 60, 2, 20, 1, 0, 0, 1, 10, 1, 0, 0, 1}}};
-  HandPolicy h("2x8xV100", "order=trial-first", {"queue.trial_rooms=100"});
+  HandPolicy h("2x8xV100", "order=trial-first",
+               {"queue.trial_rooms=kept", "queue.trial_worth=100"});
   h.policy->recall(learnt, Time{} + hours(1));
   h.at(minutes(30));
   h.submit(trial(gang(1)));

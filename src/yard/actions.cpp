@@ -7,7 +7,7 @@
 namespace trainyard {
 namespace {
 
-bool are_distinct(std::vector<JobId> jobs) {
+bool are_distinct(std::vector<JobId>& jobs) {
   std::ranges::sort(jobs);
   return std::ranges::adjacent_find(jobs) == jobs.end();
 }
@@ -48,8 +48,10 @@ Verdict Yard::check_gang(JobId job, const Placement& placement) const {
 }
 
 Verdict Yard::check_victims(JobId job, std::span<const JobId> victims) const {
-  if (victims.size() > 1 && !are_distinct({victims.begin(), victims.end()}))
-    return Verdict::victim_unneeded;
+  if (victims.size() > 1) {
+    scratch_.jobs.assign(victims.begin(), victims.end());
+    if (!are_distinct(scratch_.jobs)) return Verdict::victim_unneeded;
+  }
   for (const JobId victim : victims) {
     if (index(victim) >= states_.size()) return Verdict::no_such_subject;
     if (state(victim).phase != Phase::running) return Verdict::wrong_phase;
@@ -60,7 +62,8 @@ Verdict Yard::check_victims(JobId job, std::span<const JobId> victims) const {
 
 Verdict Yard::check_room(JobId job, const Placement& room, std::span<const JobId> victims) const {
   // What each machine of the room has free, with what the victims would free there.
-  std::vector<Resources> there;
+  std::vector<Resources>& there = scratch_.there;
+  there.clear();
   for (const Share& share : room) there.push_back(free_.on(share.machine));
   const std::vector<std::uint32_t> by_machine = share_order(room);
   const auto each_in_room = [&](JobId victim, auto visit) {
@@ -107,12 +110,14 @@ Verdict Yard::check_change(const JobChange& change) const {
 
 /// Whether all that arrive fit into what is free and what those free who leave.
 Verdict Yard::check_rooms(std::span<const JobChange> group) const {
-  std::vector<MachineId> machines;
+  std::vector<MachineId>& machines = scratch_.machines;
+  machines.clear();
   for (const JobChange& change : group)
     for (const Share& share : change.to) machines.push_back(share.machine);
   std::ranges::sort(machines);
   machines.erase(std::unique(machines.begin(), machines.end()), machines.end());
-  std::vector<Resources> there;
+  std::vector<Resources>& there = scratch_.there;
+  there.clear();
   for (const MachineId machine : machines) there.push_back(free_.on(machine));
   const auto find = [&](MachineId machine) -> Resources* {
     const auto found = std::ranges::lower_bound(machines, machine);
@@ -167,40 +172,47 @@ Verdict Yard::make_room(JobId job, const Placement& room, std::span<const JobId>
 
 Verdict Yard::change(std::span<const JobChange> group) {
   if (group.empty()) return Verdict::no_change;
-  std::vector<JobId> jobs, arriving;
+  std::vector<JobId>& jobs = scratch_.jobs;
+  jobs.clear();
   for (const JobChange& change : group) {
     if (const Verdict verdict = check_change(change); verdict != Verdict::ok) return verdict;
     jobs.push_back(change.job);
-    if (!change.to.empty()) arriving.push_back(change.job);
   }
   if (!are_distinct(jobs)) return Verdict::victim_unneeded;
   if (const Verdict verdict = check_rooms(group); verdict != Verdict::ok) return verdict;
 
+  std::vector<JobId> arriving;
+  for (const JobChange& change : group)
+    if (!change.to.empty()) arriving.push_back(change.job);
   std::ranges::sort(arriving);
   const JobId lead = arriving.empty() ? kNoJob : arriving.front();
-  // Those that wait take what is free first: those that move cannot use it yet.
-  std::vector<const JobChange*> waiting, leaving;
-  for (const JobChange& change : group)
-    (state(change.job).phase == Phase::running ? leaving : waiting).push_back(&change);
   const auto keep = [&](const JobChange& change) {
     const std::uint32_t room = new_run(change.job, change.to);
     keep_room(runs_[room], lead);
     runs_[room].flow = change.flow;
     return room;
   };
-  for (const JobChange* change : waiting) arrive(change->job, keep(*change));
-  for (const JobChange* change : leaving) {
-    if (change->to.empty()) continue;
-    const std::uint32_t room = keep(*change);
-    runs_[state(change->job).run].next = room;
-    moving_.push_back(change->job);
+  const auto runs = [&](const JobChange& change) {
+    return state(change.job).phase == Phase::running;
+  };
+  // Those that wait take what is free first: those that move cannot use it yet.
+  for (const JobChange& change : group)
+    if (!runs(change)) arrive(change.job, keep(change));
+  for (const JobChange& change : group) {
+    if (!runs(change) || change.to.empty()) continue;
+    const std::uint32_t room = keep(change);
+    runs_[state(change.job).run].next = room;
+    moving_.push_back(change.job);
   }
-  for (const JobChange* change : waiting) enter(change->job, Phase::reserved);
-  for (const JobChange* change : leaving) begin_pause(change->job, lead, change->in_favour_of);
+  for (const JobChange& change : group)
+    if (!runs(change)) enter(change.job, Phase::reserved);
+  std::uint32_t leaving = 0;
+  for (const JobChange& change : group)
+    if (runs(change)) begin_pause(change.job, lead, change.in_favour_of), ++leaving;
   if (lead == kNoJob) return Verdict::ok;
   Run& leading = runs_[room_of(lead)];
   leading.company.assign(arriving.begin() + 1, arriving.end());
-  leading.leaving = static_cast<std::uint32_t>(leaving.size());
+  leading.leaving = leaving;
   start_ready(lead);
   return Verdict::ok;
 }

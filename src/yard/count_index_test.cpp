@@ -36,6 +36,8 @@ TEST(CountIndex, BeyondItsRangeThereIsNothing) {
   EXPECT_EQ(index.next(0, 9), CountIndex::kNone);
   EXPECT_EQ(index.next(64, 0), CountIndex::kNone);
   EXPECT_EQ(index.smallest_count(9), CountIndex::kNone);
+  EXPECT_EQ(index.smallest_count(900), CountIndex::kNone);
+  EXPECT_EQ(index.largest_count(900), 8U);
 }
 
 /// The same answers by looking at everyone.
@@ -80,12 +82,16 @@ void against_brute_force(std::uint64_t seed, std::size_t items, std::size_t max_
     while (largest > 0 && twin.population(largest - 1) == 0) --largest;
     ASSERT_EQ(index.smallest_count(low), smallest > max_count ? CountIndex::kNone : smallest);
     ASSERT_EQ(index.largest_count(), largest == 0 ? CountIndex::kNone : largest - 1);
+    std::size_t above = low + 1;  // the largest of at most `low` is below
+    while (above > 0 && twin.population(above - 1) == 0) --above;
+    ASSERT_EQ(index.largest_count(low), above == 0 ? CountIndex::kNone : above - 1);
   }
 }
 
 TEST(CountIndex, AgreesWithBruteForce) {
   for (const std::size_t items : {1, 63, 64, 65, 200}) against_brute_force(items, items, 8);
   against_brute_force(1, 300, 64);
+  against_brute_force(2, 5, 1024);
 }
 
 TEST(CountIndex, FindsTheOneItemInManyBlocks) {

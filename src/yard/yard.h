@@ -245,13 +245,12 @@ class Yard {
   [[nodiscard]] Time pausable_from(JobId victim, JobId waiter) const;
   /// The same: from when on a job may be moved or resized.
   [[nodiscard]] Time movable_from(JobId job) const;
-  /// Whether one of those that this job made room for may be paused for it by then.
-  [[nodiscard]] bool may_have_turn_before(JobId waiter, Time at) const {
-    return turns_.none_before(waiter) < at;
-  }
+  /// None of those that this job made room for may be paused for it before then. While the job
+  /// waits this only grows.
+  [[nodiscard]] Time no_turn_before(JobId waiter) const { return turns_.none_before(waiter); }
   /// Lowers `retry` to when the next of those may be.
   void find_turn(JobId waiter, Time& retry) const {
-    if (may_have_turn_before(waiter, retry)) retry = std::min(retry, next_turn(waiter));
+    if (no_turn_before(waiter) < retry) retry = std::min(retry, next_turn(waiter));
   }
 
  private:
@@ -400,6 +399,14 @@ class Yard {
 
   std::vector<Order> orders_;
   std::vector<YardListener*> listeners_;
+
+  /// Of a check under way, kept as there is one for every pause.
+  struct Scratch {
+    std::vector<JobId> jobs;
+    std::vector<MachineId> machines;
+    std::vector<Resources> there;
+  };
+  mutable Scratch scratch_;
 };
 
 }  // namespace trainyard

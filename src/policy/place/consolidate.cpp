@@ -146,13 +146,11 @@ class Consolidate final : public PlaceStage {
     const CountIndex& racks = yard_.free().of(shape.kind).racks;
     const auto wanted = static_cast<std::size_t>(shape.gpus());
     bool found = false;
-    for (std::size_t count = std::min(wanted, racks.max_count());
-         count <= racks.max_count() && !found; ++count)
-      each_with(racks, count, [&](std::size_t rack) {
-        gather_rack(shape, avoid, yard_.cluster().racks[rack]);
-        found = fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size();
-        return !found;
-      });
+    each_from(racks, std::min(wanted, racks.max_count()), [&](std::size_t rack) {
+      gather_rack(shape, avoid, yard_.cluster().racks[rack]);
+      found = fewest_machines(shape, in_rack_) && in_rack_.size() <= out.size();
+      return !found;
+    });
     if (found) out = in_rack_;
   }
 

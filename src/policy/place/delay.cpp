@@ -25,8 +25,7 @@ DelaySettings settings_of(const Params& params) {
           params.duration("rack_wait"),
           params.duration("net_wait"),
           std::max(params.duration("lease"), microseconds(1)),
-          params.whole("history"),
-          params.choice("gain_of") == "all"};
+          params.whole("history")};
 }
 
 class Delay final : public PlaceStage {
@@ -91,26 +90,23 @@ class Delay final : public PlaceStage {
   bool on_one_machine(const Shape& shape, const Avoid* avoid, Placement& out) const {
     const CountIndex& machines = yard_.free().of(shape.kind).machines;
     bool found = false;
-    for (auto count = static_cast<std::size_t>(shape.gpus());
-         count <= machines.max_count() && !found; ++count)
-      each_with(machines, count, [&](std::size_t m) {
-        GangFiller filler(yard_, shape, avoid, out);
-        filler.fill(m);
-        return !(found = filler.complete());
-      });
+    each_from(machines, static_cast<std::size_t>(shape.gpus()), [&](std::size_t m) {
+      GangFiller filler(yard_, shape, avoid, out);
+      filler.fill(m);
+      return !(found = filler.complete());
+    });
     return found;
   }
 
   bool in_one_rack(const Shape& shape, const Avoid* avoid, Placement& out) {
     const CountIndex& racks = yard_.free().of(shape.kind).racks;
     bool found = false;
-    for (std::size_t count = std::min(static_cast<std::size_t>(shape.gpus()), racks.max_count());
-         count <= racks.max_count() && !found; ++count)
-      each_with(racks, count, [&](std::size_t rack) {
-        GangFiller filler(yard_, shape, avoid, out);
-        fill_rack(shape, avoid, rack, filler);
-        return !(found = filler.complete());
-      });
+    const std::size_t least = std::min(static_cast<std::size_t>(shape.gpus()), racks.max_count());
+    each_from(racks, least, [&](std::size_t rack) {
+      GangFiller filler(yard_, shape, avoid, out);
+      fill_rack(shape, avoid, rack, filler);
+      return !(found = filler.complete());
+    });
     return found;
   }
 
@@ -141,11 +137,10 @@ class Delay final : public PlaceStage {
   bool anywhere(const Shape& shape, const Avoid* avoid, Placement& out) {
     const CountIndex& racks = yard_.free().of(shape.kind).racks;
     GangFiller filler(yard_, shape, avoid, out);
-    for (std::size_t count = racks.max_count() + 1; count-- > 1 && !filler.complete();)
-      each_with(racks, count, [&](std::size_t rack) {
-        fill_rack(shape, avoid, rack, filler);
-        return !filler.complete();
-      });
+    each_down_to(racks, 1, [&](std::size_t rack) {
+      fill_rack(shape, avoid, rack, filler);
+      return !filler.complete();
+    });
     return filler.complete();
   }
 
@@ -221,14 +216,7 @@ Member<PlaceStage> place_delay() {
              "72",
              "leases for which a wait is remembered: H",
              {},
-             "ours: the length is not published"},
-            {"gain_of",
-             ParamType::choice,
-             "job",
-             "whose gain a wait must be worth (timers=learnt): the job's own, or that of all jobs, "
-             "which have its GPUs sooner",
-             {"job", "all"},
-             "ours"}}},
+             "ours: the length is not published"}}},
           make_member<PlaceStage, Delay>};
 }
 

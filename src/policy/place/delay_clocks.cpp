@@ -41,7 +41,6 @@ Time DelayClocks::until(JobId job) const {
 }
 
 void DelayClocks::on_phase(const Yard& yard, JobId job, Phase from, Phase to) {
-  if (set_.all_count) others_.on_phase(yard, from, to);
   if (from == Phase::queued) {
     Clock& clock = jobs_[index(job)];
     if (clock.due != Time::never()) due_.erase({clock.due, job});
@@ -72,7 +71,7 @@ Time DelayClocks::next_due(const Yard& yard, JobId job) {
   Clock& clock = jobs_[index(job)];
   for (const std::size_t last = yard.cluster().tiers.size() - 1; clock.tier < last; ++clock.tier) {
     const Time due = clock.since + wait_for(yard, job, clock.tier + 1U);
-    if (due > yard.now()) return set_.all_count ? std::min(due, yard.now() + set_.lease) : due;
+    if (due > yard.now()) return due;
   }
   return Time::never();
 }
@@ -109,7 +108,6 @@ std::size_t DelayClocks::lowest_tier(const Yard& yard, JobId job) {
 }
 
 void DelayClocks::save_learnt(Learnt& learnt) const {
-  if (set_.all_count) others_.save_learnt(learnt);
   for (const auto& [gpus, demand] : demands_)
     for (std::size_t tier = 0; tier < demand.tables.size(); ++tier) {
       learnt[fmt::format("{}{}/{}/", kWindows, gpus, tier)] = demand.windows[tier].numbers();
@@ -118,7 +116,6 @@ void DelayClocks::save_learnt(Learnt& learnt) const {
 }
 
 void DelayClocks::recall(const Yard& yard, const Learnt& learnt, Time now) {
-  others_.recall(learnt, now);
   began_ = now;
   const auto each = [&](std::string_view begin, auto take) {
     each_learnt(learnt, begin, [&](std::string_view name, std::span<const double> numbers) {
@@ -193,8 +190,7 @@ Duration DelayClocks::learnt_wait(const Yard& yard, JobId job, std::size_t tier)
   const Job& of = yard.job(job);
   const double better = yard.speed()->rate_at(of, tier - 1).time_per_work();
   const double worse = yard.speed()->rate_at(of, tier).time_per_work();
-  const double all = set_.all_count ? 1 + others_.per_gpu(yard) * of.gpus() : 1;
-  const double gain_s = (worse - better) * estimates_->remaining(job).seconds() * all;
+  const double gain_s = (worse - better) * estimates_->remaining(job).seconds();
   const LifeTable& table = demand_of(yard, job).tables[tier - 1];
   for (std::size_t bin = 0; bin < LifeTable::kBins; ++bin)
     if (table.expected_s(bin) >= gain_s) return table.begin_of(bin);

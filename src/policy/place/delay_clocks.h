@@ -15,9 +15,6 @@
 //   learnt     ours: a job holds out for a tier as long as what it would gain by it, (time for a
 //              unit of work one tier up - time for one there) x its remaining work, is more than
 //              it can expect to wait for it still, by a life table of the waits of that demand.
-//              Where all jobs count, what its GPUs lose on a slow network is lost to those that
-//              wait too (policy/delayed_others.h): the gain is 1 + what a second of its GPUs costs
-//              them times as large. As that changes, a job looks again every lease
 #pragma once
 
 #include <map>
@@ -25,7 +22,6 @@
 #include <vector>
 
 #include "base/sorted_list.h"
-#include "policy/delayed_others.h"
 #include "policy/estimator.h"
 #include "policy/job_at.h"
 #include "policy/learnt.h"
@@ -40,7 +36,6 @@ struct DelaySettings {
   Duration rack_wait, net_wait;  // of fixed ones
   Duration lease;
   std::int64_t history = 0;  // H, in leases
-  bool all_count = false;    // for learnt ones
 };
 
 class DelayClocks {
@@ -90,7 +85,6 @@ class DelayClocks {
 
   DelaySettings set_;
   const Estimator* estimates_;
-  DelayedOthers others_;
   Time began_{std::numeric_limits<std::int64_t>::min()};  // who was placed until then is known
   std::vector<Clock> jobs_;
   SortedList<JobAt> due_;

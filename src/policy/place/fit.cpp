@@ -34,9 +34,8 @@ class BestFit final : public PlaceStage {
     const Shape& shape = yard_.shape(job);
     GangFiller filler(yard_, shape, avoid, out);
     const CountIndex& machines = yard_.free().of(shape.kind).machines;
-    for (auto count = static_cast<std::size_t>(shape.per_worker.gpus);
-         count <= machines.max_count() && !filler.complete(); ++count)
-      each_with(machines, count, [&](std::size_t m) { return filler.fill(m), !filler.complete(); });
+    each_from(machines, static_cast<std::size_t>(shape.per_worker.gpus),
+              [&](std::size_t m) { return filler.fill(m), !filler.complete(); });
     return filler.complete();
   }
 };
@@ -53,16 +52,15 @@ class Spread final : public PlaceStage {
     const auto least = static_cast<std::size_t>(shape.per_worker.gpus);
     const auto wanted = static_cast<std::size_t>(shape.workers);
     slots_.clear();
-    for (std::size_t count = machines.max_count() + 1; count-- > least && out.size() < wanted;)
-      each_with(machines, count, [&](std::size_t m) {
-        const MachineId machine{static_cast<std::uint32_t>(m)};
-        const std::int32_t slots = shape.fitting(machine, yard_.free().on(machine), shape.workers);
-        if (slots > 0 && !(avoid != nullptr && (*avoid)[m])) {
-          out.push_back({machine, 0});
-          slots_.push_back(slots);
-        }
-        return out.size() < wanted;
-      });
+    each_down_to(machines, least, [&](std::size_t m) {
+      const MachineId machine{static_cast<std::uint32_t>(m)};
+      const std::int32_t slots = shape.fitting(machine, yard_.free().on(machine), shape.workers);
+      if (slots > 0 && !(avoid != nullptr && (*avoid)[m])) {
+        out.push_back({machine, 0});
+        slots_.push_back(slots);
+      }
+      return out.size() < wanted;
+    });
     std::int32_t left = shape.workers;
     for (bool progress = true; progress && left > 0;) {
       progress = false;

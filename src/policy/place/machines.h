@@ -43,4 +43,24 @@ void each_with(const CountIndex& index, std::size_t count, Visit visit) {
     if (!visit(i)) return;
 }
 
+/// Calls visit(item) for the items with at least this count, the least first, ties by number, until
+/// it returns false.
+template <class Visit>
+void each_from(const CountIndex& index, std::size_t count, Visit visit) {
+  bool goes_on = true;
+  for (count = index.smallest_count(count); count != CountIndex::kNone && goes_on;
+       count = index.smallest_count(count + 1))
+    each_with(index, count, [&](std::size_t item) { return goes_on = visit(item); });
+}
+
+/// The same from the most down to this count.
+template <class Visit>
+void each_down_to(const CountIndex& index, std::size_t least, Visit visit) {
+  bool goes_on = true;
+  for (std::size_t count = index.largest_count();
+       count != CountIndex::kNone && count >= least && goes_on;
+       count = count == 0 ? CountIndex::kNone : index.largest_count(count - 1))
+    each_with(index, count, [&](std::size_t item) { return goes_on = visit(item); });
+}
+
 }  // namespace trainyard

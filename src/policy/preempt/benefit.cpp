@@ -2,21 +2,17 @@
 // a waiting job gets the room of others only if the sum of completion times falls by it, the time
 // to save, to load and to wait for both included. The arithmetic is in gain.h.
 //
-// Victims are offered by what pausing each alone would gain, most first (ties: the one that would
-// stay longest, then the one that was submitted last), until the gang fits; with free pauses that
-// is the order of srtf-blind. Which set of several costs the least is another question, so that
-// where pauses are not free a second one is looked at: of the kPool that would stay longest and
-// whose pauses pay alone, those first that lose the least for each GPU, their time without it
-// included. The set that gains more is chosen, and done if it gains anything at all.
+// Victims are offered by what pausing each alone would gain times its width (economy/worth.h), most
+// first (ties: the one that would stay longest, then the one that was submitted last), until the
+// gang fits: one wide job that leaves frees as much as many narrow ones, and costs one pause. The
+// set is paused if that gains anything at all. Offered are the kPool jobs that would stay longest;
+// if these do not make room, twice as many, and so on, as long as a pause may pay.
 //
-// The walk goes by time left, which is more than what a pause gains: those whose gain is no less
-// than that of the next if it cost as little as any are the best of all. Most that wait in vain
-// have to stay within a machine or a rack, and of thousands whose pauses would pay too few are
-// together in one: that is told by their GPUs alone, for all who ask at once (most_freed.h), and
-// only those are offered that run where there could be room (freed_by_group.h).
+// Most jobs that wait in vain have to stay within a machine or a rack, and of thousands whose
+// pauses would pay too few are together in one: their GPUs alone tell so, for all that ask at once
+// (most_freed.h), and only jobs are offered that run where there could be room (freed_by_group.h).
 #include <algorithm>
 
-#include "policy/delayed_others.h"
 #include "policy/job_at.h"
 #include "policy/members.h"
 #include "policy/preempt/freed_by_group.h"
@@ -33,15 +29,14 @@ class Benefit final : public PreemptStage {
   Benefit(const Params& params, PolicyContext& context)
       : PreemptStage(params, context),
         context_(context),
-        price_(params.real("trial_price")),
         sees_network_(params.choice("network") == "counted"),
-        rights_(price_ != 1 ? &context.rights() : nullptr),
+        worth_(context.worth()),
+        gpu_price_(context.gpu_price()),
         estimates_(context.estimates()),
         most_freed_(context.yard()),
         freed_(context.yard()) {}
 
   void on_phase(JobId job, Phase from, Phase to) override {
-    others_.on_phase(yard_, from, to);
     if (from == Phase::running) {
       running_.erase({by_left_.rank(job), job});
       by_left_.remove(job);
@@ -49,8 +44,7 @@ class Benefit final : public PreemptStage {
     if (to == Phase::starting && sees_network_) usual_.note(yard_, job);
     if (to == Phase::running) {
       note_place(job);
-      // Who waited for longer than it should stays.
-      by_left_.add(yard_, job, estimates_.rank(job), !context_.waits().has_ended(job));
+      by_left_.add(yard_, job, estimates_.rank(job));
       running_.insert({by_left_.rank(job), job});
       note_cost(job);
     }
@@ -63,12 +57,8 @@ class Benefit final : public PreemptStage {
     note_cost(job);
   }
 
-  void save_learnt(Learnt& learnt) const override {
-    others_.save_learnt(learnt), usual_.save_learnt(learnt);
-  }
-  void recall(const Learnt& learnt, Time now) override {
-    others_.recall(learnt, now), usual_.recall(learnt);
-  }
+  void save_learnt(Learnt& learnt) const override { usual_.save_learnt(learnt); }
+  void recall(const Learnt& learnt, Time /*now*/) override { usual_.recall(learnt); }
 
   bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override;
 
@@ -77,9 +67,8 @@ class Benefit final : public PreemptStage {
   void find_retry(JobId waiter, std::int64_t claim, Time& retry) override;
 
  private:
-  static constexpr std::size_t kPool = 128;
+  static constexpr std::size_t kPool = 64;
   static constexpr std::size_t kMostEnds = 128;  // that first_room looks at
-  static constexpr double kOverduePrice = 1e4;   // of a job that has waited too long
 
   using Running = Pausable<Time>::Entry;
 
@@ -91,39 +80,23 @@ class Benefit final : public PreemptStage {
   };
 
   struct Candidate {
-    double gain = 0;          // of pausing it alone
-    double cost_per_gpu = 0;  // what it loses by the pause and while it is away
+    double gain = 0;  // of pausing it alone, times its width
     Running running;
 
-    /// By what pausing it gains, the least first.
     friend bool operator<(const Candidate& a, const Candidate& b) {
       if (a.gain != b.gain) return a.gain < b.gain;
       return a.running < b.running;
     }
   };
 
-  /// A job that went first because it is critical is paused for those alone whose time is worth
-  /// more, one that has waited too long among them, as long as it has not outlived what it
-  /// declares.
-  [[nodiscard]] bool stays(JobId job) const {
-    return some_stay_ && context_.order().is_critical(job) &&
-           estimates_.declared_remaining(job) > microseconds(1);
-  }
-  [[nodiscard]] double price_of(JobId job) const {
-    return rights_ != nullptr && rights_->acts_as_trial(job) ? price_ : 1;
-  }
   [[nodiscard]] GainWaiter waiter_terms(JobId waiter) const;
   /// How long the waiter would run in the slowest place that it takes, and in this one.
   [[nodiscard]] double time_within(JobId waiter, Reach reach) const;
   [[nodiscard]] double time_there(JobId waiter, const Placement& room) const;
   [[nodiscard]] GainVictim victim_terms(JobId victim, Time rank) const;
   [[nodiscard]] Candidate candidate(const GainWaiter& w, const Running& running) const;
-  /// What any pause loses at least, and so the most that one can gain of a job that has so much
-  /// left.
+  /// What any pause loses at least.
   [[nodiscard]] double least_lost(const GainWaiter& w) const;
-  [[nodiscard]] double bound(const GainWaiter& w, Time rank) const {
-    return w.price * static_cast<double>(estimates_.left_at(rank).us) - least_lost(w);
-  }
 
   /// When the waiter would have room if nobody were paused; infinite if that cannot be told. Where
   /// more than kMostEnds have to end before, not before the last of those.
@@ -141,22 +114,17 @@ class Benefit final : public PreemptStage {
   bool see_one(Walk& walk);
   // True: the waiter's gang fits.
   bool offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers);
-  bool offer_seen(const GainWaiter& w, double least, Offers offers);
-  bool offer_by_cost(const GainWaiter& w, Offers offers);
-  void list_pool(const GainWaiter& w);
-  /// What the set in victims_ gains, or another that is better and takes its place.
-  PauseGain best_set(const GainWaiter& w, JobId waiter, Offers offers);
+  bool offer_best(Offers offers);
   [[nodiscard]] PauseGain gain_of(const GainWaiter& w, JobId waiter, const Placement& room,
                                   std::span<const JobId> victims) const;
 
-  const PolicyContext& context_;
-  double price_;
+  PolicyContext& context_;
   bool sees_network_;
-  const TrialRights* rights_;  // null: trial jobs are as any
+  const Worth& worth_;
+  const GpuPrice& gpu_price_;
   const Estimator& estimates_;
   Pausable<Time> by_left_;     // those that may be paused, or soon
   SortedList<JobAt> running_;  // all of them
-  DelayedOthers others_;
   UsualPlace usual_;
   std::vector<double> slower_if_moved_;  // by job: its time at a usual place over that where it is
   double least_cost_ = std::numeric_limits<double>::infinity();  // of pausing any that ever ran
@@ -164,21 +132,18 @@ class Benefit final : public PreemptStage {
   MostFreed<Time> most_freed_;  // for all that wait
 
   // Of the present waiter.
-  bool some_stay_ = false;     // whom it does not pause
-  std::int32_t needed_ = 0;    // GPUs
-  FreedByGroup freed_;         // by those that were seen
-  std::vector<Running> seen_;  // in the walk
-  std::vector<Candidate> candidates_;
+  std::int32_t needed_ = 0;            // GPUs
+  FreedByGroup freed_;                 // by those that were seen
+  std::vector<Running> seen_;          // in the walk
+  std::vector<Candidate> candidates_;  // the same
+  std::vector<Candidate> paying_;      // of these
   Placement room_;
   std::vector<JobId> victims_;
 };
 
 GainWaiter Benefit::waiter_terms(JobId waiter) const {
-  const bool is_overdue =
-      context_.waits().is_over(waiter) && !context_.order().goes_before_overdue(waiter);
   return {static_cast<double>(estimates_.remaining(waiter).us),
-          static_cast<double>(yard_.load_time(waiter).us),
-          is_overdue ? std::max(price_, kOverduePrice) : price_of(waiter)};
+          static_cast<double>(yard_.load_time(waiter).us), worth_.of(waiter)};
 }
 
 double Benefit::time_within(JobId waiter, Reach reach) const {
@@ -206,42 +171,44 @@ GainVictim Benefit::victim_terms(JobId victim, Time rank) const {
           static_cast<double>(yard_.expected_pause(victim).us),
           static_cast<double>(yard_.reload_time(victim).us),
           std::max(static_cast<double>(job.gpus()), 1.0),
-          price_of(victim),
+          worth_.of(victim),
           std::floor(std::max(left * slower, 0.0)) + again};
 }
 
 Benefit::Candidate Benefit::candidate(const GainWaiter& w, const Running& running) const {
   const GainVictim v = victim_terms(running.job, running.rank);
   const double gain = w.price * v.left - v.price * w.remaining - w.price * v.leave;
-  const double loss = pause_loss(w, v);
-  return {std::floor(gain) - loss, (loss + v.price * w.remaining) / v.gpus, running};
+  return {(std::floor(gain) - pause_loss(w, v)) * worth_.width(running.job), running};
 }
 
 double Benefit::least_lost(const GainWaiter& w) const {
-  const double least_price = std::min(price_, 1.0);
-  const double own = std::floor(least_price * (least_cost_ + w.load));
-  const double others = std::floor(least_cost_ * w.others_per_gpu);
-  return least_price * w.remaining + own + others;
+  return w.remaining + std::floor(least_cost_ + w.load) +
+         std::floor(least_cost_ * w.others_per_gpu);
 }
 
 bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
   GainWaiter w = waiter_terms(waiter);
   w.remaining = time_within(waiter, reach);
-  w.others_per_gpu = others_.per_gpu(yard_);
-  some_stay_ = w.price <= 1 && context_.order().has_critical();
+  w.others_per_gpu = gpu_price_.per_second();
   Walk longest_first = walk(w);
   if (!begin(waiter, reach, longest_first) || !see_enough(longest_first)) return false;
   w.first_room = first_room(waiter, reach, finder);
-  w.all_started = all_started(w.first_room, others_.waiting());
+  w.all_started = all_started(w.first_room, gpu_price_.waiting());
   if (cannot_pay(w)) return false;
   const Offers offers(yard_, waiter, reach, finder, retry);
   if (!offer_by_gain(w, longest_first, offers)) return false;
   room_ = finder.room();
   victims_.assign(finder.victims().begin(), finder.victims().end());
-  const PauseGain gain = best_set(w, waiter, offers);
+  const PauseGain gain = gain_of(w, waiter, room_, victims_);
   if (!(gain.gain() >= 0)) return false;
   finder.settle(waiter, room_, victims_);
-  context_.tell(waiter, {gain.gain() / 1e6, gain.spared() / 1e6, gain.others() / 1e6});
+  context_.tell(waiter, {.gain_s = gain.gain() / 1e6,
+                         .spared_s = gain.spared() / 1e6,
+                         .worth_s = gain.worth() / 1e6,
+                         .room_s = gain.room() / 1e6,
+                         .suspended_s = gain.suspended() / 1e6,
+                         .costs_s = (gain.loss() - gain.others()) / 1e6,
+                         .others_s = gain.others() / 1e6});
   return true;
 }
 
@@ -249,7 +216,7 @@ bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& ret
 /// victims gains anything. Most that wait in vain are told so without a look at any victim; one
 /// whose turn comes later is found by who asks when to try again.
 bool Benefit::cannot_pay(const GainWaiter& w) const {
-  if (price_ < 1 || least_cost_ == 0) return false;
+  if (least_cost_ == 0) return false;
   const double own = w.price > 1 ? (w.price - 1) * w.first_room : 0;
   return w.all_started + own < w.remaining;
 }
@@ -272,13 +239,12 @@ void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {
   if (estimates_.grows() && !running_.empty()) retry = std::min(retry, next_look());
 }
 
-/// The least time that a victim must have left: bound() is not above 0 for less, whatever pauses
+/// The least time that a victim must have left: with less no pause gains anything, whatever pauses
 /// cost and wherever the waiter runs, which takes less time than its work where GPUs are fast.
 std::int64_t Benefit::claim(JobId waiter) const {
   GainWaiter w = waiter_terms(waiter);
   w.remaining = std::min(w.remaining, time_within(waiter, {.tier = kMachineTier}));
-  if (w.price <= 0) return kNoClaim;
-  const double least = std::min(price_, 1.0) * (w.remaining + w.load) / w.price;
+  const double least = (w.remaining + w.load) / w.price;
   return static_cast<std::int64_t>(std::min(least, 9e18));
 }
 
@@ -291,17 +257,6 @@ Time Benefit::next_look() const {
   constexpr Duration kLeast = seconds(1);
   const Duration most = estimates_.left_at(running_.back().at);
   return yard_.now() + std::max(kLeast, Duration{most.us / 8});
-}
-
-PauseGain Benefit::best_set(const GainWaiter& w, JobId waiter, Offers offers) {
-  const PauseGain first = gain_of(w, waiter, room_, victims_);
-  if (victims_.size() == 1 || first.loss() == 0) return first;
-  if (!offer_by_cost(w, offers)) return first;
-  const PauseGain second = gain_of(w, waiter, offers.room(), offers.victims());
-  if (second.gain() <= first.gain()) return first;
-  room_ = offers.room();
-  victims_.assign(offers.victims().begin(), offers.victims().end());
-  return second;
 }
 
 double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) const {
@@ -318,10 +273,9 @@ double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) const 
   return left;
 }
 
-/// As long as bound() is above 0.
+/// As long as one may gain anything.
 Benefit::Walk Benefit::walk(const GainWaiter& w) {
   constexpr double kAges = 4e18;  // also where nobody has run, so that the least cost is no number
-  if (w.price <= 0) return {};
   const double left = std::min(kAges, least_lost(w) / w.price);
   return {by_left_.descent(yard_), estimates_.rank_of(Duration{static_cast<std::int64_t>(left)})};
 }
@@ -345,57 +299,30 @@ bool Benefit::see_enough(Walk& walk) {
 bool Benefit::see_one(Walk& walk) {
   const Running next = *walk.next;
   walk.next.next();
-  if (stays(next.job)) return false;
   seen_.push_back(next);
   return freed_.add(next.job, next.place) >= needed_;
 }
 
-/// Those that gain more than the next could have all been seen: if they do not make room, a quarter
-/// as many again are looked at.
 bool Benefit::offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers) {
-  do {
-    for (std::size_t more = seen_.size() / 4 + 1; more > 0 && !walk.done(); --more) see_one(walk);
-    const double least = walk.done() ? 0 : bound(w, (*walk.next).rank);
-    if (offer_seen(w, least, offers)) return true;
-  } while (!walk.done());
-  return false;
-}
-
-bool Benefit::offer_seen(const GainWaiter& w, double least, Offers offers) {
   candidates_.clear();
-  for (const Running& running : seen_) {
-    if (!freed_.has_beside(running.job, running.place, needed_)) continue;
-    const Candidate c = candidate(w, running);
-    if (c.gain > 0 && c.gain >= least) candidates_.push_back(c);
+  for (std::size_t pool = kPool;; pool *= 2) {
+    while (!walk.done() && seen_.size() < pool) see_one(walk);
+    for (std::size_t i = candidates_.size(); i < seen_.size(); ++i)
+      candidates_.push_back(candidate(w, seen_[i]));
+    if (seen_.size() <= pool && offer_best(offers)) return true;
+    if (walk.done() && seen_.size() <= pool) return false;
   }
-  std::sort(candidates_.begin(), candidates_.end(),
-            [](const Candidate& a, const Candidate& b) { return b < a; });
-  return std::any_of(candidates_.begin(), candidates_.end(),
-                     [&](const Candidate& c) { return offers.make(c.running.job); });
 }
 
-bool Benefit::offer_by_cost(const GainWaiter& w, Offers offers) {
-  list_pool(w);
-  freed_.clear();
-  bool could_fit = false;
+bool Benefit::offer_best(Offers offers) {
+  paying_.clear();
   for (const Candidate& c : candidates_)
-    could_fit |= freed_.add(c.running.job, c.running.place) >= needed_;
-  if (!could_fit) return false;
-  std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-    return a.cost_per_gpu != b.cost_per_gpu ? a.cost_per_gpu < b.cost_per_gpu : b < a;
-  });
-  return std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) {
-    return freed_.has_beside(c.running.job, c.running.place, needed_) && offers.make(c.running.job);
-  });
-}
-
-void Benefit::list_pool(const GainWaiter& w) {
-  candidates_.clear();
-  for (Walk pool = walk(w); !pool.done() && candidates_.size() < kPool; pool.next.next()) {
-    if (stays((*pool.next).job)) continue;
-    const Candidate c = candidate(w, *pool.next);
-    if (c.gain > 0) candidates_.push_back(c);
-  }
+    if (c.gain > 0 && freed_.has_beside(c.running.job, c.running.place, needed_))
+      paying_.push_back(c);
+  std::sort(paying_.begin(), paying_.end(),
+            [](const Candidate& a, const Candidate& b) { return b < a; });
+  return std::any_of(paying_.begin(), paying_.end(),
+                     [&](const Candidate& c) { return offers.make(c.running.job); });
 }
 
 PauseGain Benefit::gain_of(const GainWaiter& w, JobId waiter, const Placement& room,
@@ -417,13 +344,7 @@ Member<PreemptStage> preempt_benefit() {
            "a job pauses others only if that pays: the sum of completion times falls, all costs "
            "included",
            "Xion (Go et al. 2023); its rule is not published, this one is ours",
-           {{"trial_price",
-             ParamType::real,
-             "1",
-             "how many minutes of others' time a minute of a trial job's is worth",
-             {},
-             "ours, beyond the paper"},
-            {"network",
+           {{"network",
              ParamType::choice,
              "ignored",
              "whether it counts that a paused job may come back to a place where it is slower, and "

@@ -24,6 +24,22 @@ TEST(Benefit, PausesOnlyIfThatPays) {
   EXPECT_EQ(h.reckoned, (std::vector<Reckonings::Told>{{JobId{2}, 60, 3600, 60}}));
 }
 
+TEST(Benefit, TellsWhatAPauseGainsTermByTermWhileTheRoomIsBeingMade) {
+  HandPolicy h("1x1xV100", "xion", kAtOnce);
+  h.submit(one(1));
+  h.decide();
+  h.submit(gang(1, 1, minutes(58) + seconds(1)));
+  const JobId waiter = h.submit(gang(1, 1, minutes(56)));
+  h.decide();
+  const std::string gains =
+      "pausing gains 1m: + 1h of waits spared - 56m of the paused jobs' wait - 2m for saving and "
+      "loading - 1m for all others that wait";
+  EXPECT_NE(h.policy->explain(waiter).sentence.find(gains), std::string::npos)
+      << h.policy->explain(waiter).sentence;
+  h.tell(EventKind::drained, JobId{0});
+  EXPECT_EQ(h.policy->explain(waiter).sentence.find("gains"), std::string::npos);
+}
+
 TEST(Benefit, WaitsForTheFirstToEndRatherThanPauseTheLongest) {
   HandPolicy h("1x2xV100", "xion", kAtOnce);
   h.submit(one(100));
@@ -77,24 +93,6 @@ TEST(Benefit, AJobThatLosesItsWorkByAPauseIsSpared) {
     h.decide();
     EXPECT_EQ(leaving(h), std::vector{is_killed ? 1U : 0U});
   }
-}
-
-TEST(Benefit, OneLargeVictimRatherThanManySmallOnes) {
-  HandPolicy h("2x4xV100", "xion", kAtOnce);
-  for (int i = 0; i < 4; ++i) h.submit(one(20));
-  h.submit(one(18, 4));
-  h.decide();
-  EXPECT_EQ(h.phases(), "running running running running running");
-  h.submit(gang(4, 1, minutes(1)));
-  h.decide();
-  EXPECT_EQ(leaving(h), std::vector{4U}) << "by time left the four would go";
-  HandPolicy blind("2x4xV100", "srtf", kAtOnce);
-  for (int i = 0; i < 4; ++i) blind.submit(one(20));
-  blind.submit(one(18, 4));
-  blind.decide();
-  blind.submit(gang(4, 1, minutes(1)));
-  blind.decide();
-  EXPECT_EQ(leaving(blind), (std::vector{0U, 1U, 2U, 3U}));
 }
 
 TEST(Benefit, ManyVictimsMustPayForEachOfThem) {
@@ -160,7 +158,7 @@ TEST(Benefit, TheProtectedAreAskedForAgain) {
 TEST(Benefit, ATrialJobsMinutesHaveAPrice) {
   for (const auto& [price, pauses] :
        std::vector<std::pair<std::string, bool>>{{"1", false}, {"30", true}}) {
-    HandPolicy h("1x1xV100", "fitgpp+xion", {"yard.min_run=0", "preempt.trial_price=" + price});
+    HandPolicy h("1x1xV100", "fitgpp+xion", {"yard.min_run=0", "queue.trial_worth=" + price});
     h.submit(one(1));
     h.decide();
     h.at(minutes(50));
@@ -173,7 +171,7 @@ TEST(Benefit, ATrialJobsMinutesHaveAPrice) {
 TEST(Benefit, ABatchJobDoesNotPauseATrialJobThatIsWorthMore) {
   for (const auto& [price, pauses] :
        std::vector<std::pair<std::string, bool>>{{"1", true}, {"30", false}}) {
-    HandPolicy h("1x1xV100", "fitgpp+xion", {"yard.min_run=0", "preempt.trial_price=" + price});
+    HandPolicy h("1x1xV100", "fitgpp+xion", {"yard.min_run=0", "queue.trial_worth=" + price});
     h.submit(trial(one(1)));
     h.decide();
     h.submit(gang(1, 1, minutes(10)));
@@ -198,17 +196,15 @@ TEST(Benefit, APauseThatIsFreeIsDoneThoughItSparesLessThanItSuspends) {
   }
 }
 
-/// All GPUs are busy for an hour. Then nobody came for long, and a job takes one of them that needs
-/// more time than all else, before one that needs all of them for ten minutes.
+/// All GPUs are busy for an hour. Then a job takes one of them that needs more time than all else,
+/// and a gang that needs all of them for ten minutes waits.
 struct CriticalJobRuns : HandPolicy {
-  explicit CriticalJobRuns(Duration declared, const std::string& critical = "first")
-      : HandPolicy("1x8xV100", "fitgpp+xion",
-                   {"yard.min_run=0", "queue.estimates=residual", "order.critical=" + critical}) {
+  explicit CriticalJobRuns(const std::string& critical = "first")
+      : HandPolicy("1x8xV100", "order=smith backfill=greedy preempt=benefit",
+                   {"yard.min_run=0", "queue.trial_worth=30", "queue.critical=" + critical}) {
     const JobId before = submit(gang(8, 1, hours(1)));
     decide();
-    Job longest = gang(1, 1, days(9));
-    longest.estimate = declared;
-    submit(longest);
+    submit(gang(1, 1, hours(8)));
     submit(gang(8, 1, minutes(10)));
     at(hours(1));
     tell(EventKind::finished, before);
@@ -218,38 +214,50 @@ struct CriticalJobRuns : HandPolicy {
   }
 };
 
-TEST(Benefit, AJobThatDecidesWhenAllIsDoneIsNotPaused) {
-  EXPECT_EQ(CriticalJobRuns(hours(8)).phases(), "done running queued");
-  EXPECT_EQ(CriticalJobRuns(hours(8), "as-others").phases(), "done queued running");
+TEST(Benefit, ACriticalJobIsNotPausedForAnOrdinaryOne) {
+  EXPECT_EQ(CriticalJobRuns().phases(), "done running queued");
+  EXPECT_EQ(CriticalJobRuns("ordinary").phases(), "done queued running");
 }
 
-TEST(Benefit, NoJobDecidesWhenAllIsDoneIfOthersCome) {
-  CriticalJobRuns h(hours(8));
+TEST(Benefit, NoJobIsCriticalIfOthersCome) {
+  CriticalJobRuns h;
   h.submit(gang(8, 1, hours(1)));
   h.decide();
   EXPECT_EQ(leaving(h), std::vector{1U});
 }
 
-TEST(Benefit, AJobThatHasOutlivedWhatItDeclaresDecidesNothing) {
-  CriticalJobRuns h(hours(2));
-  EXPECT_EQ(h.phases(), "done running queued");
-  h.at(hours(4));
-  h.decide();
-  EXPECT_EQ(leaving(h), std::vector{1U});
+/// 64 GPUs: a width is 2 at most. Pausing one of the jobs of a GPU gains 20 h less a minute and
+/// some, pausing the gang of eight 18 h, which counts twice.
+TEST(Benefit, AWideJobIsPausedRatherThanNarrowOnesWithMoreLeft) {
+  for (const int left : {18, 9}) {
+    HandPolicy h("8x8xV100", "xion", kAtOnce);
+    for (int i = 0; i < 56; ++i) h.submit(one(20));
+    h.submit(one(left, 8));
+    h.decide();
+    h.submit(gang(8, 1, minutes(1)));
+    h.decide();
+    EXPECT_EQ(leaving(h).size(), left == 18 ? 1U : 8U) << left;
+  }
 }
 
-TEST(Benefit, SuspendingAJobThatIsWorthLessPaysSooner) {
-  for (const auto& [price, pauses] :
-       std::vector<std::pair<std::string, bool>>{{"0.5", true}, {"1", false}}) {
-    HandPolicy h("1x2xV100", "fitgpp+xion", {"yard.min_run=0", "preempt.trial_price=" + price});
-    h.submit(trial(one(100)));
-    h.submit(one(1));
-    h.decide();
-    h.submit(gang(1, 1, minutes(90)));
-    h.decide();
-    EXPECT_EQ(!leaving(h).empty(), pauses)
-        << "60 min until there is room; 90 min of a trial job's time; price " << price;
-  }
+TEST(Benefit, AnOverdueJobIsPausedOnlyAfterItsQuantum) {
+  HandPolicy h("1x1xV100", "xion",
+               {"queue.patience=1h", "queue.overdue_share=0.5", "yard.min_run=0", "yard.turn=0"});
+  const JobId before = h.submit(gang(1, 1, hours(4)));
+  h.decide();
+  const JobId late = h.submit(gang(1, 1, hours(50)));
+  h.at(hours(1) + seconds(1));
+  h.decide();
+  h.tell(EventKind::drained, before);
+  h.decide();
+  ASSERT_EQ(h.phase(late), Phase::running);
+  EXPECT_EQ(h.wake, Time{} + (hours(1) + seconds(1)) * 2);
+  h.at(hours(2));
+  h.decide();
+  EXPECT_TRUE(leaving(h).empty());
+  h.at((hours(1) + seconds(1)) * 2);
+  h.decide();
+  EXPECT_EQ(leaving(h), std::vector{1U}) << "it has more left than the other";
 }
 
 /// Nothing happens, but the longer the batch job runs the more of it is expected to be left.

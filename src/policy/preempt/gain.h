@@ -102,13 +102,16 @@ class PauseGain {
 
   /// How long the waiter, and those who move up behind it, would wait without the pauses.
   [[nodiscard]] double spared() const { return std::min(waiter_.all_started, left_); }
+  /// What more the waiter's own wait counts than that of others.
+  [[nodiscard]] double worth() const {
+    return std::floor((waiter_.price - 1) * std::min(waiter_.first_room, left_));
+  }
+  [[nodiscard]] double suspended() const { return suspended_; }
+  [[nodiscard]] double room() const { return room_; }
   /// By how much the pauses delay others.
   [[nodiscard]] double others() const { return others_; }
   /// What would be gained if nothing were lost.
-  [[nodiscard]] double free_gain() const {
-    const double own = std::min(waiter_.first_room, left_);
-    return std::max(0.0, spared() + std::floor((waiter_.price - 1) * own) - suspended_);
-  }
+  [[nodiscard]] double free_gain() const { return std::max(0.0, spared() + worth() - suspended_); }
   /// What the pauses cost.
   [[nodiscard]] double loss() const { return std::floor(waiter_.price * leave_) + loss_; }
   [[nodiscard]] double gain() const { return free_gain() + room_ - loss(); }

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/delayed_others.h"
-
 namespace trainyard {
 namespace {
 

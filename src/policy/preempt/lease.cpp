@@ -11,6 +11,10 @@
 //
 // Ours in both: a job leaves when it is told to, not at the end of an iteration (iterations are
 // short against leases); a lease counts from when the job has loaded.
+#include <algorithm>
+#include <deque>
+#include <utility>
+
 #include "base/sorted_list.h"
 #include "policy/job_at.h"
 #include "policy/members.h"
@@ -20,41 +24,57 @@
 namespace trainyard {
 namespace {
 
-/// When the leases of the jobs that run are over.
+/// When the leases of the jobs that run are over. All are of one length, so that they end in the
+/// order in which they began; one that was dropped stays in line until it is met.
 class Leases {
  public:
   explicit Leases(Duration length) : length_(std::max(length, microseconds(1))) {}
 
   [[nodiscard]] Duration length() const { return length_; }
-  [[nodiscard]] Time next_end() const { return ends_.empty() ? Time::never() : ends_.front().at; }
+  [[nodiscard]] Time next_end() const { return line_.empty() ? Time::never() : line_.front().at; }
 
   void begin(const Yard& yard, JobId job) {
     if (length_ == Duration::max()) return;
-    grow_to(ends_of_, index(job), yard.workload().jobs.size());
+    if (index(job) >= ends_of_.size())
+      ends_of_.resize(std::max(yard.workload().jobs.size(), index(job) + 1), Time::never());
     ends_of_[index(job)] = yard.now() + length_;
-    ends_.insert({ends_of_[index(job)], job});
+    line_.push_back({ends_of_[index(job)], job});
   }
 
   /// Nothing happens where it has none.
   void drop(JobId job) {
-    if (index(job) < ends_of_.size()) ends_.erase({ends_of_[index(job)], job});
+    if (index(job) >= ends_of_.size()) return;
+    ends_of_[index(job)] = Time::never();
+    pass_dropped();
   }
 
-  /// Calls visit(job) for each whose lease is over by now, and begins its next.
+  /// Calls visit(job) for each whose lease is over by now, by end and number, and begins its next.
   template <class Visit>
   void renew(const Yard& yard, Visit visit) {
-    while (next_end() <= yard.now()) {
-      const JobId job = ends_.front().job;
-      drop(job);
-      visit(job);
-      begin(yard, job);
+    over_.clear();
+    for (; next_end() <= yard.now(); pass_dropped()) {
+      over_.push_back(line_.front());
+      line_.pop_front();
+    }
+    std::sort(over_.begin(), over_.end());
+    JobId last = kNoJob;
+    for (const JobAt& next : over_) {
+      if (std::exchange(last, next.job) == next.job) continue;  // it left and came back at once
+      visit(next.job);
+      begin(yard, next.job);
     }
   }
 
  private:
+  void pass_dropped() {
+    while (!line_.empty() && ends_of_[index(line_.front().job)] != line_.front().at)
+      line_.pop_front();
+  }
+
   Duration length_;
-  SortedList<JobAt> ends_;     // the next first
+  std::deque<JobAt> line_;     // the next first, and it holds
   std::vector<Time> ends_of_;  // by job
+  std::vector<JobAt> over_;    // while they are renewed
 };
 
 class LeaseThenRebid final : public PreemptStage {

@@ -166,6 +166,26 @@ TEST(Closer, AJobThatIsSpreadMovesBeforeOthersHaveTheRoom) {
   EXPECT_EQ(h.refused, 0u);
 }
 
+/// At 20 min only the first's lease is over: with the GPU that is free it leaves 4 of 8.
+TEST(Lease, OneWhoseGpusAreTooFewForTheHeadStaysIfItMayPass) {
+  for (const auto& [backfill, phases] : {std::pair{"greedy", "running running queued"},
+                                         std::pair{"none", "draining running queued"}}) {
+    HandPolicy h("2x4xV100",
+                 fmt::format("order=attained-service backfill={} preempt=lease", backfill), kRebid);
+    h.submit(gang(3, 1, hours(9)));
+    h.decide();
+    h.at(minutes(10));
+    h.submit(gang(4, 1, hours(9)));
+    h.decide();
+    h.submit(gang(8));
+    h.decide();
+    h.at(minutes(20));
+    h.decide();
+    EXPECT_EQ(h.phases(), phases) << backfill;
+    EXPECT_EQ(h.refused, 0u);
+  }
+}
+
 TEST(Lease, OneThatPaysAlwaysLeavesEvenIfNobodyWaits) {
   HandPolicy h("2x4xV100", kByService, {"yard.min_run=0", "preempt.pays=always"});
   const JobId job = h.submit(gang(4, 1, hours(9)));

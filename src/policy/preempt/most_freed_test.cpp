@@ -38,7 +38,7 @@ TEST(MostFreed, WhatIsFreeAgainCounts) {
 }
 
 /// Racks of two machines of 4 GPUs, where jobs with ranks come, go and change.
-struct Scene {
+struct RankedJobs {
   HandYard h{*parse_cluster_shorthand("3x2x4xV100"), {.min_run = minutes(10)}};
   Pausable<int> pausable;
   std::map<JobId, int> ranks;  // of those that run
@@ -92,7 +92,7 @@ TEST(MostFreed, AgreesWithALookAtEveryJob) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Random random(seed);
-    Scene scene;
+    RankedJobs scene;
     MostFreed<int> known(scene.h.yard);
     for (int minute = 1; minute <= 200; ++minute) {
       scene.h.at(minutes(minute));
