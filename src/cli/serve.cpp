@@ -130,9 +130,10 @@ EngineFactory engine_for(const ServeOptions& options) {
       return open_engine_on_slurm(
           system, {.state = state.path(), .partition = partition, .dry_run = dry_run});
     };
-  return [slots = static_cast<std::int32_t>(options.slots)](System& system,
-                                                            const StateDirectory& state) {
-    return open_engine_on(system, {.state = state.path(), .slots = slots});
+  return [slots = static_cast<std::int32_t>(options.slots), is_private = options.is_private](
+             System& system, const StateDirectory& state) {
+    return open_engine_on(system,
+                          {.state = state.path(), .slots = slots, .is_private = is_private});
   };
 }
 
@@ -226,6 +227,80 @@ Expected<void> serve(ServeOptions& options, Command& command) {
   return done;
 }
 
+void add_place_options(Command& command, ServeOptions& options) {
+  command.option("--config", &options.config,
+                 "options from this file, a TOML key for each; the command line goes before "
+                 "[/etc/trainyard/config.toml for root, where it is there]",
+                 {.type = "FILE"});
+  command.option("--state", &options.state,
+                 "where everything is kept [$TRAINYARD_STATE, /var/lib/trainyard for root, else "
+                 "~/.local/state/trainyard]",
+                 {.type = "DIR"});
+  command.option("--runs", &options.runs,
+                 "keep the output of jobs in this folder, on another file system than the state "
+                 "directory; it stays there when the option is left out later",
+                 {.type = "DIR"});
+  command.option("--checkpoints", &options.checkpoints, "the same for their checkpoints",
+                 {.type = "DIR"});
+}
+
+void add_scheduling_options(Command& command, ServeOptions& options) {
+  command.option("--policy", &options.policy,
+                 "a preset or a line (see trainyard policies); one that was set with `trainyard "
+                 "policy` goes before",
+                 {.type = "POLICY", .initial = options.policy});
+  command.option(
+      "--set", &options.settings,
+      "a parameter, stage.param=value; repeatable. It holds for every policy that has it, "
+      "also for one that is set later. yard.min_run is 10s here unless it is set");
+  command.option("--engine", &options.engine,
+                 "what runs the jobs: this machine, or a Slurm cluster (see trainyard slurm)",
+                 {.initial = options.engine, .words = {"local", "slurm"}});
+  command.option("--partition", &options.partition,
+                 "the partition of Slurm's whose jobs it schedules", {.type = "NAME"});
+  command.flag("--dry-run", &options.dry_run,
+               "watch Slurm, log every decision, and change nothing there");
+  command.option("--slots", &options.slots,
+                 "schedule on this many stand-ins for GPUs, whatever the machine has",
+                 {.range = Range{1, kMaxGpusPerMachine}});
+}
+
+/// How long ended jobs are kept, and how much memory and disk users may take.
+void add_bound_options(Command& command, ServeOptions& options) {
+  command.option("--keep", &options.keep,
+                 "how long output and events of ended jobs are kept, in time that the daemon runs",
+                 {.type = "DURATION", .initial = options.keep});
+  command.option("--keep-checkpoints", &options.keep_checkpoints,
+                 "how long checkpoints of ended jobs are kept, in time that the daemon runs; "
+                 "or `never`, to erase none",
+                 {.type = "DURATION|never", .initial = options.keep_checkpoints});
+  command.option("--memory", &options.memory,
+                 "how much of the daemon's memory users may take: their jobs half, of which one "
+                 "user has half, and their requests a quarter",
+                 {.type = "SIZE", .initial = options.memory});
+  command.option("--disk", &options.disk,
+                 "how much of the state directory's file system users may take (scripts, output, "
+                 "history), of which one user has a quarter: a part of its size, or a size",
+                 {.type = "SIZE|PERCENT", .initial = options.disk});
+}
+
+void add_access_options(Command& command, ServeOptions& options) {
+  command.flag("--private", &options.is_private,
+               "users see nothing of other users' jobs, as with Slurm's PrivateData=jobs");
+  command.option("--tcp", &options.server.tcp,
+                 "also listen on this address:port; needs tokens, and TLS beyond loopback");
+  command.option("--cert", &options.server.certificate, "TLS certificate, in PEM");
+  command.option("--key", &options.server.key, "its private key, in PEM");
+}
+
+void add_log_options(Command& command, ServeOptions& options) {
+  command.option("--log", &options.log,
+                 "write the log to this file instead of standard error; it begins anew at 16 MiB",
+                 {.type = "FILE"});
+  command.option("--log-level", &options.log_level, "the least severe lines that are written",
+                 {.initial = options.log_level, .words = {"debug", "info", "warning", "error"}});
+}
+
 }  // namespace
 
 void add_serve_command(Command& program) {
@@ -233,8 +308,7 @@ void add_serve_command(Command& program) {
   Command& command = program.add(
       "serve",
       "Schedules jobs on this machine, or on a Slurm cluster, until it is interrupted. Jobs "
-      "outlive "
-      "it.",
+      "outlive it.",
       "trainyard serve\n"
       "trainyard serve --state /srv/trainyard --policy fitgpp+xion\n"
       "trainyard serve --slots 8                    # as if there were 8 GPUs\n"
@@ -242,62 +316,11 @@ void add_serve_command(Command& program) {
       "trainyard serve --engine slurm --partition train\n"
       "trainyard serve --engine slurm --partition train --dry-run   # watches, changes nothing\n"
       "trainyard serve --config mine.toml           # policy = \"srtf\", and so on");
-  command.option("--config", &options->config,
-                 "options from this file, a TOML key for each; the command line goes before "
-                 "[/etc/trainyard/config.toml for root, where it is there]",
-                 {.type = "FILE"});
-  command.option("--state", &options->state,
-                 "where everything is kept [$TRAINYARD_STATE, /var/lib/trainyard for root, else "
-                 "~/.local/state/trainyard]");
-  command.option("--runs", &options->runs,
-                 "keep the output of jobs in this folder, on another file system than the state "
-                 "directory; it stays there when the option is left out later",
-                 {.type = "DIR"});
-  command.option("--checkpoints", &options->checkpoints, "the same for their checkpoints",
-                 {.type = "DIR"});
-  command.option("--policy", &options->policy,
-                 "a preset or a line (see trainyard policies); one that was set with `trainyard "
-                 "policy` goes before",
-                 {.type = "POLICY", .initial = options->policy});
-  command.option(
-      "--set", &options->settings,
-      "a parameter, stage.param=value; repeatable. It holds for every policy that has it, "
-      "also for one that is set later. yard.min_run is 10s here unless it is set");
-  command.option("--engine", &options->engine,
-                 "what runs the jobs: this machine, or a Slurm cluster (see trainyard slurm)",
-                 {.initial = options->engine, .words = {"local", "slurm"}});
-  command.option("--partition", &options->partition,
-                 "the partition of Slurm's whose jobs it schedules", {.type = "NAME"});
-  command.flag("--dry-run", &options->dry_run,
-               "watch Slurm, log every decision, and change nothing there");
-  command.option("--slots", &options->slots, "so many stand-ins for GPUs, whatever the machine has",
-                 {.range = Range{1, kMaxGpusPerMachine}});
-  command.option("--keep", &options->keep,
-                 "how long output and events of ended jobs are kept, in time that the daemon runs",
-                 {.initial = options->keep});
-  command.option("--keep-checkpoints", &options->keep_checkpoints,
-                 "when the checkpoints of ended jobs are erased: after so long, as 90d, or never",
-                 {.initial = options->keep_checkpoints});
-  command.option(
-      "--memory", &options->memory,
-      "what users may take of it: their jobs half, of which one user has half, and their "
-      "requests a quarter",
-      {.type = "SIZE", .initial = options->memory});
-  command.option("--disk", &options->disk,
-                 "what users may take of the state directory's file system (scripts, output, "
-                 "history), of which one user has a quarter: a part of its size, or a size",
-                 {.type = "SIZE|PERCENT", .initial = options->disk});
-  command.flag("--private", &options->is_private,
-               "users see nothing of other users' jobs, as with Slurm's PrivateData=jobs");
-  command.option("--tcp", &options->server.tcp,
-                 "also listen on this address:port; needs tokens, and TLS beyond loopback");
-  command.option("--cert", &options->server.certificate, "TLS certificate, in PEM");
-  command.option("--key", &options->server.key, "its private key, in PEM");
-  command.option("--log", &options->log,
-                 "write the log to this file instead of standard error; it begins anew at 16 MiB",
-                 {.type = "FILE"});
-  command.option("--log-level", &options->log_level, "which lines the log has at least",
-                 {.initial = options->log_level, .words = {"debug", "info", "warning", "error"}});
+  add_place_options(command, *options);
+  add_scheduling_options(command, *options);
+  add_bound_options(command, *options);
+  add_access_options(command, *options);
+  add_log_options(command, *options);
   command.action = [options, &command] { return serve(*options, command); };
 }
 

@@ -2,6 +2,7 @@
 jobs a user sees what stands in the queue, or nothing, and handles none; nobody becomes another. Needs
 root, to be other users.
 """
+import contextlib
 import json
 import os
 import pwd
@@ -46,7 +47,7 @@ def test_runs_as_its_user():
             scene.until(job, "done")
             ids = (uid, uid, uid)
             assert scene.logs(job) == f"{ids} {ids} [{uid}] never root\n", scene.logs(job)
-            for file in (scene.work / f"by.{uid}", scene.state / f"checkpoints/{job}/mine"):
+            for file in (scene.work / f"by.{uid}", scene.checkpoints(job, uid) / "mine"):
                 about = file.stat()
                 assert (about.st_uid, about.st_gid) == (uid, uid), file
         job = scene.submit("--", "./who.py")
@@ -239,17 +240,16 @@ def test_state_directory_is_closed():
         job = submit(scene, BOB, [], script=script, environment={"PATH": "/usr/bin:/bin"})
         scene.until(job, "running")
         wait_until(lambda: scene.logs(job) == "words\n", "its output")
-        run = f"runs/{job}.1"
+        run, checkpoints = (str(path.relative_to(scene.state))
+                            for path in (scene.run_directory(job, uid=BOB), scene.checkpoints(job, BOB)))
         secret = ["journal.db", "tokens.json", f"{run}/run.json", f"{run}/script", f"{run}/out.0.0",
-                  f"{run}/job", f"checkpoints/{job}", f"checkpoints/{job}/weights", "runs", "checkpoints"]
+                  f"{run}/job", checkpoints, f"{checkpoints}/weights", "runs", "checkpoints"]
         paths, readable = readable_by(EVE, scene.state)
         for name in secret:
             assert scene.state / name in paths, f"{name} is not there: the test looks at nothing"
             assert name not in readable, f"{name} can be read by another user"
-        # What remains says when a run began and what stop means, and is what jobs need themselves.
-        allowed = {"bin", "bin/scontrol", "bin/profile", "bin/srun", f"{run}/started", f"{run}/lock", f"{run}/exit.part"}
-        assert set(readable) <= allowed, set(readable) - allowed
-        assert f"checkpoints/{job}/weights" in readable_by(BOB, scene.state)[1]
+        assert set(readable) <= {"bin", "bin/scontrol", "bin/profile", "bin/srun"}, readable
+        assert f"{checkpoints}/weights" in readable_by(BOB, scene.state)[1]
 
         def write():
             places = [scene.state, scene.state / "runs", scene.state / run, scene.state / run / "job",
@@ -259,6 +259,60 @@ def test_state_directory_is_closed():
         assert as_user(EVE, write) == []
         scene.touch("leave")
         scene.until(job, "done")
+
+
+def answers_to(uid, paths):
+    """Those of which this user can ask for owner, times and size."""
+    def ask():
+        found = []
+        for path in paths:
+            with contextlib.suppress(OSError):
+                path.lstat()
+                found.append(path)
+        return found
+
+    return as_user(uid, ask)
+
+
+def check_others_cannot_ask(scene, job):
+    """Of Bob's job, though Eve knows its number and where its files are."""
+    for own in (scene.run_directory(job, uid=BOB), scene.checkpoints(job, BOB)):
+        paths = [own, *own.rglob("*")]
+        assert len(paths) > 1 and answers_to(EVE, paths) == [], answers_to(EVE, paths)
+        assert own in answers_to(BOB, paths), "its own user can"
+
+
+def test_the_file_system_tells_nothing_of_other_users_jobs():
+    needs_root()
+    with Scene(slots=2) as scene:
+        job = submit(scene, BOB, ["/bin/sh", "-c", "touch $TRAINYARD_CHECKPOINT_DIR/weights; echo ready; sleep 600"])
+        wait_until(lambda: scene.logs(job) == "ready\n", "its output")
+        check_others_cannot_ask(scene, job)
+        scene.kill()
+        scene.start()
+        check_others_cannot_ask(scene, job)
+        assert scene.http("DELETE", f"/v1/jobs/{job}", uid=BOB).status == 200
+        scene.until(job, "cancelled")
+        check_others_cannot_ask(scene, job)
+
+
+def test_what_an_older_daemon_left_is_hidden():
+    needs_root()
+    with Scene(slots=2, options=["--private"]) as scene:
+        job = submit(scene, BOB, ["/bin/sh", "-c", "echo kept | tee $TRAINYARD_CHECKPOINT_DIR/weights"])
+        scene.until(job, "done")
+        scene.kill()
+        old = scene.state / f"runs/{job}.1", scene.state / f"checkpoints/{job}"
+        for path, before in zip((scene.run_directory(job, uid=BOB), scene.checkpoints(job, BOB)), old, strict=True):
+            path.rename(before)
+            for folder in (path.parent, path.parent.parent):
+                folder.rmdir()
+        assert len(answers_to(EVE, old)) == 2
+        scene.start()
+        assert answers_to(EVE, old) == [] and not any(path.exists() for path in old)
+        assert scene.logs(job) == "kept\n"
+        weights = scene.checkpoints(job, BOB) / "weights"
+        assert answers_to(BOB, [weights]) == [weights] and answers_to(EVE, [weights]) == []
 
 
 def test_srun_is_for_everybody_and_changes_nobody():

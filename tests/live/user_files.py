@@ -48,7 +48,8 @@ def test_files_that_are_swapped_keep_no_gpu():
     uid = EVE if OTHERS_RUN_HERE else os.getuid()
     with Scene(slots=2) as scene:
         become = {"user": uid, "group": uid, "extra_groups": []} if OTHERS_RUN_HERE else {}
-        attacker = subprocess.Popen(["/usr/bin/python3", "-c", SWAPPER, scene.state / "runs"], **become)
+        attacker = subprocess.Popen(["/usr/bin/python3", "-c", SWAPPER,
+                                     scene.run_directory(1, uid=uid).parent], **become)
         try:
             jobs = [submit(scene, uid, "sleep 0.1") for _ in range(120)]
             for job in jobs:
@@ -84,7 +85,7 @@ def test_a_file_system_that_hangs_stops_neither_the_daemon_nor_others():
     with Scene(slots=2) as scene:
         job = submit(scene, EVE, "echo ready; exec sleep 600")
         wait_until(lambda: "ready" in scene.logs(job), "the job to run")
-        own = scene.state / f"runs/{job}.1/job"
+        own = scene.run_directory(job, uid=EVE) / "job"
         hung = scene.work / "hung"
         hung.mkdir()
         mounts = [(path, silent_mount(path)) for path in (own, hung)]

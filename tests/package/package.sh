@@ -168,7 +168,7 @@ gone() { ! kill -0 "$(cat "$root/home/ada/second.pid")" 2>/dev/null && ! grep -q
 until_true gone
 said=$(there dpkg -P trainyard 2>&1) || fail "dpkg -P: $said"
 expect "the purge" 'checkpoints are kept in /var/lib/trainyard/checkpoints' "$said"
-[ "$(cat "$root/var/lib/trainyard/checkpoints/$job/mine")" = kept ] || fail "a checkpoint is lost"
+[ "$(cat "$root"/var/lib/trainyard/checkpoints/u*/jobs/"$job"/mine)" = kept ] || fail "a checkpoint is lost"
 rm -r "$root/var/lib/trainyard"
 files >"$work/files.after"
 diff "$work/files.before" "$work/files.after" || fail "the purge left something"

@@ -31,7 +31,7 @@ def test_jobs_of_trainyard_submit_go_where_they_may():
         yard.until(fast, "cancelled")
         whole, where = submit(yard, cluster, "whole", "--exclusive")
         assert where == ["r2n1", "64"], f"the node that is free, all of it: {where}"
-        assert yard.job(whole)["state"] == "running", yard.job(whole)
+        yard.until(whole, "running")
 
 
 def test_jobs_of_sbatch_go_where_they_may():

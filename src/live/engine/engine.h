@@ -136,8 +136,9 @@ struct BirthReport {
   std::string name;
   Identity owner;
   JobSpec spec;
-  /// It runs there already, outside of our control: nobody else gets these GPUs until its end is
-  /// reported (as run 1). Empty: it waits to be scheduled like any other.
+  /// It runs there already, or is about to, outside of our control: nobody else gets these GPUs
+  /// until its end is reported (as run 1), and it gets no others. Empty: it waits to be scheduled
+  /// like any other.
   std::vector<WorkerPlace> places;
 };
 

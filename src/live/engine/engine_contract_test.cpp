@@ -454,6 +454,21 @@ TEST_F(ClusterEngine, ItMayChooseTheGpusItself) {
   EXPECT_EQ(wait_for(Kind::started, {2, 1}).places, before);
 }
 
+TEST_F(ClusterEngine, OneThatIsFoundWhileItStartsKeepsTheGpusThatAreReported) {
+  world_.choose_gpus();
+  world_.set_script(1, {.start_takes = minutes(1)});
+  begin(gang({1, 1}, spec_));
+  reopen();
+  const std::vector<EngineReport> reports = engine_->poll();
+  ASSERT_EQ(reports.size(), 1U);
+  const auto& found = std::get<BirthReport>(reports.front());
+  engine_->call(found.name, 9);
+  begin(gang({2, 1}, spec_));
+  const std::vector<WorkerPlace> others{{MachineId{0}, {4, 5}}, {MachineId{1}, {4, 5}}};
+  EXPECT_EQ(wait_for(Kind::started, {2, 1}).places, others);
+  EXPECT_EQ(wait_for(Kind::started, {9, 1}).places, found.places);
+}
+
 TEST_F(ClusterEngine, JobsThatAreBornThereAreReportedUntilTheyAreForgotten) {
   BirthReport birth{"slurm-17", ourselves(), {}, {}};
   world_.bear(birth);

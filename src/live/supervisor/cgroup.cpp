@@ -242,6 +242,12 @@ Expected<void> RunCgroup::deny_devices(const std::vector<DeviceRange>& devices) 
   return fail("control group {}: it cannot keep the run from other GPUs' devices", name_);
 }
 
+bool RunCgroup::exists() const {
+  return std::ranges::any_of(directories_, [](const std::string& directory) {
+    return ::access(directory.c_str(), F_OK) == 0;
+  });
+}
+
 std::vector<pid_t> RunCgroup::members() const {
   std::vector<pid_t> pids;
   for (const std::string& directory : directories_) {

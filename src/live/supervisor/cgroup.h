@@ -86,6 +86,8 @@ class RunCgroup {
     return places_.unified.empty() ? "" : group(places_.unified);
   }
 
+  /// True if it was made in any place and is still there.
+  [[nodiscard]] bool exists() const;
   [[nodiscard]] std::vector<pid_t> members() const;
   /// Also keeps members from multiplying meanwhile, where it can.
   void kill() const;

@@ -134,11 +134,11 @@ void add_array(const ArrayTask& task, Variables& all) {
 }
 
 void add_trainyard(const RunPlan& plan, Variables& all) {
-  const std::string directory = run_directory(plan.state, plan.job, plan.run);
+  const std::string directory = run_directory(plan);
   const UserDirectory own = job_directory(directory);
   all["TRAINYARD_JOB_ID"] = std::to_string(plan.job);
   all["TRAINYARD_RUN"] = std::to_string(plan.run);
-  all["TRAINYARD_CHECKPOINT_DIR"] = checkpoint_directory(plan.state, plan.job).told_to_user();
+  all["TRAINYARD_CHECKPOINT_DIR"] = checkpoint_directory(plan).told_to_user();
   all["TRAINYARD_REPORT"] = own.told_to_user("report.json");
   all["TRAINYARD_STOP_FILE"] = directory + "/stop";
   all["TRAINYARD_REQUEUE_FILE"] = own.told_to_user("requeue");
@@ -171,10 +171,10 @@ std::vector<std::string> worker_environment(const RunPlan& plan, std::int32_t ra
   return lines;
 }
 
-std::vector<std::string> marks_of_run(const std::string& state, std::int64_t job,
+std::vector<std::string> marks_of_run(const std::string& directory, std::int64_t job,
                                       std::uint32_t run) {
   return {fmt::format("TRAINYARD_JOB_ID={}", job), fmt::format("TRAINYARD_RUN={}", run),
-          fmt::format("TRAINYARD_STOP_FILE={}/stop", run_directory(state, job, run))};
+          fmt::format("TRAINYARD_STOP_FILE={}/stop", directory)};
 }
 
 }  // namespace trainyard

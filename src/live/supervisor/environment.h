@@ -24,7 +24,8 @@ namespace trainyard {
 std::vector<std::string> worker_environment(const RunPlan& plan, std::int32_t rank);
 
 /// What every process of a run was started with and no other has: for finding those that are left.
-std::vector<std::string> marks_of_run(const std::string& state, std::int64_t job,
+/// `directory` is the run's.
+std::vector<std::string> marks_of_run(const std::string& directory, std::int64_t job,
                                       std::uint32_t run);
 
 }  // namespace trainyard

@@ -18,6 +18,7 @@ RunPlan plan() {
   plan.run = 1;
   plan.name = "resnet";
   plan.state = "/var/lib/trainyard";
+  plan.runs = "runs/u1000/jobs", plan.checkpoints = "checkpoints/u1000/jobs";
   plan.host = "node1";
   plan.uid = 1001;
   plan.user = "ada";
@@ -96,11 +97,13 @@ TEST(WorkerEnvironment, HasWhatScriptsLookFor) {
            Expectation{"SLURM_SUBMIT_HOST=node1", "scripts"},
            Expectation{"TRAINYARD_JOB_ID=17", "our scontrol"},
            Expectation{"TRAINYARD_RUN=1", "our Python package"},
-           Expectation{"TRAINYARD_CHECKPOINT_DIR=/var/lib/trainyard/checkpoints/17", "our package"},
-           Expectation{"TRAINYARD_REPORT=/var/lib/trainyard/runs/17.1/job/report.json",
+           Expectation{"TRAINYARD_CHECKPOINT_DIR=/var/lib/trainyard/checkpoints/u1000/jobs/17",
                        "our package"},
-           Expectation{"TRAINYARD_STOP_FILE=/var/lib/trainyard/runs/17.1/stop", "our package"},
-           Expectation{"TRAINYARD_REQUEUE_FILE=/var/lib/trainyard/runs/17.1/job/requeue",
+           Expectation{"TRAINYARD_REPORT=/var/lib/trainyard/runs/u1000/jobs/17.1/job/report.json",
+                       "our package"},
+           Expectation{"TRAINYARD_STOP_FILE=/var/lib/trainyard/runs/u1000/jobs/17.1/stop",
+                       "our package"},
+           Expectation{"TRAINYARD_REQUEUE_FILE=/var/lib/trainyard/runs/u1000/jobs/17.1/job/requeue",
                        "scontrol"},
            Expectation{"TRAINYARD_BIN=/var/lib/trainyard/bin", "our profile"},
            Expectation{"BASH_ENV=/var/lib/trainyard/bin/profile", "bash, after its login profiles"},
@@ -194,7 +197,7 @@ TEST(WorkerEnvironment, WithoutGpusNoneAreVisible) {
 
 TEST(WorkerEnvironment, HasTheMarksByWhichItsProcessesAreFound) {
   const auto all = worker_environment(plan(), 0);
-  for (const std::string& mark : marks_of_run("/var/lib/trainyard", 17, 1))
+  for (const std::string& mark : marks_of_run("/var/lib/trainyard/runs/u1000/jobs/17.1", 17, 1))
     EXPECT_THAT(all, Contains(mark));
 }
 

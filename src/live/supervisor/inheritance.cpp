@@ -2,7 +2,6 @@
 
 #include <grp.h>
 #include <linux/capability.h>
-#include <linux/ioprio.h>
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <sys/personality.h>
@@ -27,10 +26,13 @@ void reset_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+/// As in linux/ioprio.h, which some versions of Linux (6.1.192) have in C alone.
+constexpr int kOfProcess = 1, kNoClass = 0;
+
 void reset_scheduling() {
   const sched_param normal{};
   (void)::sched_setscheduler(0, SCHED_OTHER, &normal);
-  (void)::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_NONE, 0));
+  (void)::syscall(SYS_ioprio_set, kOfProcess, 0, kNoClass);
   // 0 is the default of the thread, which its creator's slack has become; 50 us is the kernel's.
   (void)::prctl(PR_SET_TIMERSLACK, 50'000);
 }

@@ -4,7 +4,6 @@
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
-#include <linux/ioprio.h>
 #include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <poll.h>
@@ -95,7 +94,8 @@ void become_a_strange_daemon() {
   ::setpriority(PRIO_PROCESS, 0, 7);
   const sched_param batch{};
   ::sched_setscheduler(0, SCHED_BATCH, &batch);
-  ::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, 7));
+  constexpr int kThisProcess = 1, kLeastOfBestEffort = (2 << 13) | 7;  // linux/ioprio.h
+  ::syscall(SYS_ioprio_set, kThisProcess, 0, kLeastOfBestEffort);
   ::prctl(PR_SET_TIMERSLACK, 999'999);
   write_to("/proc/self/oom_score_adj", "300");
   ::personality(ADDR_NO_RANDOMIZE);

@@ -73,6 +73,8 @@ RunPlan run_plan_from(const json& value) {
   RunPlan plan;
   get(value, "job", plan.job), get(value, "run", plan.run), get(value, "name", plan.name);
   get(value, "state", plan.state), get(value, "host", plan.host);
+  plan.runs = value.value("runs", plan.runs);
+  plan.checkpoints = value.value("checkpoints", plan.checkpoints);
   get(value, "uid", plan.uid), get(value, "gid", plan.gid), get(value, "groups", plan.groups);
   get(value, "user", plan.user), get(value, "home", plan.home), get(value, "shell", plan.shell);
   get(value, "command", plan.command), get(value, "has_script", plan.has_script);
@@ -112,16 +114,16 @@ auto parse(std::string_view text, const char* what, From from) -> Expected<declt
 
 }  // namespace
 
-std::string run_directory(std::string_view state, std::int64_t job, std::uint32_t run) {
-  return fmt::format("{}/runs/{}.{}", state, job, run);
+std::string run_directory(const RunPlan& plan) {
+  return fmt::format("{}/{}/{}.{}", plan.state, plan.runs, plan.job, plan.run);
 }
 
 UserDirectory job_directory(const std::string& run_directory) {
   return {run_directory, "job"};
 }
 
-UserDirectory checkpoint_directory(std::string_view state, std::int64_t job) {
-  return {fmt::format("{}/checkpoints", state), std::to_string(job)};
+UserDirectory checkpoint_directory(const RunPlan& plan) {
+  return {fmt::format("{}/{}", plan.state, plan.checkpoints), std::to_string(plan.job)};
 }
 
 std::string to_json(const RunPlan& plan) {
@@ -129,6 +131,8 @@ std::string to_json(const RunPlan& plan) {
                   {"run", plan.run},
                   {"name", plan.name},
                   {"state", plan.state},
+                  {"runs", plan.runs},
+                  {"checkpoints", plan.checkpoints},
                   {"host", plan.host},
                   {"uid", plan.uid},
                   {"gid", plan.gid},

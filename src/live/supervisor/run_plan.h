@@ -48,6 +48,9 @@ struct RunPlan {
   std::uint32_t run = 0;
   std::string name;
   std::string state;  // the state directory, absolute
+  /// Below it, the folders of the run's directory and of the job's checkpoints. Plans of older
+  /// daemons have none, and mean these.
+  std::string runs = "runs", checkpoints = "checkpoints";
   std::string host;
 
   uid_t uid = 0;
@@ -105,10 +108,10 @@ struct RunEnd {
   bool operator==(const RunEnd&) const = default;
 };
 
-std::string run_directory(std::string_view state, std::int64_t job, std::uint32_t run);
+std::string run_directory(const RunPlan& plan);
 /// What is the user's: job/ of a run's directory, and the checkpoints of a job.
 UserDirectory job_directory(const std::string& run_directory);
-UserDirectory checkpoint_directory(std::string_view state, std::int64_t job);
+UserDirectory checkpoint_directory(const RunPlan& plan);
 
 std::string to_json(const RunPlan& plan);
 std::string to_json(const StopOrder& order);

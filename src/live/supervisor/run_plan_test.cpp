@@ -15,6 +15,7 @@ TEST(RunPlan, IsReadAsItWasWritten) {
   plan.run = 3;
   plan.name = "a \"name\"\nof two lines";
   plan.state = "/state";
+  plan.runs = "runs/u1000/jobs", plan.checkpoints = "checkpoints/u1000/jobs";
   plan.host = "here";
   plan.uid = 4'294'967'294U;
   plan.gid = 100;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -14,7 +13,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <set>
 
 #include "live/supervisor/run_files.h"
 #include "live/system/process_tree.h"
@@ -26,8 +24,8 @@ namespace {
 constexpr Duration kGraceOfGang = seconds(5);
 constexpr Duration kGraceOfRequeue = seconds(30);  // as Slurm's KillWait
 constexpr Duration kKillAgain = microseconds(10'000), kKillAgainAtMost = seconds(1);
-// Among the events; others are ranks.
-constexpr std::uint64_t kSignals = ~std::uint64_t{0}, kRequeue = kSignals - 1;
+constexpr Duration kLookForRequeue = seconds(1);
+constexpr std::uint64_t kSignals = ~std::uint64_t{0};  // among the events; others are ranks
 constexpr Duration kUnbornWait = seconds(5);
 constexpr std::size_t kReadBytes = 1 << 16;
 
@@ -71,7 +69,6 @@ void Supervisor::listen_to_signals() {
 RunEnd Supervisor::run(Descriptor started) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   listen_to_signals();
-  watch_for_requeue();
   const auto login = confine();
   const Expected<void> ok = login ? start_workers(*login) : tl::make_unexpected(login.error());
   if (ok) {
@@ -139,6 +136,7 @@ void Supervisor::until_over() {
     take_stop_steps();
     if (killing_) kill_all();
     wait_for_events();
+    look_for_requeue();
     reap();
   }
   // Whoever else was handed the other end of a pipe is not waited for.
@@ -157,8 +155,6 @@ void Supervisor::wait_for_events() {
   for (int i = 0; i < count; ++i) {
     if (events[i].data.u64 == kSignals)
       on_signal();
-    else if (events[i].data.u64 == kRequeue)
-      on_requeue();
     else
       pump(workers_[events[i].data.u64]);
   }
@@ -168,7 +164,7 @@ Time Supervisor::next_wake() const {
   const Time again = killing_  ? steady_now() + kill_again_
                      : unborn_ ? steady_now() + kKillAgainAtMost
                                : Time::never();
-  return std::min(again, stop_.next());
+  return std::min({again, stop_.next(), next_look_});
 }
 
 void Supervisor::on_signal() {
@@ -188,21 +184,14 @@ void Supervisor::read_stop_order() {
   stop_.order(order.value_or(plan_.stop), steady_now());
 }
 
-/// The directory is the job's, which may fill it with anything: that something happened there is
-/// all that is believed, and one look is all that follows.
-void Supervisor::watch_for_requeue() {
-  requeue_ = Descriptor(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  own_files_.watch(requeue_.get(), IN_CLOSE_WRITE | IN_MOVED_TO);
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = kRequeue}};
-  ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, requeue_.get(), &event);
-}
-
-void Supervisor::on_requeue() {
-  std::array<char, kReadBytes> notices;
-  std::ignore = ::read(requeue_.get(), notices.data(), notices.size());
+/// Polls the file. The kernel limits the inotify instances of a user, 128 by default, and all
+/// supervisors of root's daemon share them with the rest of the system.
+void Supervisor::look_for_requeue() {
+  if (steady_now() < next_look_) return;
+  next_look_ = steady_now() + kLookForRequeue;
   const auto asked = requeue_of_job(own_files_, plan_.uid);
   if (!asked || asked->is_empty()) return;
-  requeue_.reset();
+  next_look_ = Time::never();
   stop_.order({.signal = 0, .leader_only = false, .grace = kGraceOfRequeue, .kill_wait = {}},
               steady_now());
 }
@@ -281,41 +270,37 @@ void Supervisor::ask() const {
                                       : signal_workers(how.signal, how.leader_only);
 }
 
+// The number of a process or group that has ended may be a stranger's at any moment. So a number is
+// signalled only if it is that of a worker which we have not collected, because the kernel gives it
+// to no other until then. All other processes are signalled one by one, held by a pidfd while it is
+// checked that they are ours.
+
 /// As in Slurm, a signal that is not for the script itself is for what `srun` has started: these
 /// have groups of their own. Where there are none it is for all but the script's shell, which would
 /// die of it and take the job along.
 void Supervisor::signal_steps(int number) const {
   const pid_t self = ::getpid(), shell = workers_[0].pid;
+  const auto is_ours = [&](pid_t pid) { return pid != shell && is_descendant(pid, self); };
+  const auto is_of_step = [&](pid_t pid) { return ::getpgid(pid) != shell && is_ours(pid); };
   const std::vector<pid_t> all = descendants(self);
-  std::set<pid_t> groups;
+  const bool has_steps = std::ranges::any_of(all, is_of_step);
   for (const pid_t pid : all)
-    if (const pid_t group = ::getpgid(pid); group > 1 && group != shell) groups.insert(group);
-  for (const pid_t group : groups) ::kill(-group, number);
-  if (!groups.empty()) return;
-  for (const pid_t pid : all)
-    if (pid != shell)
-      signal_if(pid, number, [self](pid_t held) { return is_descendant(held, self); });
+    signal_if(pid, number,
+              [&](pid_t held) { return has_steps ? is_of_step(held) : is_ours(held); });
 }
 
-/// A group outlives its first process while anybody is in it; when nobody is, its number may become
-/// that of a stranger. Who has left the groups, with setsid say, is told one by one.
 void Supervisor::signal_workers(int number, bool leader_only) const {
-  const std::vector<pid_t> all = descendants(::getpid());
-  for (const Worker& worker : workers_) {
-    const bool exists = !worker.ended || std::any_of(all.begin(), all.end(), [&](pid_t pid) {
-      return ::getpgid(pid) == worker.pid;
-    });
-    if (leader_only && !worker.ended) ::kill(worker.pid, number);
-    if (!leader_only && exists) ::kill(-worker.pid, number);
-  }
-  if (leader_only || plan_.runs_once) return;  // srun passes signals on to what it has started
-  const auto is_in_group = [&](pid_t pid) {
-    return std::ranges::find(workers_, ::getpgid(pid), &Worker::pid) != workers_.end();
+  for (const Worker& worker : workers_)
+    if (!worker.ended) ::kill(leader_only ? worker.pid : -worker.pid, number);
+  if (leader_only) return;
+  const auto is_left = [&](pid_t pid) {
+    const auto worker = std::ranges::find(workers_, ::getpgid(pid), &Worker::pid);
+    // srun passes signals on to what it has started, which is in no worker's group.
+    return worker == workers_.end() ? !plan_.runs_once : worker->ended;
   };
   const pid_t self = ::getpid();
-  for (const pid_t pid : all)
-    if (!is_in_group(pid))
-      signal_if(pid, number, [&](pid_t held) { return is_descendant(held, self); });
+  for (const pid_t pid : descendants(self))
+    signal_if(pid, number, [&](pid_t held) { return is_left(held) && is_descendant(held, self); });
 }
 
 void Supervisor::kill_all() {

@@ -55,8 +55,7 @@ class Supervisor {
   void wait_for_events();
   void on_signal();
   void read_stop_order();
-  void watch_for_requeue();
-  void on_requeue();
+  void look_for_requeue();
   void pump(Worker& worker);
   void reap();
   [[nodiscard]] bool only_unborn_left();
@@ -73,7 +72,8 @@ class Supervisor {
   UserDirectory own_files_;  // the job's
   RunPlan plan_;
   RunCgroup cgroup_;
-  Descriptor events_, signals_, requeue_;
+  Descriptor events_, signals_;
+  Time next_look_;  // for the file by which the job asks to be run again
   std::vector<Worker> workers_;
   std::size_t workers_left_ = 0;
   std::optional<UnbornWorker> unborn_;

@@ -102,7 +102,7 @@ Failure become_worker(Preparation& prepared) {
 }
 
 std::string first_line_of_script(const RunPlan& plan) {
-  const auto text = read_small_file(run_directory(plan.state, plan.job, plan.run) + "/script");
+  const auto text = read_small_file(run_directory(plan) + "/script");
   return text ? text->substr(0, text->find('\n')) : "";
 }
 
@@ -227,8 +227,7 @@ Expected<WorkerProcess> start_worker(const RunPlan& plan, std::int32_t rank,
   if (!output) return tl::make_unexpected(output.error());
   if (!failures) return tl::make_unexpected(failures.error());
   std::vector<std::string> arguments = plan.command, variables = worker_environment(plan, rank);
-  if (plan.has_script)
-    arguments.insert(arguments.begin(), run_directory(plan.state, plan.job, plan.run) + "/script");
+  if (plan.has_script) arguments.insert(arguments.begin(), run_directory(plan) + "/script");
   if (arguments.empty()) return fail("there is no command to run");
   Preparation prepared{.plan = plan,
                        .login = login,

@@ -22,13 +22,27 @@ std::string target_of(const std::string& place) {
   return fs::is_symlink(place, none) ? fs::read_symlink(place, none).string() : std::string();
 }
 
-/// Whether nothing of a job is in it: `trash` and the mark are ours.
+/// True for the folder of a user (engine/local/run_places.h) that has no jobs.
+bool is_unused_by_user(const fs::path& folder) {
+  std::error_code error;
+  return folder.filename().string().starts_with('u') && fs::is_empty(folder / "jobs", error) &&
+         !error;
+}
+
+/// True if nothing of a job is in it: `trash` and the mark are ours.
 bool is_unused(const std::string& folder) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none))
-    if (const auto name = entry.path().filename(); name != "trash" && name != &kMark[1])
+    if (const auto name = entry.path().filename();
+        name != "trash" && name != &kMark[1] && !is_unused_by_user(entry.path()))
       return false;
   return true;
+}
+
+/// Leaves it empty. No file of a user is in it.
+void remove_own_folders(const std::string& unused) {
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(unused, none)) fs::remove_all(entry.path(), none);
 }
 
 /// Makes the folder, as it has to be: who could write into it could pass for the daemon.
@@ -66,7 +80,7 @@ Expected<void> leave_behind(const std::string& place, const std::string& target)
   std::error_code error;
   const std::string before = target_of(place);
   if (!before.empty()) fs::remove(before + kMark, error);
-  if (before.empty()) fs::remove_all(place + "/trash", error);
+  if (before.empty()) remove_own_folders(place);
   fs::remove(place, error);
   if (error) return fail("{}: cannot be replaced by a link: {}", place, error.message());
   return {};

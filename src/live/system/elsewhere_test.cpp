@@ -47,6 +47,15 @@ TEST_F(ElsewhereTest, WhatIsKeptIsNotLeftBehind) {
   EXPECT_FALSE(fs::exists(disk + "/belongs-to"));
 }
 
+TEST_F(ElsewhereTest, FoldersOfUsersWithoutJobsAreLeftBehind) {
+  fs::create_directories(place + "/u1000/jobs/1.1");
+  fs::create_directories(place + "/u0/jobs");
+  EXPECT_THAT(refusal(disk), HasSubstr("holds what jobs have left"));
+  fs::remove(place + "/u1000/jobs/1.1");
+  EXPECT_EQ(refusal(disk), "");
+  EXPECT_TRUE(fs::is_symlink(place));
+}
+
 TEST_F(ElsewhereTest, ADiskThatIsNotMountedIsNoEmptyFolder) {
   ASSERT_EQ(refusal(disk), "");
   fs::rename(disk, directory.path() + "/unmounted");

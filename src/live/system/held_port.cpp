@@ -29,6 +29,28 @@ Descriptor bound_socket(int port) {
   return Descriptor();
 }
 
+/// Lets the job's own bind() in (held_port.h).
+bool share(const Descriptor& socket) {
+  const int on = 1;
+  return ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0;
+}
+
+int port_of(const Descriptor& socket) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
+  // The port is in the same place in both families.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&bound)->sin_port);
+}
+
+/// Holds a port of the kernel's choice.
+Expected<HeldPort> hold_any_port() {
+  HeldPort port{.number = 0, .socket = bound_socket(0)};
+  if (port.socket && share(port.socket)) port.number = port_of(port.socket);
+  if (port.number == 0) return fail("no port is free for MASTER_PORT: {}", std::strerror(errno));
+  return port;
+}
+
 }  // namespace
 
 Expected<HeldPort> hold_port(std::int64_t number) {
@@ -36,15 +58,11 @@ Expected<HeldPort> hold_port(std::int64_t number) {
   for (int i = 0; i < kJobPorts; ++i) {
     HeldPort port{.number = kFirstJobPort + (first + i) % kJobPorts, .socket = Descriptor()};
     port.socket = bound_socket(port.number);
-    const int on = 1;
-    if (port.socket &&
-        ::setsockopt(port.socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0)
-      return port;
+    if (port.socket && share(port.socket)) return port;
     if (errno != EADDRINUSE)
       return fail("port {} cannot be held for MASTER_PORT: {}", port.number, std::strerror(errno));
   }
-  return fail("no port for MASTER_PORT: all of {} to {} are in use", kFirstJobPort,
-              kFirstJobPort + kJobPorts - 1);
+  return hold_any_port();
 }
 
 }  // namespace trainyard

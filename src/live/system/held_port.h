@@ -32,7 +32,8 @@ struct HeldPort {
   Descriptor socket;  // the port is held while this, or a copy in another process, is open
 };
 
-/// Holds the first free port at or after the one that `number` maps to, going around once.
+/// Holds the first free port at or after the one that `number` maps to, going around once; if none
+/// of them is free, any other. Every user can bind ports, so no start may depend on these.
 Expected<HeldPort> hold_port(std::int64_t number);
 
 }  // namespace trainyard

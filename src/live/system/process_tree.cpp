@@ -10,6 +10,7 @@
 #include <csignal>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "live/system/files.h"
 
@@ -47,6 +48,16 @@ ProcessStatus status_of(pid_t pid) {
 
 pid_t parent_of(pid_t pid) {
   return status_of(pid).parent;
+}
+
+/// The real one. The owner of files in /proc is root's where a process is not dumpable.
+std::optional<uid_t> user_of(pid_t pid) {
+  const auto status = read_small_file(fmt::format("/proc/{}/status", pid));
+  const std::size_t at = status ? status->find("\nUid:\t") : std::string::npos;
+  if (at == std::string::npos) return std::nullopt;
+  uid_t user = 0;
+  std::from_chars(status->data() + at + 6, status->data() + status->size(), user);
+  return user;
 }
 
 /// Also those that have ended and were not collected.
@@ -110,19 +121,20 @@ pid_t pid_of(int pidfd) {
   return pid;
 }
 
-bool has_environment(pid_t pid, const std::vector<std::string>& variables) {
+bool has_marks(pid_t pid, const ProcessMarks& marks) {
+  if (user_of(pid) != marks.user) return false;
   const auto text = read_small_file(fmt::format("/proc/{}/environ", pid));
   if (!text || text->empty()) return false;
   const std::string all = '\0' + *text + '\0';
-  return std::all_of(variables.begin(), variables.end(), [&](const std::string& variable) {
+  return std::ranges::all_of(marks.variables, [&](const std::string& variable) {
     return all.find('\0' + variable + '\0') != std::string::npos;
   });
 }
 
-std::vector<pid_t> processes_with_environment(const std::vector<std::string>& variables) {
+std::vector<pid_t> processes_with(const ProcessMarks& marks) {
   std::vector<pid_t> found;
   for (const pid_t pid : all_processes())
-    if (pid != ::getpid() && has_environment(pid, variables)) found.push_back(pid);
+    if (pid != ::getpid() && has_marks(pid, marks)) found.push_back(pid);
   return found;
 }
 

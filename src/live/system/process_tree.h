@@ -21,9 +21,14 @@ bool has_living_child(pid_t parent);
 /// The number of the process that a pidfd holds; 0 or less: it has ended.
 pid_t pid_of(int pidfd);
 
-/// Processes that were started with all of these "NAME=value" in their environment.
-std::vector<pid_t> processes_with_environment(const std::vector<std::string>& variables);
-bool has_environment(pid_t pid, const std::vector<std::string>& variables);
+/// What processes of one origin have in common. Anybody can set variables, so they tell processes
+/// of one user apart and nothing else.
+struct ProcessMarks {
+  uid_t user = 0;
+  std::vector<std::string> variables;  // "NAME=value", in the environment that it was started with
+};
+std::vector<pid_t> processes_with(const ProcessMarks& marks);
+bool has_marks(pid_t pid, const ProcessMarks& marks);
 
 /// If it still is what `is_meant` says.
 void signal_if(pid_t pid, int number, const std::function<bool(pid_t)>& is_meant);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 
 #include "live/system/files.h"
 
@@ -63,10 +64,12 @@ TEST(ProcessTree, FindsByWholeVariablesOnly) {
   const std::string mark = "TRAINYARD_TEST=" + std::to_string(::getpid());
   const pid_t one = waiting_child(mark.c_str());
   const pid_t other = waiting_child((mark + "1").c_str());
-  ASSERT_TRUE(eventually([&] { return has_environment(one, {mark, "FIRST=1"}); }));
-  ASSERT_TRUE(eventually([&] { return has_environment(other, {mark + "1"}); }));
-  EXPECT_EQ(processes_with_environment({mark}), std::vector<pid_t>{one});
-  EXPECT_TRUE(processes_with_environment({mark, "SECOND=1"}).empty());
+  const uid_t us = ::getuid();
+  ASSERT_TRUE(eventually([&] { return has_marks(one, {us, {mark, "FIRST=1"}}); }));
+  ASSERT_TRUE(eventually([&] { return has_marks(other, {us, {mark + "1"}}); }));
+  EXPECT_EQ(processes_with({us, {mark}}), std::vector<pid_t>{one});
+  EXPECT_TRUE(processes_with({us, {mark, "SECOND=1"}}).empty());
+  EXPECT_TRUE(processes_with({us + 1, {mark}}).empty()) << "of another user";
   end(one);
   end(other);
 }
@@ -80,6 +83,27 @@ TEST(ProcessTree, KillsOnlyWhatIsStillMeant) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
   signal_if(child, SIGKILL, [](pid_t) { return true; });  // gone: nothing
+}
+
+/// A process of ours ends while it is checked, and a stranger gets its number.
+TEST(ProcessTree, ANumberThatIsGivenAnewIsNotSignalled) {
+  const pid_t ours = waiting_child("A=1");
+  pid_t stranger = 0;
+  signal_if(ours, SIGKILL, [&](pid_t) {
+    end(ours);
+    for (int tries = 0; tries < 100 && stranger != ours; ++tries) {
+      if (stranger != 0) end(stranger);
+      std::ofstream("/proc/sys/kernel/ns_last_pid") << ours - 1;
+      stranger = waiting_child("B=1");
+    }
+    return true;
+  });
+  const bool is_same = stranger == ours;
+  ::kill(stranger, SIGTERM);
+  int status = 0;
+  EXPECT_EQ(::waitpid(stranger, &status, 0), stranger);
+  EXPECT_EQ(WTERMSIG(status), SIGTERM) << "not by what was meant for ours";
+  if (!is_same) GTEST_SKIP() << "numbers of processes cannot be chosen here";
 }
 
 }  // namespace

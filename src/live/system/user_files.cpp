@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -51,6 +50,20 @@ Expected<void> UserDirectory::make(uid_t user, gid_t group) const {
   return {};
 }
 
+bool UserDirectory::exists() const {
+  const Descriptor parent(::open(parent_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return parent && (open_beneath(parent.get(), name_, O_PATH) || errno == EXDEV);
+}
+
+std::optional<UserDirectory::Owner> UserDirectory::owner() const {
+  const Descriptor parent(::open(parent_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!parent) return std::nullopt;
+  const Descriptor directory = open_beneath(parent.get(), name_, O_PATH | O_DIRECTORY);
+  struct stat about {};
+  if (!directory || ::fstat(directory.get(), &about) != 0) return std::nullopt;
+  return Owner{about.st_uid, about.st_gid};
+}
+
 std::optional<UserFile> UserDirectory::open(const std::string& name, uid_t owner,
                                             off_t limit) const {
   const Descriptor parent(::open(parent_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -66,13 +79,6 @@ std::optional<UserFile> UserDirectory::open(const std::string& name, uid_t owner
                   {.file = about.st_ino,
                    .bytes = about.st_size,
                    .changed_ns = changed.tv_sec * 1'000'000'000 + changed.tv_nsec});
-}
-
-void UserDirectory::watch(int notices, std::uint32_t events) const {
-  const Descriptor parent(::open(parent_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const Descriptor folder = open_beneath(parent.get(), name_, O_PATH | O_DIRECTORY);
-  if (!folder) return;
-  ::inotify_add_watch(notices, fmt::format("/proc/self/fd/{}", folder.get()).c_str(), events);
 }
 
 bool UserDirectory::move_to(const std::string& path) const {

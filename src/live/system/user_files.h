@@ -60,11 +60,17 @@ class UserDirectory {
 
   /// Makes it for this user alone. One that exists stays, and is given to the user if it was not.
   [[nodiscard]] Expected<void> make(uid_t user, gid_t group) const;
+  /// True if it is there, also where its user has mounted something on it.
+  [[nodiscard]] bool exists() const;
+  struct Owner {
+    uid_t user = 0;
+    gid_t group = 0;
+  };
+  /// None if it is not there, or is a mount point.
+  [[nodiscard]] std::optional<Owner> owner() const;
   /// Opens the file of this name, if it is a plain file of this user of at most `limit` bytes.
   [[nodiscard]] std::optional<UserFile> open(const std::string& name, uid_t owner,
                                              off_t limit) const;
-  /// Adds an inotify watch for its entries.
-  void watch(int notices, std::uint32_t events) const;
   /// Moves all of it to `path`, on the same disk. False if it is not there, or is a mount point.
   [[nodiscard]] bool move_to(const std::string& path) const;
   /// Removes it if it holds nothing and nothing is mounted there.

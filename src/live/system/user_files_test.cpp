@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,8 +100,6 @@ TEST_F(UserFilesTest, AMountThatNeverAnswersIsNotEntered) {
   if (!mount.is_there()) GTEST_SKIP() << "nothing can be mounted here: " << mount.why_not();
   EXPECT_FALSE(read());
   EXPECT_TRUE(own_.make(::geteuid() + 1, ::getegid())) << "it exists, and is left as it is";
-  const Descriptor notices(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  own_.watch(notices.get(), IN_CLOSE_WRITE);
   EXPECT_FALSE(own_.move_to(root_.path() + "/gone"));
   mount.end();
   EXPECT_EQ(read(), "1");

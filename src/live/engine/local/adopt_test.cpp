@@ -142,6 +142,66 @@ TEST_P(LocalEngineAdopt, ASupervisorThatComesLateIsNoStray) {
   }
 }
 
+/// As older daemons did: directly in runs/ and checkpoints/.
+class LocalEngineUpgrade : public LocalEngineTest {
+ protected:
+  void begin_as_older_daemon(RunId id, const std::string& command) {
+    const JobSpec spec = shell(command);
+    Trash trash(system_, state_ + "/trash");
+    const auto plan = plan_run(launch(id, spec), account_of(ourselves()).value(),
+                               {.state = state_, .host = "here", .cgroups = {}, .cgroup = {}});
+    ASSERT_TRUE(plan && make_run_directory(*plan, "", trash));
+    ASSERT_TRUE(spawn_supervisor(supervisor_program(), old_directory(id)));
+    ASSERT_TRUE(eventually([&] { return time_of_start(old_directory(id)).has_value(); }));
+  }
+  [[nodiscard]] std::string old_directory(RunId id) const {
+    return fmt::format("{}/runs/{}.{}", state_, id.job, id.run);
+  }
+  [[nodiscard]] LocalEngineOptions options() const override {
+    return {.state = state_, .supervisor = supervisor_program(), .is_private = is_private_};
+  }
+
+  bool is_private_ = true;
+};
+
+TEST_F(LocalEngineUpgrade, RunsThatLiveAreFoundWhereTheyBegan) {
+  begin_as_older_daemon({5, 1},
+                        "echo kept > $TRAINYARD_CHECKPOINT_DIR/x; "
+                        "trap 'cat $TRAINYARD_CHECKPOINT_DIR/x; exit 0' TERM; "
+                        "echo ready; while :; do sleep 0.05; done");
+  reopen();
+  EXPECT_EQ(engine_->traces().at(5).last_run, 1U);
+  adopt({5, 1});
+  wait_for(Kind::started, {5, 1});
+  EXPECT_EQ(directory({5, 1}), old_directory({5, 1}));
+  ASSERT_TRUE(printed({5, 1}, "ready"));
+  stop({5, 1}, 0, seconds(20));
+  EXPECT_EQ(wait_for_end({5, 1}).kind, Kind::exited);
+  EXPECT_THAT(output({5, 1}), testing::EndsWith("kept\n"));
+  run({5, 2}, shell("cat $TRAINYARD_CHECKPOINT_DIR/x"));
+  EXPECT_EQ(output({5, 2}), "kept\n") << "its checkpoints are found by the next run";
+}
+
+TEST_F(LocalEngineUpgrade, WhatHasEndedIsHiddenAndFound) {
+  begin_as_older_daemon({5, 1}, "echo kept | tee $TRAINYARD_CHECKPOINT_DIR/x");
+  ASSERT_TRUE(eventually([&] { return read_end(old_directory({5, 1})).has_value(); }));
+  is_private_ = false;
+  reopen();
+  EXPECT_TRUE(std::filesystem::exists(old_directory({5, 1}))) << "nobody asked for it";
+  is_private_ = true;
+  reopen();
+  EXPECT_FALSE(std::filesystem::exists(old_directory({5, 1})));
+  EXPECT_FALSE(std::filesystem::exists(state_ + "/checkpoints/5"));
+  EXPECT_TRUE(engine_->traces().contains(5));
+  adopt({5, 1});
+  EXPECT_EQ(wait_for_end({5, 1}).kind, Kind::exited);
+  EXPECT_EQ(output({5, 1}), "kept\n");
+  run({5, 2}, shell("cat $TRAINYARD_CHECKPOINT_DIR/x"));
+  EXPECT_EQ(output({5, 2}), "kept\n");
+  ASSERT_TRUE(engine_->erase_output(5, 2) && engine_->erase_checkpoints(5));
+  EXPECT_FALSE(engine_->traces().contains(5));
+}
+
 TEST_P(LocalEngineAdopt, OfManySupervisorsOneStartsTheRun) {
   const JobSpec spec = shell("echo once >> " + root_ + "/evidence; sleep 0.2");
   Trash trash(system_, state_ + "/trash");

@@ -28,8 +28,7 @@ Expected<void> make_directory(const std::string& path, mode_t mode) {
 
 Expected<void> fill_run_directory(const std::string& directory, const RunPlan& plan,
                                   const std::string& script) {
-  for (const UserDirectory& own :
-       {job_directory(directory), checkpoint_directory(plan.state, plan.job)})
+  for (const UserDirectory& own : {job_directory(directory), checkpoint_directory(plan)})
     if (auto ok = own.make(plan.uid, plan.gid); !ok) return ok;
   if (plan.has_script) {
     const std::string path = directory + "/script";
@@ -167,7 +166,7 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
 }
 
 Expected<void> make_run_directory(const RunPlan& plan, const std::string& script, Trash& trash) {
-  const std::string directory = run_directory(plan.state, plan.job, plan.run);
+  const std::string directory = run_directory(plan);
   struct stat about {};
   if (::lstat(directory.c_str(), &about) == 0)
     return fail("run {} of job {} was begun before: {} exists", plan.run, plan.job, directory);

@@ -34,6 +34,9 @@ Expected<void> LinuxHost::open_events() {
   notices_ = Descriptor(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   for (const Descriptor* source : {&timer_, &notices_, &wake_}) {
+    // Other programs of this user may have taken all inotify instances. Runs are then found to have
+    // started when the engine looks at them, once a second.
+    if (source == &notices_ && !notices_) continue;
     epoll_event event{.events = EPOLLIN, .data = {.fd = source->get()}};
     if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, source->get(), &event) != 0)
       return fail("the engine cannot listen for events: {}", std::strerror(errno));
@@ -96,16 +99,18 @@ void LinuxHost::release(SupervisorId supervisor) {
 
 bool LinuxHost::clear(const RunRemains& remains) {
   const RunCgroup group(remains.cgroups, remains.cgroup);
-  const auto marks = marks_of_run(remains.state, remains.id.job, remains.id.run);
-  const auto left = processes_with_environment(marks);
-  if (left.empty() && group.members().empty()) {
-    group.remove();
-    return true;
+  if (group.exists()) {
+    const bool is_empty = group.members().empty();
+    is_empty ? group.remove() : group.kill();
+    return is_empty;
   }
-  group.kill();
+  const ProcessMarks marks{
+      .user = remains.user,
+      .variables = marks_of_run(remains.directory, remains.id.job, remains.id.run)};
+  const auto left = processes_with(marks);
   for (const pid_t pid : left)
-    signal_if(pid, SIGKILL, [&](pid_t held) { return has_environment(held, marks); });
-  return false;
+    signal_if(pid, SIGKILL, [&](pid_t held) { return has_marks(held, marks); });
+  return left.empty();
 }
 
 // --- events ---

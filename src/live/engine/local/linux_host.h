@@ -1,5 +1,5 @@
 // This machine, as the local engine sees it: a supervisor's pidfd tells when it ends, inotify when
-// a run has started.
+// a run has started. That is one inotify instance, and the engine can do without.
 #pragma once
 
 #include <map>

@@ -17,6 +17,7 @@
 #include "live/engine/local/traces.h"
 #include "live/supervisor/log_segments.h"
 #include "live/supervisor/process_limits.h"
+#include "live/system/closed_directory.h"
 
 namespace trainyard {
 namespace {
@@ -71,6 +72,17 @@ std::unique_ptr<Trash> trash_elsewhere(System& system, const std::string& state,
   return std::make_unique<Trash>(system, state + folder + "/trash");
 }
 
+void hide_from_others(System& system, const std::string& state, RunPlaces& places) {
+  places.hide_old(system.log());
+  for (const char* folder : {"/runs", "/checkpoints"})
+    if (::geteuid() == 0 && !has_access_lists(state + folder))
+      system.log().write(LogLevel::warning,
+                         fmt::format("{}{}: its file system has no access lists, so users with the "
+                                     "same primary group can see owner, times and sizes of each "
+                                     "other's directories there",
+                                     state, folder));
+}
+
 }  // namespace
 
 Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEngineOptions options,
@@ -84,6 +96,9 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEn
     if (!host) return tl::make_unexpected(host.error());
     options.host = std::move(*host);
   }
+  auto places = RunPlaces::open(state);
+  if (!places) return tl::make_unexpected(places.error());
+  if (options.is_private) hide_from_others(system, state, **places);
   const std::string parent = cgroup_parent(options.cgroup_top, state);
   LaunchSite site{.state = state,
                   .host = machine.machines[0].name,
@@ -95,13 +110,14 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEn
                   .devices = options.gpu_devices};
   if (auto ok = limit_processes(options, site); !ok) return tl::make_unexpected(ok.error());
   return std::unique_ptr<LocalEngine>(
-      new LocalEngine(system, std::move(site), std::move(machine), options));
+      new LocalEngine(system, std::move(site), std::move(*places), std::move(machine), options));
 }
 
-LocalEngine::LocalEngine(System& system, LaunchSite site, Cluster machine,
-                         LocalEngineOptions& options)
+LocalEngine::LocalEngine(System& system, LaunchSite site, std::unique_ptr<RunPlaces> places,
+                         Cluster machine, LocalEngineOptions& options)
     : system_(system),
       site_(std::move(site)),
+      places_(std::move(places)),
       cluster_(std::move(machine)),
       host_(std::move(options.host)),
       claims_(std::move(options.claims)),
@@ -139,8 +155,7 @@ RunId LocalEngine::own_id(RunId id) const {
 }
 
 std::string LocalEngine::directory_of(RunId id) const {
-  const RunId own = own_id(id);
-  return run_directory(site_.state, own.job, own.run);
+  return places_->run(own_id(id));
 }
 
 // --- orders ---
@@ -164,6 +179,9 @@ Expected<void> LocalEngine::start(const Launch& launch) {
   if (!port) return tl::make_unexpected(port.error());
   plan->master_port = port->number;
   claims->push_back(std::move(port->socket));
+  auto folders = places_->folders_for(launch.id, plan->uid, plan->gid);
+  if (!folders) return tl::make_unexpected(folders.error());
+  plan->runs = std::move(folders->runs), plan->checkpoints = std::move(folders->checkpoints);
   if (auto ok = make_run_directory(*plan, launch.spec->script, trash_of_runs()); !ok) return ok;
   Run run = make_run(launch.id, plan->uid);
   watch(run);
@@ -231,7 +249,7 @@ Expected<void> LocalEngine::adopt(RunId id) {
 }
 
 std::map<JobNumber, Engine::Trace> LocalEngine::traces() const {
-  return find_traces(*host_, site_.state, site_.gpus);
+  return find_traces(*host_, *places_, site_.gpus);
 }
 
 /// Once all that the journal knows have been adopted: what lives besides is nobody's, and has GPUs.
@@ -239,12 +257,11 @@ std::map<JobNumber, Engine::Trace> LocalEngine::traces() const {
 void LocalEngine::report_strays() {
   has_looked_for_strays_ = true;
   const auto never_begun = std::exchange(never_begun_, {});
-  for (const RunId id : living_runs(*host_, site_.state)) {
+  for (const RunId id : living_runs(*host_, *places_)) {
     const bool is_known =
         never_begun.contains(id) ||
         std::ranges::any_of(runs_, [&](const auto& run) { return own_id(run.first) == id; });
-    const auto plan =
-        is_known ? std::nullopt : read_plan(run_directory(site_.state, id.job, id.run));
+    const auto plan = is_known ? std::nullopt : read_plan(places_->run(id));
     if (!plan) continue;
     system_.log().write(LogLevel::error,
                         fmt::format("run {} of job {} lives, and the journal does not know it: it "
@@ -309,14 +326,14 @@ Expected<void> LocalEngine::erase_output(JobNumber job, std::uint32_t runs) {
   if (auto ok = system_.before("engine.erase_output"); !ok) return ok;
   for (std::uint32_t run = 1; run <= runs; ++run) trash_of_runs().put(directory_of({job, run}));
   // Most jobs save nothing.
-  checkpoint_directory(site_.state, job).remove_if_empty();
+  places_->checkpoints(job).remove_if_empty();
   system_.after("engine.erase_output");
   return {};
 }
 
 Expected<void> LocalEngine::erase_checkpoints(JobNumber job) {
   if (auto ok = system_.before("engine.erase_checkpoints"); !ok) return ok;
-  (checkpoints_trash_ ? *checkpoints_trash_ : trash_).put(checkpoint_directory(site_.state, job));
+  (checkpoints_trash_ ? *checkpoints_trash_ : trash_).put(places_->checkpoints(job));
   system_.after("engine.erase_checkpoints");
   return {};
 }
@@ -441,7 +458,7 @@ void LocalEngine::on_supervisor_end(Run& run) {
 }
 
 bool LocalEngine::clear_rest(const Run& run) {
-  return host_->clear({site_.state, own_id(run.id), run.cgroups, run.cgroup});
+  return host_->clear({run.directory, own_id(run.id), run.user, run.cgroups, run.cgroup});
 }
 
 void LocalEngine::report_end(const Run& run, const RunEnd& end) {
@@ -497,6 +514,7 @@ LocalEngine::Run LocalEngine::make_run(RunId id, uid_t owner) const {
           .directory = directory,
           .watchdog = Watchdog(stuck_after_),
           .report = ReportFile(job_directory(directory), owner),
+          .user = owner,
           .cgroup = fmt::format("{}/{}.{}", site_.cgroup, id.job, id.run),
           .cgroups = site_.cgroups};
 }

@@ -1,12 +1,14 @@
 // Runs jobs on this machine. Every run has a supervisor (src/live/supervisor), a small process that
-// outlives the daemon; they meet in the run's directory STATE/runs/JOB.RUN, whose files are listed
-// in supervisor/run_plan.h.
+// outlives the daemon; they meet in the run's directory which run_places.h finds; its files are
+// listed in supervisor/run_plan.h.
 //
 // - That a run has started is heard by inotify, that it has ended by its supervisor's pidfd: both
 //   within a millisecond, and the same after a restart as before. Once a second all runs are looked
-//   at for what their jobs tell of themselves, and for what was missed.
+//   at for what their jobs tell of themselves, and for what was missed: all starts, where no
+//   inotify instance can be had.
 // - A supervisor that ended without exit.json was killed. Its workers die with it; what they had
-//   started is found by control group or by environment, killed, and only then is the run `lost`.
+//   started is found by control group, else by user and environment, killed, and only then is the
+//   run `lost`.
 //   One that is stuck is ended for that (watchdog.h). Only what was started under this state
 //   directory is killed: in a copy of another one, runs that were going on are `lost` at once, and
 //   what may run under the original is left alone.
@@ -28,6 +30,7 @@
 #include "live/engine/local/launch.h"
 #include "live/engine/local/report_file.h"
 #include "live/engine/local/run_host.h"
+#include "live/engine/local/run_places.h"
 #include "live/engine/local/trash.h"
 #include "live/engine/local/watchdog.h"
 #include "live/supervisor/process_limits.h"
@@ -46,7 +49,9 @@ struct LocalEngineOptions {
   std::unique_ptr<RunHost> host{};    // none: the machine that this is
   GpuDevices gpu_devices = gpu_devices_of_this_machine();
   std::optional<ProcessBounds> process_bounds{};  // none: those of this machine
-  std::string cgroup_top = "trainyard";           // the group above all runs of all daemons
+  /// Moves what older daemons have left where all users can look at it (run_places.h).
+  bool is_private = false;
+  std::string cgroup_top = "trainyard";  // the group above all runs of all daemons
 };
 
 class LocalEngine : public Engine {
@@ -88,11 +93,13 @@ class LocalEngine : public Engine {
     Watchdog watchdog;
     std::string lost_because = "its supervisor was killed";
     ReportFile report;
+    uid_t user = 0;
     std::string cgroup;
     CgroupPlaces cgroups;
   };
 
-  LocalEngine(System& system, LaunchSite site, Cluster machine, LocalEngineOptions& options);
+  LocalEngine(System& system, LaunchSite site, std::unique_ptr<RunPlaces> places, Cluster machine,
+              LocalEngineOptions& options);
 
   /// As the run calls itself: one that was found has got another number here.
   [[nodiscard]] RunId own_id(RunId id) const;
@@ -128,6 +135,7 @@ class LocalEngine : public Engine {
 
   System& system_;
   LaunchSite site_;
+  std::unique_ptr<RunPlaces> places_;
   Cluster cluster_;
   std::unique_ptr<RunHost> host_;
   GpuClaims claims_;

@@ -163,11 +163,12 @@ TEST_F(LocalEngineTest, CheckpointsAreKeptFromRunToRunAndErasedByNothingElse) {
   ASSERT_TRUE(engine_->erase_output(10, 1));
   engine_->finish_erasing();
   EXPECT_FALSE(engine_->output({9, 2}, 0, 0, 100));
-  EXPECT_TRUE(std::filesystem::exists(state_ + "/checkpoints/9/saved"));
-  EXPECT_FALSE(std::filesystem::exists(state_ + "/checkpoints/10")) << "it is empty";
+  EXPECT_TRUE(std::filesystem::exists(checkpoints(9) + "/saved"));
+  EXPECT_FALSE(std::filesystem::exists(checkpoints(10))) << "it is empty";
   ASSERT_TRUE(engine_->erase_checkpoints(9));
   engine_->finish_erasing();
-  for (const char* name : {"/runs", "/checkpoints", "/trash"})
+  const std::string own = fmt::format("/u{}/jobs", ::geteuid());
+  for (const std::string& name : {"/runs" + own, "/checkpoints" + own, std::string("/trash")})
     EXPECT_TRUE(std::filesystem::is_empty(state_ + name)) << name;
 }
 

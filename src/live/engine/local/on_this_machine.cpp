@@ -31,7 +31,8 @@ Expected<std::unique_ptr<Engine>> open_engine_on(System& system, ThisMachine mac
                             .supervisor = std::move(machine.supervisor),
                             .claims = std::move(*claims),
                             .has_slots = machine.slots != 0,
-                            .hides_gpus = stands_in && !gpus.empty()},
+                            .hides_gpus = stands_in && !gpus.empty(),
+                            .is_private = machine.is_private},
                            std::move(*cluster));
 }
 

@@ -16,6 +16,7 @@ struct ThisMachine {
   std::string state;  // directory
   std::string supervisor = default_supervisor();
   std::int32_t slots = 0;  // 0: the machine's GPUs, or its cores
+  bool is_private = false;
 };
 
 Expected<std::unique_ptr<Engine>> open_engine_on(System& system, ThisMachine machine);

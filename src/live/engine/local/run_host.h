@@ -1,6 +1,6 @@
-// What the local engine needs of the operating system: processes of supervisors, what they leave
-// behind, and events. Plain values and one abstract class, so that the engine is the same in the
-// simulation of the daemon, where supervisors are simulated too. The real one is linux_host.h.
+// The seam between the local engine and the operating system: supervisors' processes, what they
+// leave behind, and events. The engine is the same code on a real machine (linux_host.h) and in the
+// simulation of the daemon (simulated_host.h); the comments here hold for both.
 #pragma once
 
 #include <optional>
@@ -22,10 +22,13 @@ enum class SupervisorId : int {};
 /// A run's directory in which the host looks for the file `started`.
 enum class WatchId : int {};
 
-/// Where processes of a run can be found that outlive its supervisor.
+/// Where processes of a run can be found that outlive its supervisor: in its control group or, if
+/// it has none, among the processes of its user, by their environment. Any process can claim to be
+/// of a run in its environment, so those of other users never count.
 struct RunRemains {
-  std::string state;  // directory
+  std::string directory;  // the run's
   RunId id;
+  uid_t user = 0;
   CgroupPlaces cgroups;
   std::string cgroup;
 };
@@ -48,21 +51,21 @@ class RunHost {
   /// Starts the supervisor of the run in `directory`, which inherits `claims`.
   virtual Expected<SupervisorId> spawn(const std::string& directory,
                                        std::vector<Descriptor> claims) = 0;
-  /// Finds the supervisor that holds the run's lock; none if it has ended.
+  /// Finds the supervisor that holds the run's lock and watches it; none if it has ended.
   virtual Expected<std::optional<SupervisorId>> find(const std::string& directory) = 0;
   /// True if find() would find one.
   virtual Expected<bool> lives(const std::string& directory) = 0;
   virtual void signal(SupervisorId supervisor, int number) = 0;
-  /// True if a process lives that it has started, or that it inherited from one.
+  /// True if a process lives that the supervisor has started, or that it inherited from one.
   virtual bool has_processes(SupervisorId supervisor) = 0;
-  /// Watches it no more. It need not have ended.
+  /// Stops watching the supervisor, which need not have ended.
   virtual void release(SupervisorId supervisor) = 0;
-  /// Kills what is left of a run without a supervisor. True when nothing is.
+  /// Kills the remaining processes of a run without a supervisor. Returns true if none is left.
   virtual bool clear(const RunRemains& remains) = 0;
 
   virtual std::optional<WatchId> watch(const std::string& directory) = 0;
   virtual void unwatch(WatchId watch) = 0;
-  /// Once, after this time; 0 for never.
+  /// Reports HostEvents::timer once, after this time; 0 cancels it.
   virtual void set_timer(Duration time) = 0;
   /// Makes the descriptor readable until take_events().
   virtual void wake() = 0;

@@ -79,7 +79,7 @@ void SimulatedHost::release(SupervisorId supervisor) {
 
 bool SimulatedHost::clear(const RunRemains& remains) {
   act("host.clear");
-  return world_.clear(run_directory(remains.state, remains.id.job, remains.id.run));
+  return world_.clear(remains.directory);
 }
 
 std::optional<WatchId> SimulatedHost::watch(const std::string& directory) {

@@ -1,5 +1,5 @@
 // A simulated machine (simulated_world.h) as one engine sees it, from the daemon's start to its
-// end.
+// end. Events of the world that this engine has not taken go to the next one.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,6 @@ class SimulatedHost : public RunHost {
   /// The daemon may die at each call that changes something: `System::before` then fails, and an
   /// exception ends what the engine was doing.
   SimulatedHost(System& system, SimulatedWorld& world);
-  /// What the world reports goes to the next one.
-  ~SimulatedHost() override = default;
 
   [[nodiscard]] Expected<Account> account_of(const Identity& owner) override;
   [[nodiscard]] Expected<HeldPort> hold_port(JobNumber job) override;
@@ -35,7 +33,7 @@ class SimulatedHost : public RunHost {
   [[nodiscard]] int descriptor() const override { return wake_.get(); }
   [[nodiscard]] HostEvents take_events() override;
 
-  /// When the engine has something to do next.
+  /// Returns when the next event or timer is due.
   [[nodiscard]] Time next() const { return std::min(world_.next(), timer_); }
 
  private:

@@ -299,7 +299,7 @@ void SimulatedWorld::write_what_jobs_write(Supervisor& of, Time at) {
   if (script.asks_requeue) std::ofstream(own.told_to_user("requeue"));
   set_trap(of, "report.json");
   Saved& saved = saved_[of.id.job];
-  saved.path = checkpoint_directory(of.plan.state, of.id.job).told_to_user("model");
+  saved.path = checkpoint_directory(of.plan).told_to_user("model");
   saved.text += fmt::format("run {}\n", of.id.run);
   std::ofstream(saved.path, std::ios::app) << fmt::format("run {}\n", of.id.run);
 }

@@ -103,7 +103,7 @@ TEST_P(LocalEngineStop, AShellThatDiesDoesNotEndTheGraceOfWhatItStarted) {
   ASSERT_TRUE(printed({1, 1}, "ready"));
   stop({1, 1}, 0, seconds(20));
   EXPECT_EQ(wait_for_end({1, 1}).exit_status, 128 + SIGTERM);
-  EXPECT_TRUE(std::filesystem::exists(state_ + "/checkpoints/1/model"));
+  EXPECT_TRUE(std::filesystem::exists(checkpoints(1) + "/model"));
 }
 
 TEST_P(LocalEngineStop, AfterItsShellDiedAGroupIsStillTerminated) {

@@ -80,10 +80,14 @@ class LocalEngineTest : public EngineTest {
   }
 
   std::size_t left_of(RunId id) const {
-    return processes_with_environment(marks_of_run(state_, id.job, id.run)).size();
+    return processes_with({::geteuid(), marks_of_run(directory(id), id.job, id.run)}).size();
   }
   [[nodiscard]] std::string directory(RunId id) const {
-    return run_directory(state_, id.job, id.run);
+    return (*RunPlaces::open(state_))->run(id);
+  }
+  /// Of our own jobs.
+  [[nodiscard]] std::string checkpoints(JobNumber job) const {
+    return fmt::format("{}/checkpoints/u{}/jobs/{}", state_, ::geteuid(), job);
   }
 
   RealSystem system_;

@@ -1,8 +1,6 @@
 #include "live/engine/local/traces.h"
 
 #include <algorithm>
-#include <charconv>
-#include <filesystem>
 
 #include "live/engine/local/supervisor_link.h"
 
@@ -11,35 +9,12 @@ namespace {
 
 constexpr std::string_view kStray = "run ";
 
-/// "17.2", or "17" alone: run 0.
-std::optional<RunId> parse_run(std::string_view text) {
-  RunId id;
-  const char* end = text.data() + text.size();
-  auto [at, wrong] = std::from_chars(text.data(), end, id.job);
-  if (wrong != std::errc() || id.job <= 0) return {};
-  if (at == end) return id;
-  if (*at != '.') return {};
-  const auto run = std::from_chars(at + 1, end, id.run);
-  if (run.ec != std::errc() || run.ptr != end) return {};
-  return id;
-}
-
-template <class Visit>
-void each_entry(const std::string& folder, Visit visit) {
-  std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, none))
-    if (const auto id = parse_run(entry.path().filename().string())) visit(*id);
-}
-
 }  // namespace
 
-std::vector<RunId> living_runs(RunHost& host, const std::string& state) {
-  std::vector<RunId> found;
-  each_entry(state + "/runs", [&](RunId id) {
-    if (id.run > 0 && host.lives(run_directory(state, id.job, id.run)).value_or(false))
-      found.push_back(id);
-  });
-  std::ranges::sort(found);
+std::vector<RunId> living_runs(RunHost& host, const RunPlaces& places) {
+  std::vector<RunId> found = places.runs();
+  std::erase_if(
+      found, [&](RunId id) { return id.run == 0 || !host.lives(places.run(id)).value_or(false); });
   return found;
 }
 
@@ -73,17 +48,16 @@ std::vector<WorkerPlace> places_of(const RunPlan& plan, const std::vector<Gpu>& 
   return places;
 }
 
-std::map<JobNumber, Engine::Trace> find_traces(RunHost& host, const std::string& state,
+std::map<JobNumber, Engine::Trace> find_traces(RunHost& host, const RunPlaces& places,
                                                const std::vector<Gpu>& gpus) {
   std::map<JobNumber, Engine::Trace> traces;
-  each_entry(state + "/checkpoints", [&](RunId id) { traces.try_emplace(id.job); });
-  each_entry(state + "/runs", [&](RunId id) {
+  for (const JobNumber job : places.jobs_with_checkpoints()) traces.try_emplace(job);
+  for (const RunId id : places.runs()) {
     Engine::Trace& trace = traces[id.job];
     trace.last_run = std::max(trace.last_run, id.run);
-  });
-  for (const RunId id : living_runs(host, state))
-    if (const auto plan = read_plan(run_directory(state, id.job, id.run)))
-      traces[id.job].places = places_of(*plan, gpus);
+  }
+  for (const RunId id : living_runs(host, places))
+    if (const auto plan = read_plan(places.run(id))) traces[id.job].places = places_of(*plan, gpus);
   return traces;
 }
 

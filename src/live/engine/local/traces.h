@@ -10,16 +10,17 @@
 #include "live/engine/engine.h"
 #include "live/engine/local/gpus.h"
 #include "live/engine/local/run_host.h"
+#include "live/engine/local/run_places.h"
 #include "live/supervisor/run_plan.h"
 
 namespace trainyard {
 
 /// `gpus`: those of the cluster, by its numbers; empty: it has stand-ins (launch.h).
-std::map<JobNumber, Engine::Trace> find_traces(RunHost& host, const std::string& state,
+std::map<JobNumber, Engine::Trace> find_traces(RunHost& host, const RunPlaces& places,
                                                const std::vector<Gpu>& gpus);
 
 /// Runs of which a supervisor lives.
-std::vector<RunId> living_runs(RunHost& host, const std::string& state);
+std::vector<RunId> living_runs(RunHost& host, const RunPlaces& places);
 
 /// Where a run's workers are, by its plan. GPUs that the cluster does not have are left out.
 std::vector<WorkerPlace> places_of(const RunPlan& plan, const std::vector<Gpu>& gpus);

@@ -310,12 +310,14 @@ std::map<JobNumber, Engine::Trace> MemoryWorld::traces() const {
   return traces;
 }
 
-/// Once all that the journal knows have been adopted: what else lives is a job of its own.
+/// Once all that the journal knows have been adopted: what else lives is a job of its own. It keeps
+/// the GPUs that are reported, so those are chosen now at the latest.
 void MemoryWorld::report_strays() {
   has_looked_for_strays_ = true;
   for (auto& [id, run] : runs_) {
     const bool lives = run.state == Run::State::starting || run.state == Run::State::running;
     if (!lives || run.is_heard) continue;
+    if (chooses_gpus_) choose(run);
     BirthReport report;
     report.name = fmt::format("run {}.{}", id.job, id.run);
     report.owner = run.owner;
@@ -487,7 +489,9 @@ void MemoryWorld::end(RunId id, Run& run, Kind kind, Time at, int status, const 
   say(run, run.end);
 }
 
+/// Does nothing if they were chosen before.
 void MemoryWorld::choose(Run& run) {
+  if (std::exchange(run.has_chosen, true)) return;
   for (WorkerPlace& place : run.places) {
     const std::size_t wanted = place.gpus.size();
     place.gpus.clear();
@@ -499,7 +503,7 @@ void MemoryWorld::choose(Run& run) {
     };
     for (std::int32_t gpu = cluster_.machine(place.machine).capacity.gpus - 1;
          gpu >= 0 && place.gpus.size() < wanted; --gpu)
-      if (!is_used(place.machine, gpu) && !is_ours(gpu)) place.gpus.push_back(gpu);
+      if (!is_used_beside(run, place.machine, gpu) && !is_ours(gpu)) place.gpus.push_back(gpu);
     std::ranges::sort(place.gpus);
   }
   run.gpus = gpus_of(run.places);
@@ -508,7 +512,7 @@ void MemoryWorld::choose(Run& run) {
 void MemoryWorld::check_places(RunId id, const Run& run) {
   for (const WorkerPlace& place : run.places)
     for (const std::int32_t gpu : place.gpus)
-      if (is_used(place.machine, gpu))
+      if (is_used_beside(run, place.machine, gpu))
         faults_.push_back(
             fmt::format("run {}.{} began on GPU {} of {}, where another lives", id.job, id.run,
                         gpu_name(cluster_.machine(place.machine), gpu), name_of(place.machine)));
@@ -524,14 +528,19 @@ bool MemoryWorld::is_down(MachineId machine) const {
   return found != machines_.end() && found->second.state == MachineReport::State::down;
 }
 
-/// By a process that runs there, also of a job that we have not heard of yet.
-bool MemoryWorld::is_used(MachineId machine, std::int32_t gpu) const {
+/// By a process that runs there, also of a job that we have not heard of yet, or by a run that is
+/// to have it once it has started.
+bool MemoryWorld::is_used_beside(const Run& ours, MachineId machine, std::int32_t gpu) const {
   const std::string name = gpu_name(cluster_.machine(machine), gpu);
   const auto uses = [&](const WorkerPlace& place, const std::vector<std::string>& gpus) {
     return place.machine == machine && std::ranges::find(gpus, name) != gpus.end();
   };
+  const auto holds = [&](const Run& run) {
+    const bool is_to_have = run.state == Run::State::starting && run.has_chosen;
+    return &run != &ours && (run.state == Run::State::running || is_to_have);
+  };
   for (const auto& [id, run] : runs_)
-    for (std::size_t rank = 0; run.state == Run::State::running && rank < run.places.size(); ++rank)
+    for (std::size_t rank = 0; holds(run) && rank < run.places.size(); ++rank)
       if (run.lives[rank] && uses(run.places[rank], run.gpus[rank])) return true;
   return std::ranges::any_of(births_, [&](const auto& each) {
     const Birth& birth = each.second;

@@ -79,11 +79,11 @@ class MemoryWorld {
     RunReport end;  // then
     std::vector<WorkerPlace> places;
     std::vector<std::vector<std::string>> gpus;  // their names, by rank
-    bool has_lost_gpu = false;      // one of them was gone at a time, be it that it has come back
+    bool has_lost_gpu = false;  // one of them was gone at a time, be it that it has come back
     std::vector<Resources> grants = {};  // of each worker; empty: not started by an engine
     Time began_to_run;
     bool is_known = false;  // to the present engine
-    std::string output;  // of each worker, that is still there
+    std::string output;     // of each worker, that is still there
   };
   [[nodiscard]] std::vector<Seen> runs();
   [[nodiscard]] Cluster cluster() const;
@@ -108,6 +108,7 @@ class MemoryWorld {
     std::vector<WorkerPlace> places;             // without GPUs that are gone
     std::vector<std::vector<std::string>> gpus;  // by rank: which these are
     bool has_lost_gpu = false;
+    bool has_chosen = false;  // the engine chooses GPUs, and has chosen these
     std::vector<Resources> grants;
     std::vector<bool> lives;  // by rank
     MemoryScript script;
@@ -166,7 +167,7 @@ class MemoryWorld {
                 const Cluster& next) const;
   [[nodiscard]] std::string name_of(MachineId machine) const;
   [[nodiscard]] bool is_down(MachineId machine) const;
-  [[nodiscard]] bool is_used(MachineId machine, std::int32_t gpu) const;
+  [[nodiscard]] bool is_used_beside(const Run& ours, MachineId machine, std::int32_t gpu) const;
   void say_withdrawn(const Birth& birth);
   void say(const Run& run, RunReport report);
   void say(EngineReport report);
