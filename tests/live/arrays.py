@@ -64,9 +64,9 @@ def test_cancel_some_and_all():
     with Scene(slots=2) as scene:
         scene.script("task.sh", TASK)
         array = scene.submit("--array", "0-9%2", "task.sh")
-        scene.until(f"{array}_1", "running")
-        scene.command("cancel", f"{array}_0", f"{array}_[2-4]")
-        scene.until(f"{array}_5", "running")
+        wait_until(lambda: {"begin 0", "begin 1"} <= set(lines(scene)), "tasks 0 and 1 to begin")
+        scene.command("cancel", f"{array}_[2-4]", f"{array}_0")  # one after the other
+        wait_until(lambda: "begin 5" in lines(scene), "task 5 to begin")
         scene.kill()
         scene.start()
         scene.command("cancel", array)

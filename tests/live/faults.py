@@ -116,7 +116,7 @@ open("blocks", "w").write(str(n))
 print("the end")
 """)
         scene.until(job, "running")
-        run = scene.state / "runs" / f"{job}.1"
+        run = scene.run_directory(job)
         most = 0
 
         def disk_use():

@@ -78,7 +78,7 @@ def test_full_disk_of_runs():
         stack.callback(scene.close)  # before the disk goes
         running = scene.submit("--", "sleep", 600)
         scene.until(running, "running")
-        assert (disk / f"runs/{running}.1").exists()
+        assert scene.run_directory(running).exists() and any((disk / "runs").glob(f"u*/jobs/{running}.1"))
         fill(disk / "filler")
         waiting = scene.submit("--", "echo", "it ran")
         wait_until(lambda: "could not be started" in scene.said(), "a start to fail")
@@ -119,6 +119,7 @@ def test_greedy_user():
         assert len(jobs) == 13, jobs
         for _ in range(3):
             assert submit(bob, script).status == 201
+        wait_until(lambda: journal.stat().st_size > 16 * 3_000_000, "the scripts to leave the journal's log for its file")
         full = journal.stat().st_size
         for job in jobs:
             assert scene.http("DELETE", f"/v1/jobs/{job}", uid=eve).status == 200

@@ -34,7 +34,7 @@ def test_lost():
     with Scene(slots=3) as scene:
         old = scene.submit("--gpus", 2, "--name", "precious", "--", "sleep", 600)
         scene.until(old, "running")
-        mark = scene.state / "checkpoints" / str(old) / "weights"
+        mark = scene.checkpoints(old) / "weights"
         mark.write_text("old")
         for _ in range(5):
             scene.submit("--gpus", 3, "--", "true")

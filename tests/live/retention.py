@@ -11,7 +11,7 @@ def leave_something(scene):
     """A job that has ended with output and a checkpoint; the paths of both."""
     job = scene.submit("--", "sh", "-c", "echo said; echo saved > $TRAINYARD_CHECKPOINT_DIR/weights")
     scene.until(job, "done")
-    return scene.state / "runs" / f"{job}.1", scene.state / "checkpoints" / str(job) / "weights"
+    return scene.run_directory(job), scene.checkpoints(job) / "weights"
 
 
 def put_journal_back(scene):

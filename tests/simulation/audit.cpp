@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 
 #include "base/split.h"
 
@@ -27,6 +28,22 @@ std::string row_name(const Damage& damage) {
 
 bool is_end(std::string_view happening) {
   return happening == "done" || happening == "failed" || happening == "cancelled";
+}
+
+std::string without(std::string text, const std::string& part) {
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at))
+    text.erase(at, part.size());
+  return text;
+}
+
+/// Returns the run that an event names in its details; 0 if it names none. Texts of users have
+/// their quotes escaped there.
+std::uint32_t run_named(const std::string& details) {
+  constexpr std::string_view kRun = "\"run\":";
+  std::uint32_t run = 0;
+  if (const auto at = details.find(kRun); at != std::string::npos)
+    (void)std::from_chars(details.data() + at + kRun.size(), details.data() + details.size(), run);
+  return run;
 }
 
 }  // namespace
@@ -166,6 +183,20 @@ void Audit::note_capacities() {
     capacities_[machine.name].insert(machine.capacity);
 }
 
+/// GPUs of the machine that were gone at a time while a run had them.
+std::int32_t Audit::count_gone_gpus(const std::string& machine) {
+  const Cluster cluster = machine_.world().cluster();
+  std::set<std::string> gone;
+  for (const MemoryWorld::Seen& run : machine_.runs())
+    for (std::size_t rank = 0; rank < run.places.size() && rank < run.gpus.size(); ++rank) {
+      const std::size_t at = index(run.places[rank].machine);
+      if (at >= cluster.machines.size() || cluster.machines[at].name != machine) continue;
+      for (const std::string& gpu : run.gpus[rank])
+        if (run.has_lost_gpu || !find_gpu(cluster.machines[at], gpu)) gone.insert(gpu);
+    }
+  return static_cast<std::int32_t>(gone.size());
+}
+
 /// Machines change while a step lasts: the share is that of what the machine has been. GPUs that
 /// are gone count until their runs have left, which may be within a step.
 bool Audit::has_its_share(const JobSpec& spec, const Resources& grant, std::size_t workers,
@@ -177,8 +208,9 @@ bool Audit::has_its_share(const JobSpec& spec, const Resources& grant, std::size
     const std::int32_t named = spec.per_worker.milli_cpus;
     return is_whole && grant.milli_cpus == (is_named ? named : has.milli_cpus * grant.gpus / gpus);
   };
+  const std::int32_t all_gone = count_gone_gpus(machine);
   return std::ranges::any_of(capacities_[machine], [&](const Resources& has) {
-    for (std::int32_t gone = 0; has.gpus > 0 && gone <= has.gpus; ++gone)
+    for (std::int32_t gone = 0; has.gpus > 0 && gone <= all_gone; ++gone)
       if (is_of(has, has.gpus + gone)) return true;
     return false;
   });
@@ -220,10 +252,12 @@ std::string Audit::look_at_reason(const MemoryWorld::Seen& run) {
   const auto told = told_.find(run.id.job);
   if (told == told_.end() || compacts_ || machine_.is_local()) return {};
   // The journal may know nothing of a run from before a restore, or know it as a job of its own.
-  const auto job = machine_.master().job(kOperator, run.id.job);
-  const bool is_older =
-      before_restore_.contains(run.id) || (is_restored_ && job && job->runs_outside);
-  if (run.was_told && !is_older && !told->second.has_reason.contains(run.id.run))
+  const auto is_older = [&] {
+    if (before_restore_.contains(run.id)) return true;
+    const auto job = machine_.master().job(kOperator, run.id.job);
+    return is_restored_ && job && job->runs_outside;
+  };
+  if (run.was_told && !told->second.has_reason.contains(run.id.run) && !is_older())
     return fmt::format("job {}: run {} was told to leave, and no event says why", run.id.job,
                        run.id.run);
   if (told->second.without_gpu.contains(run.id.run) && !run.has_lost_gpu)
@@ -279,7 +313,11 @@ std::string Audit::take(const LiveEvent& event) {
   if (shown->second != digest)
     return fmt::format("event {} was shown as another before: it is now {} of job {}", heard_,
                        event.kind, event.job);
-  if (is_new) digest_ = digest_of(std::to_string(digest), digest_);
+  // The directory of the simulation has another name each time, which a reason may contain.
+  if (is_new)
+    digest_ = digest_of(fmt::format("{} {} {} {} {}", event.at.us, event.kind, event.job,
+                                    event.user, without(event.details, machine_.directory())),
+                        digest_);
   if (event.job == 0 || is_damaged(event.job)) return {};
   Told& told = told_[event.job];
   if (told.last.empty() && event.kind != "submitted" && !compacts_)
@@ -292,14 +330,16 @@ std::string Audit::take(const LiveEvent& event) {
   if (event.kind == "starting") ++told.starts;
   // A job that began outside, or a run of a job that the journal has lost, has its first run.
   if (event.kind == "running" && told.starts == 0) told.starts = 1;
-  if (event.kind == "pausing" || event.kind == "broken") told.pausing.insert(told.starts);
-  if (event.kind == "broken") told.broken.insert(told.starts);
+  // Not how often it was started: a restored journal lacks starts of which the engine knows.
+  if (const std::uint32_t run = run_named(event.details); run != 0) told.run = run;
+  if (event.kind == "pausing" || event.kind == "broken") told.pausing.insert(told.run);
+  if (event.kind == "broken") told.broken.insert(told.run);
   if (event.kind == "broken" && !is_guess && event.details.find("is gone") != std::string::npos &&
       event.details.find("GPU") != std::string::npos)
-    told.without_gpu.insert(told.starts);
+    told.without_gpu.insert(told.run);
   if (event.kind == "pausing" || event.kind == "broken" || event.kind == "cancelling" ||
       event.kind == "stopping" || told.has_ended)
-    told.has_reason.insert(told.starts);
+    told.has_reason.insert(told.run);
   return {};
 }
 
@@ -321,6 +361,7 @@ std::string Audit::look_at_machines() {
       if (job != 0) ++held[job];
   }
   for (const auto& [number, gpus] : held) {
+    if (unfinished_.contains(number)) continue;
     const auto job = machine_.master().job(kOperator, number);
     if (!job) return fmt::format("job {} holds {} GPUs and is not known", number, gpus);
     if (job->has_ended())
@@ -332,9 +373,8 @@ std::string Audit::look_at_machines() {
       const MachineView& machine = cluster->machines[index(run.places[rank].machine)];
       for (const std::string& gpu : run.gpus[rank]) {
         const auto number = find_gpu(machine.gpu_names, machine.capacity.gpus, gpu);
-        // A run that a restore made a job of its own is reported with the GPUs that are left.
-        if (!number && run.has_lost_gpu && is_restored_) continue;
         const JobNumber by = number ? machine.by_gpu.at(static_cast<std::size_t>(*number)) : 0;
+        if (by == 0 && has_left_gpu(run)) continue;
         if (by == run.id.job || machine.state != "up" || is_unheard(run) || is_stray(run)) continue;
         return fmt::format("GPU {} of {} is used by run {} of job {}; the books say {}", gpu,
                            machine.name, run.id.run, run.id.job,
@@ -353,6 +393,13 @@ bool Audit::is_stray(const MemoryWorld::Seen& run) {
          (job->old_run != OldRun::none || job->runs < run.id.run);
 }
 
+/// It was made a job of its own while one of its GPUs was gone, and was reported with those that
+/// were left: the books do not give it that one, also if it has come back.
+bool Audit::has_left_gpu(const MemoryWorld::Seen& run) {
+  const auto job = machine_.master().job(kOperator, run.id.job);
+  return run.has_lost_gpu && job && job->runs_outside;
+}
+
 /// It runs on GPUs of the engine's choice, of which the daemon has not been told yet.
 bool Audit::is_unheard(const MemoryWorld::Seen& run) {
   const auto job = machine_.master().job(kOperator, run.id.job);
@@ -369,7 +416,9 @@ std::string Audit::look_at_jobs() {
   std::map<uid_t, std::size_t> held;
   std::size_t all = 0;
   is_room_made_ = false;
+  unfinished_.clear();
   for (const JobRecord& job : page->jobs) {
+    unfinished_.insert(job.number);
     is_room_made_ |= job.phase() == Phase::reserved || job.phase() == Phase::draining;
     // One that runs already is taken in whatever its user has.
     if (!job.runs_outside) held[job.owner.uid] += memory_of(job.spec), all += memory_of(job.spec);
@@ -514,8 +563,11 @@ std::string Audit::look_at_promises() {
                          tag, submission.tasks, count);
     if (submission.fate == Fate::refused && count != 0 && !allows_refused_)
       return fmt::format("{} was refused, and there are {} jobs of it", tag, count);
-    if (submission.fate == Fate::unknown && count > 1 && !submission.is_array)
-      return fmt::format("{} was submitted once, and there are {} jobs of it", tag, count);
+    const bool is_whole = count == 0 || count == submission.tasks;
+    const bool may_lack = has_damage() && count < submission.tasks;  // its number is not known
+    if (submission.fate == Fate::unknown && !is_whole && !may_lack)
+      return fmt::format("{} was submitted with {} tasks, and there are {} jobs of it", tag,
+                         submission.tasks, count);
   }
   return {};
 }

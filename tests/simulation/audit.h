@@ -88,6 +88,7 @@ class Audit {
   std::string look_at_files();
   void note_capacities();
   std::string look_at_terms(const MemoryWorld::Seen& run);
+  [[nodiscard]] std::int32_t count_gone_gpus(const std::string& machine);
   [[nodiscard]] bool has_its_share(const JobSpec& spec, const Resources& grant, std::size_t workers,
                                    const std::string& machine);
   std::string look_at_events();
@@ -106,11 +107,13 @@ class Audit {
   [[nodiscard]] bool has_damage() const { return !damaged_.empty() || !lost_events_.empty(); }
   std::string look_at_output();
   [[nodiscard]] bool is_unheard(const MemoryWorld::Seen& run);
+  [[nodiscard]] bool has_left_gpu(const MemoryWorld::Seen& run);
   std::string take(const LiveEvent& event);
 
   struct Told {  // of a job, by its events
     std::string last;
     std::uint32_t starts = 0;
+    std::uint32_t run = 0;                // the last that an event named
     std::set<std::uint32_t> pausing;      // runs that were told to leave, or were to be
     std::set<std::uint32_t> broken;       // ... because a part of them is gone
     std::set<std::uint32_t> without_gpu;  // ... which was a GPU
@@ -142,6 +145,9 @@ class Audit {
   std::set<RunId> seen_;  // runs whose machines were looked at
   /// What each machine has had, by name, as the daemon and the engine saw it.
   std::map<std::string, std::set<Resources>> capacities_;
+  /// Jobs that the daemon lists as not ended. To ask for one of them reads its script, which may be
+  /// megabytes: after every step that took two thirds of the simulation's time.
+  std::set<JobNumber> unfinished_;
   bool is_room_made_ = false;  // for a job, of GPUs that nobody holds meanwhile
 };
 

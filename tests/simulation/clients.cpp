@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/client/client.h"
+#include "live/loop/live_demand.h"
 #include "policy/registry.h"
 
 namespace trainyard {
@@ -125,8 +126,10 @@ void Clients::submit() {
     spec.script = "#!" + std::string(200'000, 'x');
   const std::string tag = fmt::format("t{}", submissions_.size());
   spec.name = tag;
-  Submission made{who, tag, 1, Submission::Fate::unknown, 0, !spec.array.empty()};
+  const std::size_t tasks = spec.array.empty() ? 1 : parse_job_array(spec.array)->tasks.size();
+  Submission made{who, tag, tasks, Submission::Fate::unknown, 0, !spec.array.empty()};
   submissions_[tag] = made;
+  const Cluster before = machine_.engine().cluster();  // which may change within the turn
   const Asked asked = ask(who, "POST", "/v1/jobs", to_json(spec).dump());
   Submission& known = submissions_[tag];
   if (!asked.is_answered) return;
@@ -136,7 +139,11 @@ void Clients::submit() {
   const json answer = json::parse(asked.reply.body);
   known.fate = Submission::Fate::accepted;
   known.number = answer.at("job");
-  known.tasks = answer.value("tasks", std::size_t{1});
+  if (answer.value("tasks", std::size_t{1}) != tasks)
+    complaint_ = fmt::format("{} has {} tasks: {}", tag, tasks, asked.reply.body);
+  const std::string why = misfit(spec, before);
+  if (!why.empty() && !misfit(spec, machine_.engine().cluster()).empty())
+    complaint_ = fmt::format("{} was accepted, and could never run: it {}", tag, why);
   take_number(known.number);
 }
 
@@ -173,9 +180,10 @@ void Clients::check_refusal(const Identity& who, const Reply& reply) {
 void Clients::cancel() {
   const JobNumber number = some_number();
   const Identity who = lots_.below(4) == 0 ? kOperator : somebody();
+  const bool has_reserve = machine_.has_reserve();
   const Asked asked = ask(who, "DELETE", fmt::format("/v1/jobs/{}", number));
   const bool only_full =
-      machine_.is_full() && !machine_.is_meddled_with() && !machine_.fails_sync();
+      machine_.is_full() && has_reserve && !machine_.is_meddled_with() && !machine_.fails_sync();
   if (asked.is_answered && asked.reply.status == 503 && only_full &&
       asked.reply.body.find("disk is full") != std::string::npos)
     complaint_ =

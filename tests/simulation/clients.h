@@ -62,6 +62,8 @@ class Clients {
   void lose_policy() { policies_.emplace(0, configured_policy_); }
   /// How far the clock was off where operators may have accepted it last (written.h).
   [[nodiscard]] const std::vector<Duration>& accepted_clocks() const { return accepted_clocks_; }
+  /// Before the first job: nothing that could be erased is older than this clock.
+  void begin_at_this_clock() { accepted_clocks_ = {machine_.set_by()}; }
 
   /// What they were refused though it must work; empty: nothing.
   [[nodiscard]] const std::string& complaint() const {

@@ -65,6 +65,7 @@ std::string JournalTroubles::damage() {
   const bool goes_down = lots_.below(2) == 0;
   if (goes_down) machine_.end();
   machine_.end_meddling();
+  if (!machine_.is_dead()) machine_.spare();  // else it might be written, and not be expected
   std::optional<Damage> damage;
   machine_.as_foreign([&] { damage = flip_a_bit(goes_down); });
   if (!damage) return "no bit flips";
@@ -113,12 +114,16 @@ std::string JournalTroubles::restore() {
   const std::string from = machine_.path() + ".backup", part = machine_.path() + ".restoring";
   Expected<void> done;
   machine_.as_foreign([&] {
-    for (const std::string& name : {from, part, part + "-journal", machine_.path() + "-wal"})
+    for (const std::string& name : {from, from + "-journal", part, part + "-journal"})
       disk.remove(name);
     disk.install(from, backup_);
     done = extract_journal(from, part);
   });
-  if (!done) return "a restore fails: " + done.error().message;
+  if (!done) {
+    for (const std::string& name : {part, part + "-journal"}) disk.remove(name);
+    return "a restore fails: " + done.error().message;
+  }
+  disk.remove(machine_.path() + "-wal");
   disk.install(machine_.path(), disk.find(part)->now);
   disk.remove(part);
   clients_.recall(promised_);

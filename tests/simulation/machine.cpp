@@ -101,6 +101,10 @@ void SimulatedMachine::fill_disk(std::uint64_t free) {
   if (there > free) others_ += there - free;
 }
 
+bool SimulatedMachine::has_reserve() const {
+  return scratch_.used() > kDiskSize / 8 / 4;
+}
+
 void SimulatedMachine::fail_sync() {
   disk_.fail_sync();
   fails_sync_ = true;

@@ -103,6 +103,9 @@ class SimulatedMachine : public System {
   void fill_disk(std::uint64_t free);
   void make_room() { others_ = 0; }
   [[nodiscard]] bool is_full() const { return others_ > 0; }
+  /// The daemon has space kept for what ends jobs. Each start on a full disk takes some of it, and
+  /// the last quarter is for starts alone.
+  [[nodiscard]] bool has_reserve() const;
   [[nodiscard]] bool was_ever_full() const { return was_ever_full_; }
   /// From now on, once; and whether it did since the last daemon began.
   void fail_sync();
@@ -123,6 +126,7 @@ class SimulatedMachine : public System {
   [[nodiscard]] std::uint64_t deaths() const { return deaths_; }
   /// How many daemons there were.
   [[nodiscard]] std::uint64_t daemons() const { return daemons_; }
+  [[nodiscard]] const std::string& directory() const { return scratch_.path(); }
   [[nodiscard]] std::string path() const { return scratch_.path() + "/journal.db"; }
 
  private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "live/loop/live_demand.h"
 #include "policy/registry.h"
 
 namespace trainyard {
@@ -85,6 +86,7 @@ void Simulation::change_machine() {
 void Simulation::choose_keeping() {
   if (lots_.below(2) == 0) return;
   options_.keep_output = std::array{minutes(1), hours(1), days(3), days(20)}[lots_.below(4)];
+  options_.admitted_at_once = std::array{1, 3, 100}[lots_.below(3)];
   options_.least_erased_a_day = std::array{1, 3, 1000}[lots_.below(3)];
   if (lots_.below(2) == 0)
     options_.keep_checkpoints = std::array{minutes(10), days(4), days(40)}[lots_.below(3)];
@@ -193,6 +195,7 @@ void Simulation::come_up() {
     machine_->pass(hours(static_cast<std::int64_t>(lots_.below(24 * 10))));
   }
   if (lots_.below(8) == 0) jump_clock();
+  if (clients_->numbers().empty()) clients_->begin_at_this_clock();
   for (int tries = 0; tries < kMostStarts; ++tries) {
     if (lots_.below(6) == 0) trouble_gpus();
     if (lots_.below(3) == 0)
@@ -410,16 +413,15 @@ void Simulation::cancel_strays() {
     if (job.runs_outside && !job.has_ended()) (void)machine_->master().cancel(root, {job.number});
 }
 
-/// Jobs that were accepted when a machine had more GPUs, or another number of them, than it has at
-/// the end: no machine can hold them any more, and an operator ends those.
+/// Jobs that were accepted when a machine had another number of GPUs than it has at the end: no
+/// machine can hold them any more, whatever the daemon says, and an operator ends those.
 void Simulation::cancel_misfits() {
   const Identity root{"root", 0, 0, Role::operator_};
   const auto page = machine_->master().jobs(root, JobFilter{});
-  if (!page || !has_changed_gpus_) return;
+  if (!page || !has_changed_gpus_ || machine_->is_local()) return;
   for (const JobRecord& job : page->jobs) {
-    if (job.has_ended()) continue;
-    const auto why = machine_->master().why(root, job.number);
-    if (why && why->reason.sentence.starts_with("cannot run here as things are"))
+    const bool waits = job.is_held() || job.phase() == Phase::queued;
+    if (waits && !misfit(job.spec, cluster_).empty())
       (void)machine_->master().cancel(root, {job.number});
   }
 }
@@ -447,7 +449,6 @@ void Simulation::finish() {
   for (const Phase state : kJobStates)
     if (!has_ended(state)) filter.states.push_back(state);
   cancel_strays();
-  cancel_misfits();
   const Time until = machine_->now() + days(60);
   for (;;) {
     check(false);
@@ -461,6 +462,7 @@ void Simulation::finish() {
                            machine_->master().why(root, job.number)->reason.sentence);
       return;
     }
+    cancel_misfits();
     machine_->pass(hours(1));
   }
   wrong_ = audit_->look_at_end();

@@ -65,10 +65,23 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+/// False for a file that another user made or can reach under another name: what is written there
+/// would be theirs to read.
+bool is_ours_alone(const Descriptor& file) {
+  struct stat status {};
+  return ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == ::geteuid() && status.st_nlink == 1;
+}
+
 /// A file that only its owner may read, emptied, and ours until the descriptor is closed.
 Expected<Descriptor> take_part(const std::string& part) {
   Descriptor file(::open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file) return fail("{}: cannot be made: {}", part, std::strerror(errno));
+  if (!is_ours_alone(file))
+    return fail(
+        "{}: is another user's, or has another name; remove it, or choose a directory that "
+        "only you can write to",
+        part);
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
     return fail("{}: another backup is being written there", part);
   if (::ftruncate(file.get(), 0) != 0 || ::fchmod(file.get(), 0600) != 0)
@@ -206,7 +219,11 @@ Expected<Restored> put_in_place(const std::string& file, const std::string& stat
   const std::string journal = state + "/journal.db", part = restoring(journal);
   const auto lock = take_part(part);
   if (!lock) return tl::make_unexpected(lock.error());
-  if (auto ok = extract_journal(file, part); !ok) return tl::make_unexpected(ok.error());
+  if (auto ok = extract_journal(file, part); !ok) {
+    // A full disk. No daemon may start if a restore before this one has moved the journal away.
+    if (fs::exists(journal)) ::unlink(part.c_str()), ::unlink((part + "-journal").c_str());
+    return tl::make_unexpected(ok.error());
+  }
   const auto items = read_items(file);
   auto aside = put_aside(state);
   if (!aside) return tl::make_unexpected(aside.error());

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -110,6 +112,20 @@ TEST_F(BackupTest, IsNeverWrittenOverAnything) {
   EXPECT_FALSE(fs::exists(directory.path() + "/elsewhere"));
 }
 
+TEST_F(BackupTest, IsNotWrittenIntoAFileThatOthersCanReach) {
+  open();
+  submit(1);
+  write(file + ".part", "prepared");
+  fs::create_hard_link(file + ".part", directory.path() + "/elsewhere");
+  EXPECT_THAT(back_up(state, file).error().message, HasSubstr("another user's"));
+  EXPECT_EQ(text_of(directory.path() + "/elsewhere"), "prepared");
+  fs::remove(directory.path() + "/elsewhere");
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file to another user";
+  ASSERT_EQ(::chown((file + ".part").c_str(), 65534, 65534), 0);
+  EXPECT_THAT(back_up(state, file).error().message, HasSubstr("another user's"));
+  EXPECT_FALSE(fs::exists(file));
+}
+
 TEST_F(BackupTest, WhatCannotBeMadeLeavesNothing) {
   open();
   submit(1);
@@ -186,6 +202,26 @@ TEST_F(BackupTest, NoDaemonStartsInTheMiddleOfARestore) {
   EXPECT_EQ(journal->unfinished()->size(), 1U);
 }
 
+/// As on a full disk.
+TEST_F(BackupTest, ARestoreThatFindsNoRoomLeavesTheDirectoryAsItWas) {
+  open();
+  submit(1);
+  make_backup();
+  journal.reset();
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const rlimit small{.rlim_cur = 8192, .rlim_max = usual.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const auto restored = restore_backup(file, state);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &usual), 0);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(restored);
+  EXPECT_FALSE(fs::exists(state + "/journal.db.restoring")) << "a daemon would not start";
+  open();
+  EXPECT_EQ(journal->unfinished()->size(), 1U);
+}
+
 // --- What verify finds ---------------------------------------------------------------------------
 
 TEST_F(BackupTest, VerifyNamesEveryDamagedRow) {
@@ -197,7 +233,7 @@ TEST_F(BackupTest, VerifyNamesEveryDamagedRow) {
   change(path,
          "UPDATE job SET uid = 0 WHERE number = 1; UPDATE spec SET spec = spec || ' ' WHERE number "
          "= 2; UPDATE payload SET payload = '{}' WHERE number = 3; UPDATE event SET user = 'eve' "
-         "WHERE sequence = 4; UPDATE setting SET value = value || ' ' WHERE key = 'head'; "
+         "WHERE sequence = 4; UPDATE setting SET value = '1 7 3' WHERE key = 'head'; "
          "DELETE FROM payload WHERE number = 5; DELETE FROM spec WHERE number = 6");
   EXPECT_THAT(verify_journal(path)->problems,
               ElementsAre("job 1: table job, row 1: its checksum is wrong",

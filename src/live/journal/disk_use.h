@@ -23,6 +23,12 @@ struct DiskUse {
   bool operator==(const DiskUse&) const = default;
 };
 
+/// What all users take together.
+struct AllDiskUse {
+  DiskUse use;
+  std::int64_t users = 0;
+};
+
 /// Makes the table and its triggers.
 std::string sql_that_keeps_disk_use();
 /// Selects the rows that the table should have, by what is in the others.

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "live/journal/backup.h"
+#include "live/journal/journal_space.h"
 #include "live/journal/tables.h"
 #include "live/system/files.h"
 
@@ -78,28 +78,6 @@ Expected<void> sync_log(SQLite::Database& db) {
   return fail("the journal cannot be opened: its log cannot be synced");
 }
 
-std::int64_t pragma(SQLite::Database& db, const char* name) {
-  return db.execAndGet(fmt::format("PRAGMA {}", name)).getInt64();
-}
-
-/// Has a file of an older format able to give pages back, which takes a copy of it. One that is too
-/// large for that goes on without: its free pages are still used again.
-void make_shrinkable(System& system, const std::string& path, SQLite::Database& db) {
-  constexpr std::int64_t kMost = std::int64_t{256} << 20;
-  const std::int64_t size = pragma(db, "page_count") * pragma(db, "page_size");
-  const std::uint64_t free = system.disk(std::filesystem::path(path).parent_path().string()).free;
-  if (size > kMost || free < 3 * static_cast<std::uint64_t>(size)) {
-    system.log().write(
-        LogLevel::info,
-        fmt::format("{}: of {} MiB, does not shrink when jobs end, but its free pages are used "
-                    "again; to have it shrink, end the daemon and run: sqlite3 {} 'PRAGMA "
-                    "auto_vacuum = INCREMENTAL; VACUUM'",
-                    path, size >> 20U, path));
-    return;
-  }
-  db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
-}
-
 }  // namespace
 
 /// With statements that end where the work does, however it ends: one that is left in the middle
@@ -148,33 +126,13 @@ Journal::Journal(System& system, std::string path, std::unique_ptr<Tables> writi
     : system_(system),
       path_(std::move(path)),
       writing_(std::move(writing)),
+      space_(std::make_unique<JournalSpace>(*writing_)),
       next_bound_(kLargeLog),
       seldom_(system.log()),
-      lived_(system) {
-  if (!system.has_threads()) return;
-  checkpointer_ = std::jthread([this](const std::stop_token& stop) { checkpoint_until(stop); });
-}
+      lived_(system),
+      checkpointer_(system, path_) {}
 
 Journal::~Journal() = default;
-
-/// On a connection of its own: within a commit it would take tens of milliseconds of somebody's
-/// wait. Who reads or writes meanwhile is not disturbed, but then the log only grows: see
-/// bound_log().
-void Journal::checkpoint() const {
-  (void)attempt(path_, "checkpointed", [&]() -> Expected<void> {
-    SQLite::Database(path_, SQLite::OPEN_READWRITE).exec("PRAGMA wal_checkpoint(PASSIVE)");
-    return {};
-  });
-}
-
-void Journal::checkpoint_until(const std::stop_token& stop) const {
-  constexpr auto kBetween = std::chrono::seconds(1);
-  std::mutex mutex;
-  std::condition_variable_any stopped;
-  std::unique_lock lock(mutex);
-  while (!stopped.wait_for(lock, stop, kBetween, [] { return false; }) && !stop.stop_requested())
-    checkpoint();
-}
 
 /// Readers that follow each other without a gap, and a writer that is faster than the checkpoints,
 /// would have the log grow without end. Here nobody writes, all of ours read briefly, and who comes
@@ -227,7 +185,8 @@ Expected<std::unique_ptr<Journal>> Journal::open(System& system, const std::stri
     if (version == 0) writing->create();
     if (version > 0 && version < Tables::kVersion) {
       writing->migrate(version);
-      make_shrinkable(system, path, writing->db);
+      if (version < Tables::kFirstWithSums)
+        JournalSpace::make_shrinkable(system, path, writing->db);
     }
     if (auto ok = sync_log(writing->db); !ok) return tl::make_unexpected(ok.error());
     std::unique_ptr<Journal> journal(new Journal(system, path, std::move(writing)));
@@ -276,9 +235,18 @@ void Journal::recall() {
   tell_damage(*writing_);
 }
 
+namespace {
+
+/// The highest number that the submission of this job takes.
+JobNumber last_number_of(const JobRecord& job) {
+  return job.spec.array.empty() ? job.number : job.task.array + job.task.count;
+}
+
+}  // namespace
+
 void Journal::remember(const JournalChange& change) {
   for (const JobRecord* job : change.submitted)
-    known_.last_number = std::max(known_.last_number, job->number);
+    known_.last_number = std::max(known_.last_number, last_number_of(*job));
   for (const LiveEvent& event : change.events)
     known_.last_event = event.sequence, known_.last_time = event.at;
   for (const auto& [key, value] : change.settings) known_.settings[key] = value;
@@ -338,8 +306,8 @@ namespace {
 JournalHead next_head(JournalHead head, const JournalChange& change) {
   JobNumber highest = 0;
   std::string content;
-  for (const JobRecord* job : change.submitted) highest = std::max(highest, job->submission());
-  for (const JobRecord* job : change.submitted) highest = std::max(highest, job->number);
+  for (const JobRecord* job : change.submitted)
+    highest = std::max({highest, job->submission(), last_number_of(*job)});
   for (const LiveEvent& event : change.events)
     content += fmt::format("{} {} {} {};", event.sequence, event.at.us, event.kind, event.job);
   head.add(content, highest);
@@ -358,7 +326,9 @@ Expected<void> Journal::commit(const JournalChange& change) {
     const Duration lived = lived_.now();
     writing_->array_in = 0;
     for (const JobRecord* job : change.submitted) writing_->insert(*job, lived);
+    for (const JobRecord* job : change.unfolded) writing_->unfold(*job, lived);
     for (const JobRecord* job : change.changed) writing_->update(*job, lived);
+    for (const JobNumber array : change.whole) writing_->end_folding(array);
     for (const JobRecord* job : change.buried) writing_->replace(*job, lived);
     for (const LiveEvent& event : change.events) writing_->insert(event);
     if (!change.buried.empty()) writing_->recount_disk_use();
@@ -387,6 +357,16 @@ Expected<std::vector<JobRecord>> Journal::unfinished() const {
     while (rows.executeStep()) jobs.push_back(tables.read_job(rows));
     tables.damaged.clear();  // whoever buries these tells of it
     return jobs;
+  });
+}
+
+Expected<std::vector<Journal::FoldedArray>> Journal::folded() const {
+  return read([&](Tables& tables) -> Expected<std::vector<FoldedArray>> {
+    std::vector<FoldedArray> arrays;
+    for (const JobNumber number : tables.folded_arrays())
+      arrays.push_back({number, tables.folded_tasks(number)});
+    tables.damaged.clear();  // whoever buries these tells of it
+    return arrays;
   });
 }
 
@@ -577,73 +557,16 @@ bool Journal::is_setting_damaged(const std::string& key) const {
 }
 
 Expected<DiskUse> Journal::disk_use(uid_t user) {
-  return attempt(path_, "read", [&]() -> Expected<DiskUse> {
-    SQLite::Statement& row =
-        writing_->statement("SELECT scripts, output, history FROM disk_use WHERE uid = ?");
-    row.bind(1, static_cast<std::int64_t>(user));
-    DiskUse use;
-    if (row.executeStep())
-      use = {row.getColumn(0).getInt64(), row.getColumn(1).getInt64(), row.getColumn(2).getInt64()};
-    row.reset();
-    return use;
-  });
+  return attempt(path_, "read", [&]() -> Expected<DiskUse> { return space_->used_by(user); });
 }
 
-Expected<Journal::AllDiskUse> Journal::disk_use_of_all() {
-  return attempt(path_, "read", [&]() -> Expected<AllDiskUse> {
-    SQLite::Statement& row = writing_->statement(
-        "SELECT total(scripts), total(output), total(history), count(*) FROM disk_use");
-    row.executeStep();
-    const AllDiskUse all{
-        {row.getColumn(0).getInt64(), row.getColumn(1).getInt64(), row.getColumn(2).getInt64()},
-        row.getColumn(3).getInt64()};
-    row.reset();
-    return all;
-  });
-}
-
-/// Those of jobs that ended under this format went with their end.
-bool Journal::remove_old_payloads() {
-  constexpr int kAtOnce = 16;  // of at most some megabytes each
-  SQLite::Statement rows(writing_->db,
-                         "SELECT number, EXISTS (SELECT 1 FROM job WHERE job.number = "
-                         "payload.number AND ended IS NULL) FROM payload WHERE number > ? "
-                         "ORDER BY number LIMIT ?");
-  rows.bind(1, tidied_);
-  rows.bind(2, kAtOnce);
-  std::vector<JobNumber> ended;
-  int found = 0;
-  JobNumber last = tidied_;
-  for (; rows.executeStep(); ++found) {
-    last = rows.getColumn(0).getInt64();
-    if (rows.getColumn(1).getInt() == 0) ended.push_back(last);
-  }
-  rows.reset();
-  if (!ended.empty()) {
-    SQLite::Transaction transaction(writing_->db, SQLite::TransactionBehavior::IMMEDIATE);
-    for (const JobNumber number : ended) writing_->remove_payload(number);
-    transaction.commit();
-  }
-  tidied_ = last;
-  return found == kAtOnce;
-}
-
-/// What is soon used again is kept: an eighth of the file, and some megabytes.
-bool Journal::give_back_pages() {
-  constexpr std::int64_t kKept = 1024, kPartKept = 8, kAtOnce = 512;
-  SQLite::Database& db = writing_->db;
-  const std::int64_t kept = std::max(kKept, pragma(db, "page_count") / kPartKept);
-  const std::int64_t spare = pragma(db, "freelist_count") - kept;
-  if (spare <= 0 || pragma(db, "auto_vacuum") == 0) return false;
-  db.exec(fmt::format("PRAGMA incremental_vacuum({})", std::min(spare, kAtOnce)));
-  return spare > kAtOnce;
+Expected<AllDiskUse> Journal::disk_use_of_all() {
+  return attempt(path_, "read", [&]() -> Expected<AllDiskUse> { return space_->used_by_all(); });
 }
 
 Expected<bool> Journal::tidy() {
   if (auto ok = system_.before("journal.tidy"); !ok) return tl::make_unexpected(ok.error());
-  auto more = attempt(path_, "tidied", [&]() -> Expected<bool> {
-    return remove_old_payloads() || give_back_pages();
-  });
+  auto more = attempt(path_, "tidied", [&]() -> Expected<bool> { return space_->tidy(); });
   writing_->settle();
   if (!more) return more;
   system_.after("journal.tidy");

@@ -28,13 +28,12 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
 #include "live/book/job_record.h"
+#include "live/journal/checkpointer.h"
 #include "live/journal/disk_use.h"
 #include "live/journal/journal_head.h"
 #include "live/journal/lived_time.h"
@@ -51,19 +50,25 @@ enum class Leftover : std::uint8_t {
 
 /// What becomes true together.
 struct JournalChange {
-  std::vector<const JobRecord*> submitted;  // new ones
-  std::vector<const JobRecord*> changed;    // the lives of known ones
-  std::vector<const JobRecord*> buried;     // whose rows are damaged: they are written anew
+  /// New ones. With an array's first task, whose specification names all of them, comes a mark that
+  /// the others have no rows yet, unless they are here too.
+  std::vector<const JobRecord*> submitted;
+  std::vector<const JobRecord*> unfolded;  // tasks of arrays submitted before: their rows are new
+  std::vector<JobNumber> whole;            // arrays all of whose tasks have rows
+  std::vector<const JobRecord*> changed;   // the lives of known ones
+  std::vector<const JobRecord*> buried;    // whose rows are damaged: they are written anew
   std::vector<LiveEvent> events;
   std::vector<std::pair<std::string, std::string>> settings;  // key, value
   Leftover erased_what{};
   std::vector<JobRecord> erased;  // jobs of which that is gone
 
   [[nodiscard]] bool empty() const {
-    return submitted.empty() && changed.empty() && buried.empty() && events.empty() &&
-           settings.empty() && erased.empty();
+    return submitted.empty() && unfolded.empty() && whole.empty() && changed.empty() &&
+           buried.empty() && events.empty() && settings.empty() && erased.empty();
   }
 };
+
+class JournalSpace;
 
 class Journal {
  public:
@@ -75,6 +80,14 @@ class Journal {
 
   /// Those that have not ended, by number. One whose row is damaged has failed, and says so.
   [[nodiscard]] Expected<std::vector<JobRecord>> unfinished() const;
+  /// An array that was submitted, and whose other tasks have no rows yet.
+  struct FoldedArray {
+    JobNumber number = 0;
+    /// As they were submitted. They have failed if the specification is damaged, or all rows that
+    /// say whose the array is.
+    std::vector<JobRecord> tasks;
+  };
+  [[nodiscard]] Expected<std::vector<FoldedArray>> folded() const;
   [[nodiscard]] Expected<std::optional<JobRecord>> find(JobNumber number) const;
   /// Those that have ended. (Nothing is folded: they do not wait.)
   [[nodiscard]] Expected<JobPage> find_ended(const JobFilter& filter) const;
@@ -116,15 +129,10 @@ class Journal {
   /// What a user's jobs take of the disk; and those of all users, and how many these are. By the
   /// thread that commits.
   [[nodiscard]] Expected<DiskUse> disk_use(uid_t user);
-  struct AllDiskUse {
-    DiskUse use;
-    std::int64_t users = 0;
-  };
   [[nodiscard]] Expected<AllDiskUse> disk_use_of_all();
 
-  /// Moves the write-ahead log into the database as far as nobody is disturbed. A thread does so
-  /// every second, where the system has threads.
-  void checkpoint() const;
+  /// Where the system has no threads (checkpointer.h).
+  void checkpoint() { checkpointer_.checkpoint(); }
   /// Tidies up a little: removes payloads of jobs that had ended under an older format, and gives
   /// free pages back to the file system where they are many. True: there is more to do.
   Expected<bool> tidy();
@@ -150,14 +158,11 @@ class Journal {
  private:
   Journal(System& system, std::string path, std::unique_ptr<Tables> writing);
   static std::unique_ptr<Tables> open_to_write(const std::string& path);
-  void checkpoint_until(const std::stop_token& stop) const;
   void bound_log();
   void recall();
   void recall_lived();
   void recall_head();
   void tell_damage(Tables& tables) const;
-  bool remove_old_payloads();
-  bool give_back_pages();
   void remember(const JournalChange& change);
   void write_head() const;
   template <class Work>
@@ -168,13 +173,13 @@ class Journal {
   System& system_;
   std::string path_;
   std::unique_ptr<Tables> writing_;
+  std::unique_ptr<JournalSpace> space_;  // of writing_
   // Connections that read, made as they are needed: a long read holds up no other, nor the writer.
   mutable std::mutex reading_mutex_;
   mutable std::condition_variable reader_is_back_;
   mutable std::vector<std::unique_ptr<Tables>> readers_;  // that nobody uses now
   mutable std::size_t readers_made_ = 0;
   std::uintmax_t next_bound_;  // bytes of the write-ahead log at which it is emptied
-  JobNumber tidied_ = 0;       // payloads up to this number have been looked at
   SeldomLog seldom_;
   LivedTime lived_;
   JournalHead head_;
@@ -188,7 +193,7 @@ class Journal {
   mutable std::mutex damage_mutex_;
   mutable std::set<std::string> told_damage_;
   std::string loss_;
-  std::jthread checkpointer_;
+  Checkpointer checkpointer_;
 };
 
 }  // namespace trainyard

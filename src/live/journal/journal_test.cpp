@@ -243,7 +243,23 @@ TEST_F(JournalTest, TheFormatBeforeIsTakenOver) {
   EXPECT_TRUE(found->is_right());
   journal.reset();
   SQLite::Database now(path, SQLite::OPEN_READONLY);
-  EXPECT_EQ(now.execAndGet("PRAGMA user_version").getInt(), 5) << "an older daemon refuses it";
+  EXPECT_EQ(now.execAndGet("PRAGMA user_version").getInt(), 6) << "an older daemon refuses it";
+}
+
+/// Its daemon knew no tasks without rows, and would lose them.
+TEST_F(JournalTest, AFileOfFormat5IsTakenOverAsItIs) {
+  submit(record(1));
+  journal.reset();
+  const auto version = [&] {
+    return SQLite::Database(path, SQLite::OPEN_READONLY).execAndGet("PRAGMA user_version").getInt();
+  };
+  SQLite::Database(path, SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 5");
+  EXPECT_EQ(verify_journal(path)->unsummed, 0U);
+  EXPECT_GT(verify_journal(path)->rows, 0U) << "its rows have checksums";
+  open();
+  EXPECT_EQ(version(), 6);
+  EXPECT_EQ((*journal->find(1))->spec.name, record(1).spec.name);
+  EXPECT_TRUE(verify_journal(path)->is_right());
 }
 
 /// As format 2 wrote it.

@@ -67,9 +67,8 @@ class StoredRowTest : public testing::Test {
 
 TEST_F(StoredRowTest, AChangeOfAnyColumnOfOneRowShowsInThatRow) {
   EXPECT_EQ(intact(), (Intact{true, true}));
-  for (const char* change :
-       {"text = 'onf'", "text = NULL", "text = x'6f6e65'", "more = 11", "more = NULL",
-        "more = 10.5", "sum = sum + 1", "number = 0"}) {
+  for (const char* change : {"text = 'onf'", "text = NULL", "text = x'6f6e65'", "more = 11",
+                             "more = NULL", "more = 10.5", "sum = sum + 1", "number = 0"}) {
     db.exec("SAVEPOINT whole");
     db.exec(fmt::format("UPDATE t SET {} WHERE number = 1", change));
     EXPECT_EQ(intact(), (Intact{false, true})) << change;

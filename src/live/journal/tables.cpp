@@ -3,8 +3,13 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 
+#include "live/job/job_array.h"
 #include "live/job/utf8.h"
 #include "live/journal/disk_use.h"
 
@@ -58,6 +63,8 @@ void Journal::Tables::create() {
 
 void Journal::Tables::migrate(int version) {
   SQLite::Transaction transaction(db);
+  // Format 5 had the rows of all tasks of an array from the first commit on: what it has is valid
+  // now, but its daemon would lose tasks that have no rows yet, so it must refuse a file of today.
   // Format 4 had no checksums, and a row gets one when it changes: to give one to each of a million
   // rows took a minute. Format 3 knew no jobs that were born elsewhere; format 2 said
   // otherwise how a job is to end, which life_from_json() reads; format 1 knew no arrays.
@@ -203,6 +210,16 @@ void Journal::Tables::put(const char* verb, const char* table, const std::vector
   into.exec();
 }
 
+namespace {
+
+constexpr std::string_view kFolding = "array/";
+
+std::string folding_key(JobNumber array) {
+  return fmt::format("{}{}", kFolding, array);
+}
+
+}  // namespace
+
 void Journal::Tables::insert(const JobRecord& job, Duration lived) {
   put("INSERT", "job", row_of(job, lived));
   const bool is_in = job.task.array != 0 && job.task.array == array_in;
@@ -214,6 +231,7 @@ void Journal::Tables::insert(const JobRecord& job, Duration lived) {
 void Journal::Tables::insert_submission(const JobRecord& job) {
   JobSpec small = job.spec;
   const JobPayload payload = take_payload(small);
+  if (!small.array.empty()) set(folding_key(job.task.array), as_utf8(job.owner.via));
   put("INSERT OR IGNORE", "spec", spec_row(job.submission(), small));
   put("INSERT OR IGNORE", "payload", {{"number", job.submission()}, {"payload", to_json(payload)}});
 }
@@ -249,9 +267,22 @@ void Journal::Tables::remove_payload(JobNumber submission) {
   SQLite::Statement& payload = statement(
       "DELETE FROM payload WHERE number = ?1 "
       "AND NOT EXISTS (SELECT 1 FROM job WHERE number = ?1 AND ended IS NULL) "
-      "AND NOT EXISTS (SELECT 1 FROM job WHERE array = ?1 AND ended IS NULL)");
+      "AND NOT EXISTS (SELECT 1 FROM job WHERE array = ?1 AND ended IS NULL) "
+      "AND NOT EXISTS (SELECT 1 FROM setting WHERE key = 'array/' || ?1)");
   payload.bind(1, submission);
   payload.exec();
+}
+
+void Journal::Tables::unfold(const JobRecord& task, Duration lived) {
+  put("INSERT", "job", row_of(task, lived));
+  if (task.has_ended()) remove_payload(task.submission());
+}
+
+void Journal::Tables::end_folding(JobNumber array) {
+  SQLite::Statement& mark = statement("DELETE FROM setting WHERE key = ?");
+  mark.bind(1, folding_key(array));
+  mark.exec();
+  remove_payload(array);
 }
 
 void Journal::Tables::insert(const LiveEvent& event) {
@@ -310,15 +341,21 @@ bool Journal::Tables::check(const StoredRow& row, const char* table) {
 
 namespace {
 
+constexpr std::string_view kDamaged = "its row in the journal is damaged: ";
+
 /// Nothing of it can be run any more; who looks at it is told why.
 void give_up(JobRecord& job, const std::string& why) {
   job.life = {};
   job.life.state.phase = Phase::failed;
   job.life.state.since = job.submitted;
-  job.reason = "its row in the journal is damaged: " + why;
+  job.reason = std::string(kDamaged) + why;
 }
 
 }  // namespace
+
+bool Journal::Tables::is_given_up(const JobRecord& job) {
+  return job.reason.starts_with(kDamaged);
+}
 
 StoredRow Journal::Tables::job_row(const SQLite::Statement& both) {
   return {both, 0, StoredRow{both, 1, both.getColumnCount()}.find("number")};
@@ -340,11 +377,98 @@ JobRecord Journal::Tables::read_job(const SQLite::Statement& both) {
   auto spec = parse_job_spec(submitted.text("spec"));
   if (spec && has_spec) job.spec = std::move(*spec);
   job.spec.name = as_utf8(row.text("name"));
+  job.spec.array.clear();  // which is that of the submission
   const bool is_whole = is_intact && life && ((has_spec && spec) || job.has_ended());
   if (damaged.size() == before && !is_whole)
     damaged.push_back(as_utf8(life ? spec.error().message : life.error().message));
   if (!is_whole) give_up(job, damaged[before]);
   return job;
+}
+
+std::vector<JobNumber> Journal::Tables::folded_arrays() {
+  std::vector<JobNumber> arrays;
+  SQLite::Statement rows(db, "SELECT key FROM setting WHERE key GLOB 'array/*' ORDER BY rowid");
+  while (rows.executeStep())
+    arrays.push_back(std::atoll(rows.getColumn(0).getString().c_str() + kFolding.size()));
+  return arrays;
+}
+
+namespace {
+
+/// The tasks of an array, by its specification; of one that is damaged, as many as one of them
+/// says.
+std::vector<ArrayTask> all_tasks(JobNumber array, const std::optional<JobArray>& submitted,
+                                 const ArrayTask& one) {
+  if (submitted) return tasks_of(array, *submitted);
+  const std::int32_t most = kMostTasks;
+  std::vector<ArrayTask> made(static_cast<std::size_t>(std::clamp(one.count, 0, most)), one);
+  for (std::size_t i = 0; i < made.size(); ++i) made[i].task = static_cast<std::int32_t>(i);
+  return made;
+}
+
+}  // namespace
+
+/// A task of the array whose row in table job is intact, if any is, and why it cannot be run.
+std::optional<JobRecord> Journal::Tables::model_task(JobNumber array, std::string& why) {
+  SQLite::Statement& rows = statement(select_jobs() + "WHERE job.array = ? ORDER BY job.number");
+  rows.bind(1, array);
+  std::optional<JobRecord> model;
+  for (bool is_intact = false; !is_intact && rows.executeStep();) {
+    damaged.clear();
+    model = read_job(rows);
+    is_intact = job_row(rows).is_intact();
+    why = damaged.empty() ? "" : damaged.front();
+  }
+  return model;
+}
+
+/// Empty if the row is damaged: a bit of it may make more tasks than there are.
+std::optional<JobArray> Journal::Tables::submitted_array(JobNumber array) {
+  SQLite::Statement& spec = statement("SELECT * FROM spec WHERE number = ?");
+  spec.bind(1, array);
+  if (!spec.executeStep() || !whole_row(spec).is_intact()) return {};
+  const auto submitted = parse_job_spec(whole_row(spec).text("spec"));
+  if (!submitted || submitted->array.empty()) return {};
+  const auto tasks = parse_job_array(submitted->array);
+  return tasks ? std::optional(*tasks) : std::nullopt;
+}
+
+/// Numbers that no task of the array can have, as they are from the next submission on.
+JobNumber Journal::Tables::submission_after(JobNumber array) {
+  SQLite::Statement& next = statement("SELECT min(number) FROM spec WHERE number > ?");
+  next.bind(1, array);
+  const bool is_last = !next.executeStep() || next.getColumn(0).isNull();
+  return is_last ? std::numeric_limits<JobNumber>::max() : next.getColumn(0).getInt64();
+}
+
+std::vector<JobRecord> Journal::Tables::folded_tasks(JobNumber array) {
+  std::string why;
+  const std::optional<JobRecord> model = model_task(array, why);
+  if (!model) return {};
+  Identity owner = model->owner;
+  SQLite::Statement& via = statement("SELECT * FROM setting WHERE key = ?");
+  via.bind(1, folding_key(array));
+  const bool is_via_known = via.executeStep() && check(whole_row(via), "setting");
+  owner.via = is_via_known ? whole_row(via).text("value") : "unknown";
+  const auto tasks = all_tasks(array, submitted_array(array), model->task);
+  const JobNumber end =
+      std::min(array + 1 + static_cast<JobNumber>(tasks.size()), submission_after(array));
+  std::set<JobNumber> known;
+  SQLite::Statement& rows = statement("SELECT number FROM job WHERE number > ? AND number < ?");
+  rows.bind(1, array);
+  rows.bind(2, end);
+  while (rows.executeStep()) known.insert(rows.getColumn(0).getInt64());
+  std::vector<JobRecord> folded;
+  for (JobNumber number = array + 1; number < end; ++number) {
+    if (known.contains(number)) continue;
+    JobRecord& task = folded.emplace_back();
+    task.number = number, task.task = tasks[static_cast<std::size_t>(number - array - 1)];
+    task.task.array = array, task.task.count = static_cast<std::int32_t>(end - array - 1);
+    task.owner = owner, task.spec = model->spec;
+    task.submitted = task.life.state.since = model->submitted;
+    if (!why.empty()) give_up(task, why);
+  }
+  return folded;
 }
 
 }  // namespace trainyard

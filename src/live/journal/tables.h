@@ -9,7 +9,8 @@
 //   payload  script, environment and a long command, which only a start needs: one for all tasks
 //            of an array. It goes when the job, or the last task, has ended
 //   event    what happened, in order
-//   setting  the policy, and what operators said of machines
+//   setting  the policy, and what operators said of machines; `array/NUMBER` is there while some
+//            tasks of that array have no rows yet, and says how its owner was shown
 //   born     the names of jobs that were not submitted here
 //   disk_use what each user takes of the disk (disk_use.h)
 //
@@ -21,6 +22,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <variant>
@@ -46,7 +48,8 @@ struct RowField {
 };
 
 struct Journal::Tables {
-  static constexpr int kVersion = 5;
+  static constexpr int kVersion = 6;
+  static constexpr int kFirstWithSums = 5;  // formats before have no checksums
   static constexpr std::initializer_list<const char*> kNames = {"job",   "spec",    "payload",
                                                                 "event", "setting", "born"};
 
@@ -79,6 +82,17 @@ struct Journal::Tables {
   /// With the end of a job, or of the last task of an array, its payload goes.
   void update(const JobRecord& job, Duration lived);
   void remove_payload(JobNumber submission);
+  /// The row of a task whose array was submitted before.
+  void unfold(const JobRecord& task, Duration lived);
+  /// All tasks of the array have rows.
+  void end_folding(JobNumber array);
+  /// Arrays with tasks that may have no rows.
+  std::vector<JobNumber> folded_arrays();
+  /// Its tasks that have none (Journal::FoldedArray).
+  std::vector<JobRecord> folded_tasks(JobNumber array);
+  std::optional<JobRecord> model_task(JobNumber array, std::string& why);
+  std::optional<JobArray> submitted_array(JobNumber array);
+  JobNumber submission_after(JobNumber array);
   void insert(const LiveEvent& event);
   /// With the output of a job go its events (but the last of all, whose number is taken); the bytes
   /// of the output count no more.
@@ -92,6 +106,8 @@ struct Journal::Tables {
   /// failed.
   JobRecord read_job(const SQLite::Statement& row);
   static const std::string& select_jobs();
+  /// It failed because a row of it is damaged, or was: what it says of its array may be wrong.
+  static bool is_given_up(const JobRecord& job);
   /// The part of such a row that is from table job; the rest is from table spec.
   static StoredRow job_row(const SQLite::Statement& both);
   /// False if the row is damaged, which is noted.

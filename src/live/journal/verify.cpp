@@ -36,7 +36,7 @@ class Verifier {
     // First: it is written after each commit, so what is read later has all that it says.
     const auto head = read_small_file(path_ + ".head");
     look_at_structure();
-    if (found_.format < Tables::kVersion) return found_;  // it has no checksums yet
+    if (found_.format < Tables::kFirstWithSums) return found_;
     try {
       look_at_contents(head ? parse_journal_head(*head) : std::nullopt);
     } catch (const SQLite::Exception& problem) {
@@ -54,6 +54,7 @@ class Verifier {
   void look_at_each_job();
   void look_at_job(const StoredRow& row, const JobRecord& job);
   void look_at_all_jobs();
+  void look_at_arrays();
   void look_at_places();
   void look_at_disk_use();
   void look_at_head(const std::optional<JournalHead>& beside);
@@ -62,6 +63,7 @@ class Verifier {
   std::string path_;
   Tables tables_;
   Verification found_;
+  std::map<JobNumber, std::int32_t> arrays_;  // how many tasks they have
 };
 
 void Verifier::look_at_structure() {
@@ -124,6 +126,8 @@ void Verifier::look_at_each_job() {
     if (whole_row(rows).is_null("ended")) ++found_.unfinished;
     tables_.damaged.clear();
     const JobRecord job = tables_.read_job(rows);
+    if (job.task.array != 0 && !Tables::is_given_up(job))
+      arrays_.try_emplace(job.task.array, job.task.count);
     if (tables_.damaged.empty()) return look_at_job(whole_row(rows), job);
     const std::string& why = tables_.damaged.front();
     const bool is_told = why.find("checksum") != std::string::npos;  // of its rows
@@ -167,6 +171,7 @@ void Verifier::look_at_all_jobs() {
       "SELECT number FROM job WHERE ended IS NULL AND NOT EXISTS "
       "(SELECT 1 FROM payload WHERE payload.number = coalesce(job.array, job.number))",
       "its row in table payload is missing: it cannot be started");
+  look_at_arrays();
   look_at_places();
   look_at_disk_use();
   tables_.db.exec("COMMIT");
@@ -182,6 +187,25 @@ void Verifier::look_at_disk_use() {
                     "history",
                     rows.getColumn(0).getInt64(), rows.getColumn(1).getInt64(),
                     rows.getColumn(2).getInt64(), rows.getColumn(3).getInt64()));
+}
+
+/// Every task has a row, or the next start makes those that are missing.
+void Verifier::look_at_arrays() {
+  SQLite::Statement rows(
+      tables_.db,
+      "SELECT (SELECT count(*) FROM job WHERE number > ?1 AND number <= ?1 + ?2), "
+      "EXISTS (SELECT 1 FROM setting WHERE key = 'array/' || ?1)");
+  for (const auto& [array, tasks] : arrays_) {
+    rows.bind(1, array);
+    rows.bind(2, tasks);
+    rows.executeStep();
+    const int missing = tasks - rows.getColumn(0).getInt();
+    const bool is_marked = rows.getColumn(1).getInt() != 0;
+    if (missing > 0 && !is_marked)
+      add(fmt::format("job {}: {} of its {} tasks have no row, and nothing says that they follow",
+                      array, missing, tasks));
+    rows.reset();
+  }
 }
 
 void Verifier::look_at_places() {
@@ -204,9 +228,10 @@ void Verifier::look_at_places() {
 }
 
 void Verifier::look_at_head(const std::optional<JournalHead>& beside) {
-  SQLite::Statement row(tables_.db, "SELECT value FROM setting WHERE key = 'head'");
-  const auto own = row.executeStep() ? parse_journal_head(row.getColumn(0).getString())
-                                     : std::optional<JournalHead>();
+  SQLite::Statement row(tables_.db, "SELECT * FROM setting WHERE key = 'head'");
+  const bool is_there = row.executeStep();
+  if (is_there && !whole_row(row).is_intact()) return;  // that is told, and it says nothing more
+  const auto own = is_there ? parse_journal_head(whole_row(row).text("value")) : std::nullopt;
   if (!own) {
     if (found_.jobs > 0) add("the journal has no head of its own");
     return;

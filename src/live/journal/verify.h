@@ -3,7 +3,8 @@
 //  1. SQLite's own structure: pages, b-trees, indexes (PRAGMA integrity_check);
 //  2. the checksum of every row (row_sum.h);
 //  3. what the rows of a job say of each other: its state and its life, its columns and its
-//     specification, its array, its payload while it has not ended;
+//     specification, its array, its payload while it has not ended; and that all tasks of an array
+//     have rows, unless they are marked as still to be written;
 //  4. what jobs say of each other: no GPU of a machine is held by two of them;
 //     and, where all of this is right, the rows of each user add up to its row in disk_use;
 //  5. the head (journal_head.h): no commit is missing.

@@ -1,6 +1,9 @@
 // Arrays, from their submission to the end of their last task.
 #include <gmock/gmock.h>
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include "live/journal/verify.h"
 #include "live/loop/yardmaster_fixture.h"
 
 namespace trainyard {
@@ -176,6 +179,118 @@ TEST_F(ArrayTest, WaitingTasksOfAnArrayCountAsOneInAFoldedList) {
   filter.array = 1;
   filter.limit = 1000;
   EXPECT_EQ(master->jobs(kAda, filter)->jobs.size(), 10U);
+}
+
+/// The journal of a daemon that was killed when it had written an array and the row of its first
+/// task alone, as array 1 of kAda's.
+class FoldedArrayTest : public ArrayTest {
+ protected:
+  FoldedArrayTest() {
+    master.reset();
+    first_.owner = kAda;
+    first_.owner.via = "token laptop";
+    first_.spec = array_of("1,4-6:2");
+    first_.number = 2;
+    first_.task = tasks_of(1, *parse_job_array(first_.spec.array))[0];
+    JournalChange change;
+    change.submitted = {&first_};
+    change.events = {{1, {}, "submitted", 2, "ada", "{}"}};
+    EXPECT_TRUE(journal->commit(change));
+  }
+  /// As a foreign program does it.
+  void damage(const char* sql) {
+    SQLite::Database(directory.path() + "/journal.db", SQLite::OPEN_READWRITE).exec(sql);
+  }
+
+  JobRecord first_;
+};
+
+TEST_F(FoldedArrayTest, AllItsTasksRunAfterTheNextStart) {
+  begin();
+  for (const JobNumber job : {2, 3, 4}) run(job);
+  EXPECT_EQ(name_of(record(4)), "1_6");
+  EXPECT_EQ(record(4).spec.script, "#!/bin/sh\n");
+  EXPECT_EQ(record(4).owner.uid, kAda.uid);
+  EXPECT_THAT(*master->find(kAda, {1, {}}), ElementsAre(2, 3, 4));
+  EXPECT_EQ(submit(spec()), 5);
+  EXPECT_TRUE(journal->folded()->empty());
+  std::vector<JobNumber> told;
+  const auto events = journal->events(1, 100);
+  ASSERT_TRUE(events);
+  for (const LiveEvent& event : *events) {
+    if (event.kind != "submitted") continue;
+    told.push_back(event.job);
+    const char* via = event.job < 5 ? "token laptop" : "socket";
+    EXPECT_THAT(event.details, HasSubstr(via));
+  }
+  EXPECT_THAT(told, ElementsAre(3, 4, 5)) << "each once";
+}
+
+TEST_F(FoldedArrayTest, ItsScriptStaysAlthoughAllThatHasARowHasEnded) {
+  first_.life.state.phase = Phase::cancelled;
+  JournalChange change;
+  change.changed = {&first_};
+  ASSERT_TRUE(journal->commit(change));
+  EXPECT_EQ(journal->payload(1)->script, "#!/bin/sh\n");
+  begin();
+  EXPECT_EQ(state(2), "cancelled");
+  for (const JobNumber job : {3, 4}) run(job);
+  for (const JobNumber job : {3, 4}) finish(job);
+  EXPECT_EQ(journal->payload(1)->script, "") << "it goes with the last task";
+}
+
+TEST_F(FoldedArrayTest, ADamagedSpecificationCostsAllItsTasksAndNoOther) {
+  damage("UPDATE spec SET spec = replace(spec, 'sweep', 'sweeq')");
+  begin();
+  for (const JobNumber job : {2, 3, 4}) {
+    EXPECT_EQ(state(job), "failed");
+    EXPECT_THAT(record(job).reason, HasSubstr("table spec, row 1"));
+  }
+  EXPECT_EQ(submit(spec()), 5);
+}
+
+/// A bit of '4' makes two tasks of "1,4-6:2" twice as many; job 5 is another's.
+TEST_F(FoldedArrayTest, ADamagedSpecificationTakesNoNumbersOfOthers) {
+  JobRecord other = first_;
+  other.number = 5;
+  other.task = {};
+  other.spec = spec();
+  JournalChange change;
+  change.submitted = {&other};
+  change.events = {{2, {}, "submitted", 5, "ada", "{}"}};
+  ASSERT_TRUE(journal->commit(change));
+  damage("UPDATE spec SET spec = replace(spec, '1,4-6:2', '1,0-6:2') WHERE number = 1");
+  begin();
+  for (const JobNumber job : {2, 3, 4}) EXPECT_EQ(state(job), "failed");
+  run(5);
+}
+
+TEST_F(FoldedArrayTest, IsWholeToVerifyWhileItIsMarked) {
+  const std::string path = directory.path() + "/journal.db";
+  EXPECT_TRUE(verify_journal(path)->is_right());
+  damage("DELETE FROM setting WHERE key = 'array/1'");
+  EXPECT_THAT(verify_journal(path)->problems,
+              ElementsAre("job 1: 2 of its 3 tasks have no row, and nothing says that they "
+                          "follow"));
+}
+
+TEST_F(FoldedArrayTest, ADamagedMarkCostsNothing) {
+  damage("UPDATE setting SET value = 'token lapdog' WHERE key = 'array/1'");
+  begin();
+  for (const JobNumber job : {2, 3, 4}) run(job);
+}
+
+TEST_F(ArrayTest, CancellingAnArrayReachesTasksThatHaveNoRowYet) {
+  const std::size_t many = 2000;
+  const auto submitted = master->submit(kAda, array_of("1-2000"));
+  ASSERT_TRUE(submitted) << submitted.error().message;
+  const auto numbers = master->find(kAda, {1, {}});
+  ASSERT_TRUE(numbers);
+  EXPECT_EQ(numbers->size(), many);
+  EXPECT_TRUE(master->cancel(kAda, {numbers->begin() + 1, numbers->end()}));
+  EXPECT_TRUE(becomes(2001, "cancelled"));
+  EXPECT_TRUE(eventually([&] { return in("cancelled").size() >= 999; }));
+  EXPECT_TRUE(eventually([&] { return journal->folded()->empty(); }));
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ DiskUse disk_use_of(JobSpec spec, std::size_t count) {
           .history = history};
 }
 
-Answer<void> check_disk_budget(const DiskUse& own, const Journal::AllDiskUse& all,
-                               const DiskUse& more, std::int64_t most) {
+Answer<void> check_disk_budget(const DiskUse& own, const AllDiskUse& all, const DiskUse& more,
+                               std::int64_t most) {
   const std::int64_t wanted = own.sum() + more.sum(), share = most / kUsersPart;
   if (wanted > share)
     return refuse(Refusal::Kind::conflict,

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "live/journal/journal.h"
+#include "live/journal/disk_use.h"
 #include "live/service/service.h"
 
 namespace trainyard {
@@ -15,7 +15,7 @@ DiskUse disk_use_of(JobSpec spec, std::size_t count);
 /// Refuses `more` where its user has no room left. `most` is what all users may take; one user, a
 /// quarter of it. Where all take more than that together, it is those above the average that have
 /// to wait: a user with little on disk is never refused for what others have.
-Answer<void> check_disk_budget(const DiskUse& own, const Journal::AllDiskUse& all,
-                               const DiskUse& more, std::int64_t most);
+Answer<void> check_disk_budget(const DiskUse& own, const AllDiskUse& all, const DiskUse& more,
+                               std::int64_t most);
 
 }  // namespace trainyard

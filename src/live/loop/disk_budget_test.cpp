@@ -13,7 +13,7 @@ using testing::HasSubstr;
 constexpr std::int64_t kMiB = 1 << 20;
 
 TEST(DiskBudget, OneUserHasAQuarter) {
-  const Journal::AllDiskUse all{{.scripts = 10 * kMiB}, 1};
+  const AllDiskUse all{{.scripts = 10 * kMiB}, 1};
   EXPECT_TRUE(check_disk_budget({.scripts = 9 * kMiB}, all, {.scripts = kMiB}, 40 * kMiB));
   const auto refused = check_disk_budget({.scripts = 10 * kMiB}, all, {.scripts = kMiB}, 40 * kMiB);
   ASSERT_FALSE(refused);
@@ -26,7 +26,7 @@ TEST(DiskBudget, OneUserHasAQuarter) {
 }
 
 TEST(DiskBudget, WhereAllHaveTooMuchThoseAboveTheAverageWait) {
-  const Journal::AllDiskUse all{{.output = 40 * kMiB}, 5};
+  const AllDiskUse all{{.output = 40 * kMiB}, 5};
   EXPECT_TRUE(check_disk_budget({.output = 6 * kMiB}, all, {.scripts = kMiB}, 40 * kMiB));
   const auto refused = check_disk_budget({.output = 8 * kMiB}, all, {.scripts = kMiB}, 40 * kMiB);
   ASSERT_FALSE(refused);

@@ -15,6 +15,7 @@ std::string not_done(JobNumber other) {
 }  // namespace
 
 Expected<void> Gate::admit(JobNumber number) {
+  state_.unfold(number);
   const std::vector<JobNumber>& after = state_.book.at(number).spec.after;
   for (const JobNumber other : std::set<JobNumber>(after.begin(), after.end())) {
     const auto phase = end_of(other);
@@ -35,8 +36,7 @@ void Gate::admit_soon(const std::vector<JobNumber>& jobs) {
 }
 
 void Gate::admit_some() {
-  constexpr int kAtOnce = 250;
-  for (int i = 0; i < kAtOnce && !to_admit_.empty(); ++i) {
+  for (std::size_t i = 0; i < state_.options.admitted_at_once && !to_admit_.empty(); ++i) {
     const JobRecord* job = state_.book.find(to_admit_.front());
     to_admit_.pop_front();
     // One that was cancelled meanwhile has ended. Unreadable now: it is held until the next start.

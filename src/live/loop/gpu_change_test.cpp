@@ -210,5 +210,15 @@ TEST_P(GpuChange, AllAreGone) {
   EXPECT_TRUE(becomes(job, "running"));
 }
 
+TEST_P(GpuChange, OneThatIsKeptForItsJobIsNotOfferedToNewOnes) {
+  const JobNumber job = run(4);
+  change_to({"a", "b"});
+  ASSERT_TRUE(breaks(job));
+  const auto refused = master->submit(kAda, spec(3));
+  ASSERT_FALSE(refused) << "two are left";
+  EXPECT_THAT(refused.error().message, HasSubstr("could never run here"));
+  EXPECT_TRUE(master->submit(kAda, spec(2)));
+}
+
 }  // namespace
 }  // namespace trainyard

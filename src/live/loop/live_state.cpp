@@ -31,8 +31,34 @@ LiveEvent LiveState::event_of(Happening kind, const json& details) {
 }
 
 void LiveState::note(const JobRecord& job, Happening kind, const json& details) {
+  unfold(job.number);
   happened.push_back(event_of(job, kind, details));
   (void)book.edit(job.number);
+}
+
+LiveEvent LiveState::submission_of(const JobRecord& job) {
+  return event_of(job, Happening::submitted, {{"name", job.spec.name}, {"via", job.owner.via}});
+}
+
+void LiveState::unfold(JobNumber task) {
+  if (!folded.unfold(task)) return;
+  unfolding.insert(task);
+  happened.push_back(submission_of(book.edit(task)));
+}
+
+void LiveState::unfold_changed() {
+  std::vector<JobNumber> tasks;
+  for (const JobNumber job : book.changed())
+    if (folded.contains(job)) tasks.push_back(job);
+  for (const JobNumber task : tasks) unfold(task);
+}
+
+void LiveState::stage_unfolding(JobNumber task, JournalChange& change) {
+  const JobRecord* record = book.find(task);
+  const bool is_staged = std::ranges::find(change.unfolded, record) != change.unfolded.end();
+  if (!folded.contains(task) || is_staged) return;
+  change.unfolded.push_back(record);
+  change.events.push_back(submission_of(*record));
 }
 
 Verdict LiveState::tell(EventKind kind, JobNumber job) {

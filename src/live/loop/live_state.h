@@ -14,6 +14,7 @@
 #include <set>
 #include <vector>
 
+#include "live/book/folded_tasks.h"
 #include "live/book/job_book.h"
 #include "live/book/job_words.h"
 #include "live/engine/engine.h"
@@ -31,6 +32,7 @@ struct SchedulingOptions {
   Duration keep_output = days(30);           // and events, of jobs that ended (retention.h)
   std::optional<Duration> keep_checkpoints;  // of jobs that ended; none: they are never erased
   std::size_t least_erased_a_day = 1000;     // jobs that may be, however few are kept
+  std::size_t admitted_at_once = 25;         // in a turn, of those that were submitted
   Duration kill_wait = seconds(30);          // from SIGTERM to SIGKILL
   std::string reserve;           // the directory on whose disk space is kept; empty: none is
   bool explains_starts = false;  // the log says why the job that waits longest is passed
@@ -86,12 +88,20 @@ struct LiveState {
   /// Something that happens now; each has a number, whether or not it is written down.
   [[nodiscard]] LiveEvent event_of(const JobRecord& job, Happening kind,
                                    const nlohmann::json& details);
+  [[nodiscard]] LiveEvent submission_of(const JobRecord& job);
   /// About no job.
   [[nodiscard]] LiveEvent event_of(Happening kind, const nlohmann::json& details);
   /// It has happened, and is to be written down.
   void note(const JobRecord& job, Happening kind, const nlohmann::json& details);
   /// To be done when all that happened so far is on disk.
   void later(std::function<void()> act) { acts.push_back(std::move(act)); }
+
+  /// Has the row of a folded task written, with what happens now; does nothing for others.
+  void unfold(JobNumber task);
+  /// The same for all tasks that have changed.
+  void unfold_changed();
+  /// The same within a command: once that is written down, the task is folded no more.
+  void stage_unfolding(JobNumber task, JournalChange& change);
 
   /// Tells the yard, and has the book agree with it.
   Verdict tell(EventKind kind, JobNumber job);
@@ -127,6 +137,7 @@ struct LiveState {
   std::map<std::string, MachineStatus> machines;  // by name; the others are up
   LiveYard yard;
   JobBook book;
+  FoldedTasks folded;  // tasks in the book
   PolicyView policy;
   std::map<JobNumber, Time> resting;  // could not be started: until then they are held
   std::set<JobNumber> old_runs;       // held jobs that run somewhere all the same (old_runs.h)
@@ -141,6 +152,7 @@ struct LiveState {
   std::vector<std::pair<std::string, std::string>> settings;
   std::map<JobNumber, JobPayload> newborn;           // jobs that the journal does not have yet,
   std::map<std::string, JobNumber> newborn_numbers;  // ... by the engine's names of them
+  std::set<JobNumber> unfolding;                     // tasks whose rows are to be written
   std::int64_t last_sequence = 0;
   std::string kept_learnt = "{}";  // the last that was to be written
 };

@@ -271,11 +271,14 @@ void Loop::keep_learnt() {
 
 /// True when all that happened and all that is intended is on disk.
 bool Loop::write_down() {
+  state_.unfold_changed();
   JournalChange change;
   std::vector<JobRecord> newborn = newborn_records();
   for (const JobRecord& job : newborn) change.submitted.push_back(&job);
   for (const JobNumber number : state_.book.changed())
-    change.changed.push_back(&state_.book.at(number));
+    (state_.unfolding.contains(number) ? change.unfolded : change.changed)
+        .push_back(&state_.book.at(number));
+  change.whole = state_.folded.whole();
   change.events = state_.happened;
   change.settings = state_.settings;
   Counters& counters = state_.counters;
@@ -285,6 +288,7 @@ bool Loop::write_down() {
   if (!commit(change, false)) return false;
   if (!std::exchange(counters.accepting, true))
     state_.system.log().write(LogLevel::info, "the journal can be written again");
+  state_.unfolding.clear(), state_.folded.forget_whole();
   if (std::ranges::any_of(change.changed, [](const JobRecord* job) { return job->has_ended(); }))
     next_tidying_ = std::min(next_tidying_, state_.now() + kAfterEnds);
   state_.book.written();

@@ -47,6 +47,10 @@ class Machines {
 
   [[nodiscard]] MachineView view(MachineId machine) const;
 
+  /// The cluster without GPUs that are gone, which are kept in state.cluster until their jobs have
+  /// left.
+  [[nodiscard]] const Cluster& coming() const { return next_ ? *next_ : *state_.cluster; }
+
  private:
   [[nodiscard]] static std::string reason(const MachineStatus& status);
   void take_over_cluster();

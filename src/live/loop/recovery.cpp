@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "live/loop/births.h"
+#include "live/loop/disk_budget.h"
 
 namespace trainyard {
 
@@ -26,6 +27,7 @@ Expected<void> Recovery::enter_jobs() {
   if (!jobs) return tl::make_unexpected(jobs.error());
   state_.last_number = state_.journal.last_number();
   state_.last_sequence = state_.journal.last_event();
+  if (auto ok = recall_folded(*jobs); !ok) return ok;
   if (auto ok = bury_damaged(*jobs); !ok) return ok;
   for (JobRecord& job : *jobs) state_.book.enter(std::move(job));
   state_.book.entered();
@@ -36,6 +38,24 @@ Expected<void> Recovery::enter_jobs() {
                     "not known any more; runs that still live keep their GPUs",
                     loss));
   heed_traces();
+  return {};
+}
+
+/// Tasks of arrays that the last daemon had no time to write the rows of.
+Expected<void> Recovery::recall_folded(std::vector<JobRecord>& jobs) {
+  auto arrays = state_.journal.folded();
+  if (!arrays) return tl::make_unexpected(arrays.error());
+  for (Journal::FoldedArray& array : *arrays) {
+    std::vector<JobNumber> folded;
+    for (JobRecord& task : array.tasks) {
+      state_.last_number = std::max(state_.last_number, task.number);
+      if (!task.has_ended()) folded.push_back(task.number);
+      jobs.push_back(std::move(task));
+    }
+    const JobRecord* one = folded.empty() ? nullptr : &jobs.back();
+    state_.folded.add(array.number, one ? one->owner.uid : 0, folded,
+                      one ? disk_use_of(one->spec, 1).history : 0);
+  }
   return {};
 }
 
@@ -144,7 +164,9 @@ Expected<void> Recovery::take_up(JobNumber number) {
     if (leaves) runs_.stop_run(job);
     return {};
   }
-  return job.is_held() ? gate_.admit(number) : Expected<void>();
+  if (job.is_held() && !state_.folded.contains(number)) return gate_.admit(number);
+  if (job.is_held()) gate_.admit_soon({number});
+  return {};
 }
 
 }  // namespace trainyard

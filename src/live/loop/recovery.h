@@ -19,6 +19,7 @@ class Recovery {
 
  private:
   Expected<void> enter_jobs();
+  Expected<void> recall_folded(std::vector<JobRecord>& jobs);
   Expected<void> bury_damaged(std::vector<JobRecord>& jobs);
   void heed_traces();
   Expected<void> recall_arrays();

@@ -23,9 +23,10 @@ Answer<void> only_operators(const Identity& who, const char* what) {
   return refuse(Refusal::Kind::forbidden, "only an operator may {}", what);
 }
 
-/// The jobs of one submission, still without numbers. Only the first has the payload.
+/// The jobs of one submission, still without numbers. Only the first has the payload, and the text
+/// of the array.
 std::vector<JobRecord> records_of(const Identity& who, JobSpec spec) {
-  const std::string text = std::exchange(spec.array, {});
+  const std::string text = spec.array;
   JobRecord first;
   first.owner = who;
   first.spec = std::move(spec);
@@ -33,6 +34,7 @@ std::vector<JobRecord> records_of(const Identity& who, JobSpec spec) {
   std::vector<JobRecord> all{std::move(first)};
   JobRecord other = all.front();
   (void)take_payload(other.spec);
+  other.spec.array.clear();
   const auto tasks = tasks_of(0, *parse_job_array(text));
   all.resize(tasks.size(), other);
   for (std::size_t i = 0; i < tasks.size(); ++i) all[i].task = tasks[i];
@@ -50,7 +52,7 @@ Answer<void> Requests::check(const Identity& who, const JobSpec& spec, const Loa
     return refuse(Refusal::Kind::forbidden,
                   "this daemon does not run as root, so it runs only its own user's jobs");
   if (auto ok = check_room(who, more); !ok) return ok;
-  if (const std::string why = state_.yard.misfit(spec); !why.empty())
+  if (const std::string why = misfit(spec, machines_.coming()); !why.empty())
     return refuse(Refusal::Kind::invalid, "this job could never run here: it {}", why);
   for (const JobNumber other : spec.after)
     if (auto ok = check_dependency(who, other); !ok) return ok;
@@ -63,6 +65,8 @@ Answer<void> Requests::check_room(const Identity& who, const Load& more) const {
   if (!own_disk) return unavailable(own_disk.error());
   auto all_disk = state_.journal.disk_use_of_all();
   if (!all_disk) return unavailable(all_disk.error());
+  own_disk->history += state_.folded.bytes_of(who.uid);
+  all_disk->use.history += state_.folded.bytes_of_all();
   for (const auto& [user, load] : staged_) {
     all.bytes += load.held.bytes;
     all_disk->use += load.disk;
@@ -75,7 +79,8 @@ Answer<void> Requests::check_room(const Identity& who, const Load& more) const {
 }
 
 Answer<void> Requests::check_dependency(const Identity& who, JobNumber other) const {
-  const auto job = state_.journal.find(other);
+  const JobRecord* open = state_.book.find(other);
+  const auto job = open != nullptr ? std::optional(*open) : state_.journal.find(other);
   if (!job) return unavailable(job.error());
   const auto array = state_.journal.tally(other);
   if (!array) return unavailable(array.error());
@@ -117,20 +122,22 @@ Answer<Submitted> Requests::submit(const Identity& who, JobSpec spec) {
       if (job.spec.name.empty()) job.spec.name = fmt::format("job-{}", submitted.number);
       job.spec.per_worker.gpus = gpus;
       job.submitted = job.life.state.since = state_.now();
-      change.submitted.push_back(&job);
-      change.events.push_back(state_.event_of(job, Happening::submitted,
-                                              {{"name", job.spec.name}, {"via", job.owner.via}}));
     }
+    change.submitted.push_back(&first);
+    change.events.push_back(state_.submission_of(first));
     return {};
   };
   auto numbers = std::make_shared<std::vector<JobNumber>>();
   command.enter = [this, jobs, numbers] {
     state_.counters.submitted += jobs->size();
-    (void)take_payload(jobs->front().spec);
-    for (JobRecord& job : *jobs) {
-      numbers->push_back(job.number);
-      state_.book.enter(std::move(job));
-    }
+    JobRecord& first = jobs->front();
+    (void)take_payload(first.spec);
+    first.spec.array.clear();
+    for (const JobRecord& job : *jobs) numbers->push_back(job.number);
+    if (first.task.array != 0)
+      state_.folded.add(first.task.array, first.owner.uid, std::span(*numbers).subspan(1),
+                        disk_use_of(first.spec, 1).history);
+    for (JobRecord& job : *jobs) state_.book.enter(std::move(job));
   };
   command.take_effect = [this, numbers] { gate_.admit_soon(*numbers); };
   if (auto done = loop_.ask(std::move(command)); !done) return tl::make_unexpected(done.error());
@@ -140,7 +147,7 @@ Answer<Submitted> Requests::submit(const Identity& who, JobSpec spec) {
 /// Part by part, so that others get their turns in between: first what waits, then what runs, in
 /// whose place it would start.
 Answer<void> Requests::cancel(const Identity& who, const std::vector<JobNumber>& numbers) {
-  constexpr std::size_t kAtOnce = 250;
+  constexpr std::size_t kAtOnce = 25;
   std::optional<Refusal> refused;
   bool is_done = numbers.empty();
   for (std::size_t end = numbers.size(); end > 0; end -= std::min(end, kAtOnce)) {
@@ -174,6 +181,7 @@ Answer<void> Requests::cancel_part(const Identity& who, const std::vector<JobNum
       job.reason = fmt::format("cancelled by {}", who.user);
     }
     for (const JobRecord& job : *jobs) {
+      state_.stage_unfolding(job.number, change);
       change.changed.push_back(&job);
       change.events.push_back(
           state_.event_of(job, Happening::cancelling, {{"by", who.user}, {"via", who.via}}));
@@ -182,7 +190,10 @@ Answer<void> Requests::cancel_part(const Identity& who, const std::vector<JobNum
     return refuse_to_cancel(who, numbers.back());
   };
   command.enter = [this, jobs] {
-    for (const JobRecord& job : *jobs) state_.book.enter(job);
+    for (const JobRecord& job : *jobs) {
+      state_.folded.unfold(job.number);
+      state_.book.enter(job);
+    }
   };
   command.take_effect = [this, jobs] {
     for (const JobRecord& job : *jobs) runs_.stop_for_good(job.number);

@@ -41,6 +41,16 @@ bool is_open(const JobTable& jobs, JobNumber job_or_array) {
   return next != nullptr && next->task.array == job_or_array;
 }
 
+/// Adds the tasks of that name which the journal may have no rows of yet.
+void add_open_tasks(const JobTable& jobs, const JobName& name, std::vector<JobNumber>& found) {
+  const JobRecord* task = jobs.first_above(name.number);
+  for (; task != nullptr && task->task.array == name.number; task = jobs.first_above(task->number))
+    if (name.tasks.empty() || std::ranges::binary_search(name.tasks, task->task.task))
+      found.push_back(task->number);
+  std::ranges::sort(found);
+  found.erase(std::ranges::unique(found).begin(), found.end());
+}
+
 /// Only what makes a difference under the policy that runs.
 std::string advice_for(const WaitReason& reason, const JobSpec& spec, const Regards& regards) {
   if (reason.token == "placement") return "wait: a closer placement makes it faster";
@@ -116,9 +126,11 @@ Answer<JobRecord> Views::visible(const Identity& who, JobNumber number) const {
 }
 
 Answer<std::vector<JobNumber>> Views::find(const Identity& who, const JobName& name) const {
-  const bool is_open = name.tasks.empty() && loop_.snapshot()->jobs.find(name.number) != nullptr;
+  const auto snapshot = loop_.snapshot();  // before the journal, so that no task is in neither
+  const bool is_open = name.tasks.empty() && snapshot->jobs.find(name.number) != nullptr;
   auto found = is_open ? std::vector{name.number} : state_.journal.numbers(name);
   if (!found) return unavailable(found.error());
+  if (!is_open) add_open_tasks(snapshot->jobs, name, *found);
   // Where jobs are private, it must not show that there is an array of another.
   if (!found->empty() && visible(who, found->front())) return *std::move(found);
   const std::string tasks = name.tasks.empty() ? "" : "_" + format_tasks(name.tasks);

@@ -84,7 +84,9 @@ Reply answer_submit(const Call& call) {
   if (!spec) return invalid(spec.error());
   const auto submitted = call.service.submit(call.who, *std::move(spec));
   Reply reply = json_reply(submitted, 201);
-  if (submitted) reply.object = fmt::format("job {}", submitted->number);
+  if (!submitted) return reply;
+  reply.object = fmt::format("job {}", submitted->number);
+  if (submitted->tasks > 0) reply.further_jobs = submitted->tasks - 1;
   return reply;
 }
 
@@ -119,7 +121,9 @@ Reply answer_job(const Call& call) {
 Reply answer_cancel(const Call& call) {
   const auto jobs = jobs_of(call);
   if (!jobs) return refusal_reply(jobs.error());
-  return done_reply(call.service.cancel(call.who, *jobs));
+  Reply reply = done_reply(call.service.cancel(call.who, *jobs));
+  if (!jobs->empty()) reply.further_jobs = jobs->size() - 1;
+  return reply;
 }
 
 Reply answer_why(const Call& call) {

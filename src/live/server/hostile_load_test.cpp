@@ -269,6 +269,27 @@ TEST(RateLimit, RefillsSteadilyAndCountsEachCallerApart) {
   }
 }
 
+TEST(RateLimit, ADebtIsPaidBeforeTheNextRequest) {
+  RateLimit limit(10, 1);
+  const Time now{1'000'000};
+  EXPECT_EQ(limit.take("a", now).us, 0);
+  limit.charge("a", 99, now);
+  EXPECT_NEAR(limit.take("a", now).seconds(), 91, 0.01);
+  EXPECT_GT(limit.take("a", now + seconds(90)).us, 0);
+  EXPECT_EQ(limit.take("a", now + seconds(92)).us, 0);
+  EXPECT_EQ(limit.take("b", now).us, 0);
+}
+
+TEST_F(ServerTest, EachTaskOfAnArrayCountsAsARequest) {
+  ServerOptions options;
+  options.requests.burst = 20;
+  options.requests.per_second = 0.01;
+  start(options);
+  const std::string array = R"({"command": ["true"], "name": "j", "array": "1-100"})";
+  ASSERT_EQ(ask("POST", "/v1/jobs", array).status, 201);
+  EXPECT_EQ(ask("GET", "/healthz").status, 429);
+}
+
 TEST(RateLimit, KeepsABoundedNumberOfCallers) {
   RateLimit limit(1, 1e-9);
   for (int i = 0; i < 20'000; ++i)

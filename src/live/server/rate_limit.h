@@ -1,5 +1,6 @@
-// How many requests each caller may make: a bucket of tokens that refills steadily, one token a
-// request. Safe to call from any thread.
+// How much each caller may ask for: a bucket of tokens that refills steadily, one token a request.
+// A request that turns out to be as much work as many is charged for these afterwards, and its
+// caller then waits until the debt is paid. Safe to call from any thread.
 #pragma once
 
 #include <mutex>
@@ -16,6 +17,9 @@ class RateLimit {
 
   /// 0 when the request may be served, or how long its caller should wait.
   Duration take(const std::string& caller, Time now);
+  /// Takes more tokens for a request that was served, as many as they are: the bucket may be in
+  /// debt then.
+  void charge(const std::string& caller, double tokens, Time now);
 
  private:
   static constexpr std::size_t kMostCallers = 4096;
@@ -23,6 +27,7 @@ class RateLimit {
     double tokens = 0;
     Time at;
   };
+  Bucket& refilled(const std::string& caller, Time now);
   void drop_full(Time now);
 
   double burst_, per_second_;

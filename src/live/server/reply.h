@@ -41,6 +41,9 @@ struct Reply {
   std::function<bool(std::string& part)> next_part{};
   /// The job, machine or policy that was changed, for the audit.
   std::string object{};
+  /// The number of jobs beyond the first that the request added or cancelled: each counts as a
+  /// request of its own (rate_limit.h).
+  std::size_t further_jobs = 0;
   /// Kept until it has been sent: its part of a MemoryBudget.
   std::shared_ptr<void> held{};
 };

@@ -142,10 +142,12 @@ BegunRequest ServerHandler::begin(const Peer& peer, const RequestHead& head) {
             std::string(head.value("last-event-id"))};
   const std::string token = peer.user ? "" : bearer_of(head);
   begun.finish = [this, &route, call = std::move(call), held = std::move(held), token,
-                  asked = std::move(asked)](std::string body) mutable {
+                  bucket = caller.bucket, asked = std::move(asked)](std::string body) mutable {
     call.body = std::move(body);
     const auto make = [&] { return answer(route, call, std::move(held)); };
     Reply reply = route.changes() ? audited(route, std::move(asked), make) : make();
+    if (reply.further_jobs > 0)
+      rate_.charge(bucket, static_cast<double>(reply.further_jobs), system_.steady_clock());
     if (reply.next_part && !token.empty()) end_when_revoked(token, reply);
     return reply;
   };

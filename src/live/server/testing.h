@@ -41,7 +41,9 @@ class FakeService : public Service {
     job.life.state.phase = Phase::queued;
     jobs_[job.number] = job;
     add_event("submitted", job.number, who.user);
-    return Submitted{job.number, warnings(job.spec)};
+    Submitted submitted{job.number, warnings(job.spec)};
+    if (const auto array = parse_job_array(job.spec.array)) submitted.tasks = array->tasks.size();
+    return submitted;
   }
   Answer<std::vector<JobNumber>> find(const Identity& /*who*/, const JobName& name) override {
     const std::lock_guard lock(mutex_);

@@ -246,8 +246,14 @@ class Scene:
         self.watched.append(Watched(int(pid)))
         return self.watched[-1]
 
+    def run_directory(self, job, run=1, uid=None):
+        return self.state / f"runs/u{os.geteuid() if uid is None else uid}/jobs/{job}.{run}"
+
+    def checkpoints(self, job, uid=None):
+        return self.state / f"checkpoints/u{os.geteuid() if uid is None else uid}/jobs/{job}"
+
     def supervisor(self, number, run=1):
-        found = self.processes(f"{self.state}/runs/{number}.{run}\0")
+        found = self.processes(f"/jobs/{number}.{run}\0")
         assert len(found) == 1, f"supervisors of job {number}: {found}"
         return found[0]
 
