@@ -4,15 +4,10 @@ import pwd
 import re
 
 from cluster import OTHER_USER, PARTITION, USER, Cluster
-from jobs import SCRIPT
 from scene import run_tests, wait_until
 from steered import Yard, steered
 
 FOREVER = "while :; do sleep 0.1; done"
-
-
-def work(name, seconds, save=0):
-    return SCRIPT.format(name=name, work_us=round(seconds * 1e6), save_s=save)
 
 
 def uid(user):
@@ -35,20 +30,32 @@ def test_the_cluster_comes_from_slurm():
 def test_pauses_and_starts_again():
     """A gang on all nodes gives way to a trial job, and goes on where it was."""
     with steered("fitgpp", nodes=2) as (cluster, yard):
-        gang = cluster.sbatch(work("gang", 6, save=0.2), gpus=4, nodes=2, comment="trainyard: grace=10")
-        wait_until(lambda: "start" in read(cluster, "gang"), "the gang to start")
-        trial = cluster.sbatch(work("trial", 1), gpus=2, user=USER, comment="trainyard: class=trial")
+        gang = cluster.sbatch(UNTIL_ASKED, gpus=4, nodes=2, comment="trainyard: grace=100")
+        wait_until(lambda: read(cluster) == ["start"], "the gang to start")
+        trial = cluster.sbatch("true", gpus=2, user=USER, comment="trainyard: class=trial")
+        wait_until(lambda: read(cluster) == ["start", "asked"], "it to be asked to leave")
+        assert cluster.job(trial)["JobState"] == "PENDING", "its GPUs are in use"
+        (cluster.work / "may_leave").touch()
         cluster.until(trial, "COMPLETED")
         assert cluster.until(gang, "COMPLETED")["Restarts"] == "1", cluster.job(gang)
-        words = [line.split()[0] for line in read(cluster, "gang").splitlines() if "gpus" not in line]
-        assert words == ["start", "stop", "start", "end"], read(cluster, "gang")
+        assert read(cluster) == ["start", "asked", "stop", "start", "end"], read(cluster)
         end = yard.until(yard.number(gang), "done")
         assert (end["runs"], end["pauses"]) == (2, 1), end
 
 
-def read(cluster, name):
-    log = cluster.work / f"log.{name}"
-    return log.read_text() if log.exists() else ""
+# Its first run works until it is asked to leave, and leaves when it may; its second run ends.
+UNTIL_ASKED = """\
+leave() { echo asked >>words; while [ ! -e may_leave ]; do sleep 0.1; done; echo stop >>words; exit 0; }
+trap leave TERM
+echo start >>words
+[ -n "$SLURM_RESTART_COUNT" ] || while :; do sleep 0.1; done
+echo end >>words
+"""
+
+
+def read(cluster):
+    words = cluster.work / "words"
+    return words.read_text().split() if words.exists() else []
 
 
 def test_jobs_of_trainyard_submit():
@@ -130,12 +137,12 @@ def test_jobs_that_requeue_themselves():
 
 def test_a_node_that_stays_down():
     """Slurm takes the job from it, and it runs elsewhere."""
-    with steered(nodes=2, node_timeout=4) as (cluster, yard):
+    with steered(nodes=2, node_timeout=10) as (cluster, yard):
         job = cluster.sbatch(FOREVER, gpus=4)
         node = cluster.until(job, "RUNNING")["NodeList"]
         yard.until(yard.number(job), "running")
         cluster.kill(node)
-        wait_until(lambda: yard.of(job)["restarts"] == 1, lambda: f"it to be run again: {cluster.job(job)}")
+        wait_until(lambda: yard.of(job)["restarts"] >= 1, lambda: f"it to be run again: {cluster.job(job)}")
         assert cluster.until(job, "RUNNING")["NodeList"] != node, cluster.job(job)
         states = {machine["name"]: machine["state"] for machine in yard.http("GET", "/v1/cluster").json()["machines"]}
         assert states[node] == "down", states
@@ -177,6 +184,23 @@ def test_trainyard_away_and_the_way_back():
         yard.command("slurm", "release", "--partition", PARTITION)
         cluster.until(waiting, "COMPLETED")
         assert cluster.job(filling)["JobState"] == "RUNNING", cluster.job(filling)
+
+
+def test_trainyard_away_while_a_job_leaves():
+    """It ends with 0 while nobody looks: it was asked to leave, so that was a pause, and not its end."""
+    with steered("fitgpp", nodes=2) as (cluster, yard):
+        gang = cluster.sbatch(UNTIL_ASKED, gpus=4, nodes=2, comment="trainyard: grace=100")
+        wait_until(lambda: read(cluster) == ["start"], "the gang to start")
+        trial = cluster.sbatch("true", gpus=2, comment="trainyard: class=trial")
+        wait_until(lambda: read(cluster) == ["start", "asked"], "it to be asked to leave")
+        yard.kill()
+        (cluster.work / "may_leave").touch()
+        cluster.until(gang, "COMPLETED")
+        yard.start()
+        cluster.until(trial, "COMPLETED")
+        wait_until(lambda: read(cluster) == ["start", "asked", "stop", "start", "end"], lambda: f"its second run: {read(cluster)}")
+        end = yard.until(yard.number(gang), "done")
+        assert (end["runs"], end["pauses"]) == (2, 1), end
 
 
 def test_a_dry_run_touches_nothing():

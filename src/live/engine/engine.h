@@ -174,6 +174,8 @@ class Engine {
   virtual Expected<void> stop(const Stop& stop) = 0;
   /// After the daemon's restart: a run that the journal says was to be started. If it was not, it
   /// never will be. Reports follow for it: `started` again if it runs, or how it ended, or `lost`.
+  /// If it had been told to leave, stop() is called again before the first poll(), and what is
+  /// reported is the end of a run that was stopped, even if it left while no daemon was there.
   virtual Expected<void> adopt(RunId id) = 0;
   /// The job that was reported under this name is recorded as this one. Said again after a restart,
   /// before any of its runs is adopted.

@@ -47,7 +47,7 @@ class ScriptedConnection final : public SlurmController {
     return slurm_.nodes_;
   }
   SlurmAnswer<void> update(const SlurmUpdate& update) override {
-    return act(update.id, [&](ScriptedSlurm::Job& job) -> std::string {
+    return act(update.id, [&slurm = slurm_, update](ScriptedSlurm::Job& job) -> std::string {
       if (update.mark) job.job.mark = *update.mark;
       if (update.hold == SlurmUpdate::Hold::as_it_is && !update.nodes) return "";
       if (job.job.state != SlurmState::pending) return "Job is no longer pending execution";
@@ -56,31 +56,31 @@ class ScriptedConnection final : public SlurmController {
       if (update.nodes) {
         job.pinned = {update.nodes->begin(), update.nodes->end()};
         job.job.request.nodes_wanted = fmt::format("{}", fmt::join(*update.nodes, ","));
-        if (!job.job.is_completing) job.job.eligible = slurm_.clock_.wall_clock();
+        if (!job.job.is_completing) job.job.eligible = slurm.clock_.wall_clock();
       }
-      job.ready = slurm_.clock_.wall_clock() + kStartTakes;
+      job.ready = slurm.clock_.wall_clock() + kStartTakes;
       return "";
     });
   }
   SlurmAnswer<void> requeue_held(const std::string& id) override {
-    return act(id, [&](ScriptedSlurm::Job& job) -> std::string {
+    return act(id, [&slurm = slurm_](ScriptedSlurm::Job& job) -> std::string {
       if (job.job.state == SlurmState::pending) return "Job is pending execution";
       if (!job.job.may_requeue) return "Requested operation is presently disabled";
-      return slurm_.requeue(job, true), "";
+      return slurm.requeue(job, true), "";
     });
   }
   SlurmAnswer<void> signal(const std::string& id, int number, SlurmTarget) override {
-    return act(id, [&](ScriptedSlurm::Job& job) -> std::string {
+    return act(id, [&slurm = slurm_, number](ScriptedSlurm::Job& job) -> std::string {
       if (job.job.state != SlurmState::running) return "Job/step already completing or completed";
       if (number == SIGCONT || !job.script.leaves_after) return "";
-      job.leaves = std::min(job.leaves, slurm_.clock_.wall_clock() + *job.script.leaves_after);
+      job.leaves = std::min(job.leaves, slurm.clock_.wall_clock() + *job.script.leaves_after);
       return "";
     });
   }
   SlurmAnswer<void> cancel(const std::string& id) override {
-    return act(id, [&](ScriptedSlurm::Job& job) -> std::string {
+    return act(id, [&slurm = slurm_](ScriptedSlurm::Job& job) -> std::string {
       if (has_ended(job.job.state)) return "Job/step already completing or completed";
-      return slurm_.end(job, SlurmState::cancelled, slurm_.clock_.wall_clock(), 0), "";
+      return slurm.end(job, SlurmState::cancelled, slurm.clock_.wall_clock(), 0), "";
     });
   }
   SlurmAnswer<std::string> submit(const SlurmSubmission& wanted) override {
@@ -100,16 +100,27 @@ class ScriptedConnection final : public SlurmController {
   template <class How>
   SlurmAnswer<void> act(const std::string& id, How how) {
     if (slurm_.is_away_) return tl::make_unexpected(kAway);
-    slurm_.catch_up();
-    const auto found = slurm_.jobs_.find(id);
-    if (found == slurm_.jobs_.end())
-      return tl::make_unexpected(SlurmFailure{false, "Invalid job id specified"});
-    ++slurm_.acts_;
-    const std::string problem = how(found->second);
-    slurm_.touch();
+    if (const auto delayed = std::exchange(slurm_.delayed_, nullptr)) delayed();
+    if (std::exchange(slurm_.delays_act_, false)) {
+      slurm_.delayed_ = [&slurm = slurm_, id, how] { (void)take_effect(slurm, id, how); };
+      return tl::make_unexpected(kAway);
+    }
+    const std::string problem = take_effect(slurm_, id, how);
     if (std::exchange(slurm_.loses_answer_, false)) return tl::make_unexpected(kAway);
     if (!problem.empty()) return tl::make_unexpected(SlurmFailure{false, problem});
     return {};
+  }
+
+  /// What Slurm has against it; empty: nothing.
+  template <class How>
+  static std::string take_effect(ScriptedSlurm& slurm, const std::string& id, How how) {
+    slurm.catch_up();
+    const auto found = slurm.jobs_.find(id);
+    if (found == slurm.jobs_.end()) return "Invalid job id specified";
+    ++slurm.acts_;
+    const std::string problem = how(found->second);
+    slurm.touch();
+    return problem;
   }
 
   ScriptedSlurm& slurm_;
@@ -204,6 +215,7 @@ void ScriptedSlurm::kill() {
                            now->second.job.restarts > job.job.restarts);
     if (job.job.state == SlurmState::running && was_over) job.is_ghost = true;
   }
+  delayed_ = nullptr;
   jobs_ = saved_;
   next_id_ = saved_id_;
   touch();
@@ -280,6 +292,7 @@ bool ScriptedSlurm::step(Job& job, Time now) {
   job.is_ghost = job.is_ghost && seen.state == SlurmState::running;
   if (seen.state == SlurmState::running && job.leaves <= now && process != processes_.end()) {
     processes_.erase(process);
+    begun_[job.serial].left_when_told = true;
     end(job, job.script.exit_when_told == 0 ? SlurmState::completed : SlurmState::failed,
         job.leaves, job.script.exit_when_told);
     return true;
@@ -340,6 +353,7 @@ void ScriptedSlurm::try_to_start(Job& job, Time now) {
   Begun& begun = begun_[job.serial];
   if (begun.times > static_cast<int>(seen.restarts)) ++begun.repeats;
   ++begun.times;
+  begun.left_when_told = false;
   for (const auto& [serial, process] : processes_) {
     if (serial == job.serial) continue;  // Slurm itself repeats what it has forgotten
     for (const SlurmPlace& theirs : process.places)

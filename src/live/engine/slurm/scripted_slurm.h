@@ -52,12 +52,15 @@ class ScriptedSlurm {
   void set_away(bool is_away) { is_away_ = is_away; }
   /// The next act takes effect and its answer is lost.
   void lose_next_answer() { loses_answer_ = true; }
+  /// The next act is not answered in time, and takes effect only just before the one after it.
+  void delay_next_act() { delays_act_ = true; }
 
   // --- What there is to see ----------------------------------------------------------------------
   [[nodiscard]] std::optional<SlurmJob> job(const std::string& id);
   /// How often its script was begun, and how often of that because slurmctld forgot a start.
   struct Begun {
     int times = 0, repeats = 0;
+    bool left_when_told = false;  // its last run, by itself, with work left to do
   };
   [[nodiscard]] Begun begun(const std::string& id) const { return begun_by(serial(id)); }
   /// Of the job that has this id now, never given again; 0: there is none.
@@ -109,7 +112,8 @@ class ScriptedSlurm {
   std::uint32_t next_id_ = 1, saved_id_ = 1;
   Time last_save_, back_since_;
   std::uint64_t version_ = 1;
-  bool is_away_ = false, loses_answer_ = false;
+  bool is_away_ = false, loses_answer_ = false, delays_act_ = false;
+  std::function<void()> delayed_;
   std::vector<std::string> faults_;
   int acts_ = 0;
 };

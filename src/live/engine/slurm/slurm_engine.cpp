@@ -137,7 +137,6 @@ void SlurmEngine::work() {
                       [&] { return is_ending_ || !orders_.empty(); });
     if (is_ending_) return;
     std::vector<Order> orders = std::exchange(orders_, {});
-    if (is_open_) runs_.open();
     lock.unlock();
     carry_out(std::move(orders));
     if (system_.steady_clock() >= next_look_) {
@@ -189,13 +188,13 @@ void SlurmEngine::publish() {
 std::vector<EngineReport> SlurmEngine::poll() {
   std::uint64_t count = 0;
   (void)!::read(wake_.get(), &count, sizeof count);
+  // An order like all others: those that came before, after a restart, are carried out first.
+  if (!std::exchange(is_open_, true)) order([](SlurmRuns& runs) { runs.open(); });
   if (!options_.has_thread) {
-    runs_.open();
     (void)runs_.look();
     publish();
   }
   const std::lock_guard lock(mutex_);
-  is_open_ = true;
   if (next_cluster_) cluster_ = *std::exchange(next_cluster_, std::nullopt);
   return std::exchange(reports_, {});
 }

@@ -74,6 +74,7 @@ class SlurmEngine : public Engine {
   Time next_look_;                            // the thread's
   Cluster cluster_;                           // as it was last told of
   std::map<JobNumber, std::uint32_t> begun_;  // the highest number of a run
+  bool is_open_ = false;                      // the first poll() has been
   Descriptor wake_;
 
   mutable std::mutex mutex_;  // for all that follows
@@ -82,7 +83,7 @@ class SlurmEngine : public Engine {
   std::vector<EngineReport> reports_;
   std::optional<Cluster> next_cluster_;
   std::map<JobNumber, std::pair<std::string, std::string>> outputs_;  // Slurm's id, and the file
-  bool is_open_ = false, is_ending_ = false;
+  bool is_ending_ = false;
   std::jthread thread_;
 };
 

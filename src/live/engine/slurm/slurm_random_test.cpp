@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <random>
 
 #include "live/engine/slurm/testing.h"
@@ -36,6 +37,7 @@ class TinyYard : public SlurmBench {
     std::uint32_t runs = 0;
     std::optional<MachineId> where;  // its GPUs are held
     bool has_ended = false, is_outside = false, is_withdrawn = false;
+    bool is_leaving = false;  // it was told to
     std::int32_t gpus = 1;
   };
 
@@ -45,13 +47,18 @@ class TinyYard : public SlurmBench {
     slurm.sbatch(1, 1 + chance(4),
                  {.runs_for = seconds(1 + chance(20)),
                   .leaves_after = chance(3) == 0 ? std::optional<Duration>()
-                                                 : std::optional(seconds(chance(3)))});
+                                                 : std::optional(seconds(chance(3))),
+                  .exit_when_told = chance(2) == 0 ? 0 : 128 + SIGTERM});
   }
   void disturb() {
     if (chance(100) == 0) slurm.lose_next_answer();
+    if (chance(100) == 0) slurm.delay_next_act();
     if (chance(150) == 0) slurm.kill(), down_until_ = clock.now + seconds(chance(20));
-    if (!down_until_ && chance(200) == 0) restart_daemon();
-    if (!down_until_ && chance(60) == 0) pause_one();
+    const bool has_paused = !down_until_ && chance(60) == 0 && pause_one();
+    if (!down_until_ && chance(has_paused ? 4 : 200) == 0) {
+      clock.now = clock.now + seconds(chance(4));  // no daemon is there
+      restart_daemon();
+    }
     if (chance(40) == 0 && submitted_ < 60) submit();
   }
   void restart_daemon() {
@@ -59,12 +66,20 @@ class TinyYard : public SlurmBench {
     for (auto& [number, job] : jobs_)
       if (!job.has_ended) engine->call(job.name, number);
     for (auto& [number, job] : jobs_)
-      if (job.where && !job.has_ended) (void)engine->adopt({number, job.runs});
+      if (job.where && !job.has_ended) {
+        (void)engine->adopt({number, job.runs});
+        if (job.is_leaving) tell_to_leave(number, job);
+      }
   }
-  void pause_one() {
+  void tell_to_leave(JobNumber number, Job& job) {
+    job.is_leaving = true;
+    (void)engine->stop({.id = {number, job.runs}, .signal = {}, .grace = seconds(3)});
+  }
+  bool pause_one() {
     for (auto& [number, job] : jobs_)
       if (job.where && !job.has_ended && !job.is_outside && chance(3) == 0)
-        return void(engine->stop({.id = {number, job.runs}, .signal = {}, .grace = seconds(1)}));
+        return tell_to_leave(number, job), true;
+    return false;
   }
   void hear(const EngineReport& report) {
     if (const auto* birth = std::get_if<BirthReport>(&report)) return hear_birth(*birth);
@@ -76,13 +91,16 @@ class TinyYard : public SlurmBench {
       return job.where ? void() : finish(run->id.job);
     }
     if (run->id.run != job.runs || job.has_ended) return;
-    if (run->kind == RunReport::Kind::broken)
-      return void(engine->stop({.id = run->id, .signal = {}, .grace = {}}));
+    if (run->kind == RunReport::Kind::broken) return tell_to_leave(run->id.job, job);
     if (!is_end(run->kind)) return;
     const bool was_paused = run->kind == RunReport::Kind::exited && run->exit_status != 0;
-    if (run->kind == RunReport::Kind::exited && run->exit_status == 0 && !run->asked_requeue)
-      done_after_[slurm.serial(id_of(job))] = by_us(slurm.begun(id_of(job)));
-    job.where.reset();
+    if (run->kind == RunReport::Kind::exited && run->exit_status == 0 && !run->asked_requeue) {
+      const ScriptedSlurm::Begun begun = slurm.begun(id_of(job));
+      EXPECT_TRUE(job.is_withdrawn || !begun.left_when_told)
+          << job.name << " is done with work left";
+      done_after_[slurm.serial(id_of(job))] = by_us(begun);
+    }
+    job.where.reset(), job.is_leaving = false;
     const bool comes_back = run->kind == RunReport::Kind::lost || was_paused || run->asked_requeue;
     if (!comes_back || job.is_withdrawn || job.is_outside) finish(run->id.job);
   }

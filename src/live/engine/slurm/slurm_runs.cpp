@@ -73,6 +73,8 @@ void SlurmRuns::stop(const Stop& stop) {
   const Time now = system_.steady_clock();
   if (run.leave_by) run.leave_by = std::min(*run.leave_by, now + stop.grace);
   run.stop = stop;
+  // It was to leave before the restart already, so the daemon before this one has cancelled it.
+  if (!is_open_ && run.is_own() && job->job.state == SlurmState::cancelled) run.was_requeued = true;
   if (run.stage == Run::Stage::placing)
     return finish(*job, report_of(*job, RunReport::Kind::exited));
   run.stage = Run::Stage::leaving;

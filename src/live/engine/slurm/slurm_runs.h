@@ -71,7 +71,9 @@ class SlurmRuns {
   [[nodiscard]] bool is_in_transit() const;
   /// Does what is due by now without asking Slurm what is new.
   void tend();
-  /// From now on jobs that nobody has adopted are nobody's.
+  /// Until then nothing is done or reported about any job: only when all that is known after a
+  /// restart has been said is it clear which runs are wanted, and which were told to leave. An end
+  /// of the latter is a pause.
   void open() { is_open_ = true; }
 
   [[nodiscard]] const SlurmNodes& nodes() const { return nodes_; }

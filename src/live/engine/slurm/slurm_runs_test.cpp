@@ -142,6 +142,17 @@ TEST_F(SlurmRunsTest, APausedJobThatSlurmWillNotRunAgainIsWithdrawnAndNotDone) {
   EXPECT_FALSE(only(reports, Kind::exited).asked_requeue);
 }
 
+TEST_F(SlurmRunsTest, APausedJobWhoseRequeueComesLateIsNotWithdrawn) {
+  const std::string id = running(1, 0, {.leaves_after = kMoment, .exit_when_told = 0});
+  stop({1, 1}, seconds(30));
+  pass(microseconds(400'000));  // it has been told
+  slurm.delay_next_act();       // that requeues it; it is requeued again, which Slurm then refuses
+  const auto reports = pass(seconds(3));
+  EXPECT_FALSE(has(reports, Kind::withdrawn));
+  EXPECT_TRUE(only(reports, Kind::exited).asked_requeue);
+  EXPECT_EQ(slurm.job(id)->restarts, 1U);
+}
+
 TEST_F(SlurmRunsTest, WhatSlurmDoesNotStartIsHeldAgain) {
   const std::string id = born(1);
   slurm.set_node("n0", MachineReport::State::closed);
@@ -262,6 +273,63 @@ TEST_F(SlurmRunsTest, AfterARestartRunsAreFoundAgainAndNoneIsStartedTwice) {
   EXPECT_FALSE(start({1, 1}, {0}));
   EXPECT_EQ(only(pass(minutes(1)), Kind::exited).id.job, 1);
   EXPECT_EQ(slurm.begun(id).times, 1);
+}
+
+TEST_F(SlurmRunsTest, OneThatLeavesWhileNoDaemonIsThereIsPausedAllTheSame) {
+  const std::string id = running(1, 0, {.leaves_after = kMoment, .exit_when_told = 0});
+  stop({1, 1}, seconds(30));
+  clock.now = clock.now + minutes(1);
+  reopen();
+  ASSERT_EQ(state(id), SlurmState::completed);
+  engine->call(names_[1], 1);
+  EXPECT_TRUE(engine->adopt({1, 1}));
+  stop({1, 1}, seconds(30));  // the journal says that it was to leave
+  EXPECT_TRUE(only(pass(kMoment), Kind::exited).asked_requeue) << "else it is done";
+  EXPECT_TRUE(slurm.job(id)->is_held);
+  ASSERT_TRUE(start({1, 2}, {0}));
+  EXPECT_TRUE(has(pass(seconds(4)), Kind::started));
+}
+
+TEST_F(SlurmRunsTest, OneOfOursThatIsKilledAfterItsGraceIsPausedThoughTheDaemonDies) {
+  slurm.set_script(1, {.leaves_after = {}});
+  JobSpec spec;
+  spec.command = {"true"};
+  Launch launch;
+  launch.id = {1, 1};
+  launch.spec = &spec;
+  launch.per_worker.gpus = 2;
+  launch.workers = {{MachineId{0}, {}}};
+  ASSERT_TRUE(engine->start(launch));
+  EXPECT_TRUE(has(pass(kMoment), Kind::started));
+  stop({1, 1}, seconds(1));
+  EXPECT_FALSE(has(pass(seconds(2)), Kind::exited)) << "it is cancelled, and takes its time";
+  reopen();
+  ASSERT_EQ(state("1"), SlurmState::cancelled);
+  EXPECT_TRUE(engine->adopt({1, 1}));
+  stop({1, 1}, seconds(1));
+  const auto reports = pass(seconds(10));
+  EXPECT_FALSE(has(reports, Kind::withdrawn));
+  EXPECT_NE(only(reports, Kind::exited).exit_status, 0);
+}
+
+TEST_F(SlurmRunsTest, ARunThatIsNotAdoptedYetIsLeftAlone) {
+  const std::string id = running(1);
+  engine.reset();
+  const auto connection = slurm.connect();
+  SlurmRuns after(clock, *connection, {.partition = "train", .daemon = "1a2b3c4d"});
+  const int acts = slurm.acts();
+  for (int looks = 0; looks < 3; ++looks) {
+    EXPECT_TRUE(after.look());
+    if (looks == 0) after.call(names_[1], 1);
+    if (looks == 1) after.adopt({1, 1});
+    clock.now = clock.now + kMoment;
+  }
+  EXPECT_THAT(after.take_reports(), testing::SizeIs(1)) << "there is a cluster";
+  after.open();
+  EXPECT_TRUE(after.look());
+  EXPECT_TRUE(has(after.take_reports(), Kind::started));
+  EXPECT_EQ(slurm.acts(), acts);
+  EXPECT_EQ(state(id), SlurmState::running);
 }
 
 TEST_F(SlurmRunsTest, WhatItsUserHoldsIsLeftAlone) {

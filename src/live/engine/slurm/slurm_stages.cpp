@@ -15,6 +15,7 @@ constexpr Duration kBetweenRuns = seconds(2);  // clocks of nodes differ a littl
 }  // namespace
 
 void SlurmRuns::tend(Followed& job) {
+  if (!is_open_) return;
   if (job.is_over) return sweep(job);
   if (!job.run) return tend_waiting(job);
   switch (job.run->stage) {
@@ -296,6 +297,8 @@ void SlurmRuns::see_off(Followed& job) {
   if (!refresh(job) || !has_ended(job.job.state)) return;
   const auto answer = slurm_.requeue_held(job.job.id);
   if (done(job, "requeue", answer) || answer.error().is_away) return;
+  // Refused also because an earlier requeue, which was not answered, has taken effect just now.
+  if (!refresh(job) || !has_ended(job.job.state)) return;
   say_withdrawn(job.number,
                 "it was paused, and Slurm refuses to run it again: " + answer.error().message);
   hear_end(job);

@@ -38,7 +38,7 @@ Expected<JobSpec> SlurmRuns::spec(const Followed& job) const {
 
 void SlurmRuns::tend_waiting(Followed& job) {
   if (job.is_own) {  // submitted for a run that nobody waits for
-    if (is_open_ && job.number == 0) job.is_over = true, sweep(job);
+    if (job.number == 0) job.is_over = true, sweep(job);
     return;
   }
   switch (job.job.state) {
@@ -57,7 +57,7 @@ void SlurmRuns::tend_waiting(Followed& job) {
 
 /// It was cancelled there, or has run behind our back.
 void SlurmRuns::tend_ended(Followed& job) {
-  if (job.number == 0 || job.job.is_completing || job.end_is_told || !is_open_) return;
+  if (job.number == 0 || job.job.is_completing || job.end_is_told) return;
   say_withdrawn(job.number, job.job.state == SlurmState::cancelled
                                 ? "cancelled in Slurm"
                                 : fmt::format("{} in Slurm", name(job.job.state)));
