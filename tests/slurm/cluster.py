@@ -218,6 +218,12 @@ class Cluster:
         wait_until(lambda: self.run("scontrol", "ping", check=False).returncode == 0,
                    "slurmctld to answer")
 
+    def until_saved(self, job_name):
+        """slurmctld writes its state every few seconds, here with this job and so with all before it."""
+        state = self.root / "ctld/job_state"
+        wait_until(lambda: state.exists() and job_name.encode() + b"\0" in state.read_bytes(),
+                   f"slurmctld to save job {job_name}")
+
     def close(self):
         with contextlib.suppress(subprocess.SubprocessError, OSError):
             if "slurmctld" in self.daemons:

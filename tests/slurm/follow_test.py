@@ -198,7 +198,8 @@ def test_trainyard_away_while_a_job_leaves():
         cluster.until(gang, "COMPLETED")
         yard.start()
         cluster.until(trial, "COMPLETED")
-        wait_until(lambda: read(cluster) == ["start", "asked", "stop", "start", "end"], lambda: f"its second run: {read(cluster)}")
+        wait_until(lambda: read(cluster) == ["start", "asked", "stop", "start", "end"],
+                   lambda: f"its second run: {read(cluster)}")
         end = yard.until(yard.number(gang), "done")
         assert (end["runs"], end["pauses"]) == (2, 1), end
 

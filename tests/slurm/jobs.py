@@ -6,38 +6,48 @@ import typing
 
 from cluster import USER, wait_until
 
-# Works for so long in all: what is done is saved when the job is asked to leave, and a later run goes on from
-# there. Every run writes down its begin and end, and the GPUs that it has on each of its nodes. One that is
-# asked to leave just as it ends is run again, and finds that there is nothing left to do.
+# Works for so long in all: a job that is asked to leave writes down how much it has done, and its next run goes
+# on from there. Every run writes down its begin and end, and the GPUs that it has on each of its nodes. One that
+# is asked to leave just as it ends is run again, and finds that there is nothing left to do.
+#
+# The log is all that is kept of a job, and every line of it is one write: whenever a run is killed, what it did
+# is in the log or is not. A run that begins to leave, or to end, is not disturbed by a second SIGTERM.
 SCRIPT = """\
 #!/bin/bash
+exec 2>>"$SLURM_SUBMIT_DIR/errors.{name}"
 work={work_us} save={save_s}
-log=$SLURM_SUBMIT_DIR/log.{name} saved=$SLURM_SUBMIT_DIR/saved.{name}
+log=$SLURM_SUBMIT_DIR/log.{name}
 run="$SLURM_JOB_ID ${{SLURM_RESTART_COUNT:-0}} $$"
-note() {{ echo "$1 $run $EPOCHREALTIME $2" >>"$log"; }}
-done_us=0
-[ -e "$saved" ] && done_us=$(<"$saved")
-begin=${{EPOCHREALTIME/./}}
+note() {{ local what=$1; shift; echo "$what $run $EPOCHREALTIME" "$@" >>"$log"; }}
+begin= done_us=0
+[ ! -e "$log" ] || while read -r what _ _ _ _ value; do
+  case $what in stop) done_us=$value ;; end) done_us=$work ;; esac
+done <"$log"
+finish() {{ trap '' TERM; note end; exit 0; }}
 leave() {{
-  local done_now=$((done_us + ${{EPOCHREALTIME/./}} - begin))
+  trap '' TERM
+  local now=${{EPOCHREALTIME/./}}
+  local done_now=$((done_us + now - ${{begin:-$now}}))
+  [ "$done_us" -lt "$work" ] || {{ note again; exit 0; }}
+  [ "$done_now" -lt "$work" ] || finish
   [ "$save" = 0 ] || sleep "$save"
-  echo "$done_now" >"$saved"
-  note stop
+  note stop "$done_now"
   exit 0
 }}
 trap leave TERM
-if [ "$SLURM_JOB_NUM_NODES" -gt 1 ]; then
-  for gpus in $(srun --ntasks-per-node=1 sh -c 'echo $SLURMD_NODENAME:$CUDA_VISIBLE_DEVICES'); do note gpus "$gpus"; done
+if [ "$SLURM_JOB_NUM_NODES" -gt 1 ]; then  # the signal goes to the step alone while there is one
+  gpus=$(srun --ntasks-per-node=1 sh -c 'echo $SLURMD_NODENAME:$CUDA_VISIBLE_DEVICES') || leave
 else
-  note gpus "$SLURMD_NODENAME:$CUDA_VISIBLE_DEVICES"
+  gpus=$SLURMD_NODENAME:$CUDA_VISIBLE_DEVICES
 fi
+note gpus $gpus
 note start
 [ "$done_us" -lt "$work" ] || {{ note again; exit 0; }}
+begin=${{EPOCHREALTIME/./}}
 while left=$((work - done_us - ${{EPOCHREALTIME/./}} + begin)); [ "$left" -gt 0 ]; do
   sleep "$((left / 1000000)).$(printf %06d $((left % 1000000)))" & wait $!
 done
-echo "$work" >"$saved"
-note end
+finish
 """
 
 
@@ -106,11 +116,12 @@ def read_runs(cluster):
 def runs_of(name, text):
     found = {}
     for line in text.splitlines():
-        what, number, restart, pid, at, *gpus = line.split()
+        what, number, restart, pid, at, *values = line.split()
         run = found.setdefault((int(number), int(restart), int(pid)), {"begin": float(at), "gpus": set()})
         if what == "gpus":
-            node, _, indexes = gpus[0].partition(":")
-            run["gpus"] |= {(node, int(index)) for index in indexes.split(",")}
+            for place in values:
+                node, _, indexes = place.partition(":")
+                run["gpus"] |= {(node, int(index)) for index in indexes.split(",")}
         elif what in ("stop", "end", "again"):
             run["end"], run["last word"] = float(at), what
     runs = [Run(name, *key, run["begin"], run.get("end"), run.get("last word", ""), frozenset(run["gpus"]))
@@ -148,7 +159,7 @@ def check_all_done(jobs, runs, repeats=()):
         after = of_job[words.index("end"):]
         assert all(run.last_word in ("again", "end") for run in after), f"{job} ran again after its end: {of_job}"
         for run in of_job:
-            if run.last_word == "stop" and not run.gpus:
+            if run.last_word in ("stop", "again") and not run.gpus:
                 continue  # it was asked to leave before it had looked what it has
             nodes = {node for node, _ in run.gpus}
             assert len(nodes) == job.nodes and len(run.gpus) == job.nodes * job.gpus, f"{job}: {run}"

@@ -1,5 +1,10 @@
 """200 jobs of real processes under several policies, with daemons killed in the middle: none is lost, none is
 started twice by us, every GPU is given once."""
+import concurrent.futures
+import contextlib
+import random
+import re
+import sys
 import time
 
 from jobs import check_all_done, check_gpus, draw, read_runs, repeated, submit_all, until_all_end
@@ -7,7 +12,7 @@ from scene import run_tests, wait_until
 from steered import steered
 
 JOBS, SPAN = 200, 15
-SAVE_INTERVAL = 5  # of slurmctld: what is younger is lost with it
+SAVE_INTERVAL = 5  # of slurmctld
 SEED = time.time_ns() % 1_000_000
 
 
@@ -33,13 +38,42 @@ def check(cluster, yard, jobs):
     return runs
 
 
-def run_200(policy, disturb, finish=lambda cluster, yard: None):
-    """`disturb`: what happens when half of the jobs are there; `finish`: when all are."""
+def story(cluster, yard, name, job):
+    """All that is known of one job: what it wrote, what Slurm shows, and what both daemons said of it."""
+    slurm_id = job["born_as"].split("@")[0].removeprefix("slurm-")
+    lines = [line for line in yard.said().splitlines() if re.search(rf"\bjob {job['job']}\b", line)]
+    lines += [line for line in cluster.said().splitlines() if re.search(rf"JobId={slurm_id}\b", line)]
+    wrote = [path.read_text() for path in sorted(cluster.work.glob(f"*.{name}"))]
+    shown = cluster.run("scontrol", "--oneliner", "--details", "show", "job", slurm_id, check=False)
+    return "\n".join([f"--- {name}: {job}", *wrote, shown.stdout or shown.stderr, *lines[-60:]])
+
+
+@contextlib.contextmanager
+def stories_of_stuck_jobs(cluster, yard, at_most=3):
+    """A failure tells of the jobs that have not ended, or not as they should."""
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError, AssertionError, ValueError, KeyError):
+            runs = read_runs(cluster)
+            stuck = [(name, job) for name, job in yard.by_name().items() if job["state"] != "done" or
+                     name.startswith("j") and [run.last_word for run in runs.get(name, [])].count("end") != 1]
+            print(f"--- {len(stuck)} jobs are stuck", file=sys.stderr)
+            for name, job in stuck[:at_most]:
+                print(story(cluster, yard, name, job), file=sys.stderr)
+        raise
+
+
+def run_200(policy, disturb, finish=lambda cluster, yard: None, meanwhile=lambda cluster, yard: None):
+    """`disturb`: what happens when half of the jobs are there, and `meanwhile` until then; `finish`: when all are."""
     print(f"{policy}: seed {SEED}", flush=True)
-    with steered(policy) as (cluster, yard):
+    with steered(policy) as (cluster, yard), stories_of_stuck_jobs(cluster, yard):
         jobs = draw(JOBS, SEED, SPAN, longest=3)
         half = len(jobs) // 2
-        submit_all(cluster, jobs[:half])
+        with concurrent.futures.ThreadPoolExecutor(1) as beside:
+            coming = beside.submit(submit_all, cluster, jobs[:half])
+            meanwhile(cluster, yard)
+            coming.result()
         disturb(cluster, yard)
         submit_all(cluster, [job._replace(submit=job.submit - jobs[half].submit) for job in jobs[half:]])
         finish(cluster, yard)
@@ -72,19 +106,35 @@ def test_fifo_and_what_slurm_takes_a_minute_for():
 
 
 def test_fitgpp_and_trainyard_is_killed():
-    def disturb(_, yard):
+    def away(yard):
+        yard.kill()
+        time.sleep(1)
+        yard.start()
+
+    def at_any_time(_, yard):
         for pause in (0.3, 2, 0.1):
             time.sleep(pause)
-            yard.kill()
-            time.sleep(1)
-            yard.start()
+            away(yard)
 
-    run_200("fitgpp", disturb)
+    def while_jobs_leave(cluster, yard):
+        """Those that have begun hear the signal, and mostly have left when the daemon is back."""
+        def one_leaves():
+            leaving = [job["name"] for job in yard.http("GET", "/v1/jobs?state=draining").json()["jobs"]]
+            runs = read_runs(cluster)
+            return any(name in runs and runs[name][-1].last_word == "" for name in leaving)
+
+        for _ in range(2):
+            with contextlib.suppress(AssertionError):
+                wait_until(one_leaves, "a job to leave", limit=10)
+            away(yard)
+
+    run_200("fitgpp", at_any_time, meanwhile=while_jobs_leave)
 
 
 def test_xion_and_slurmctld_is_killed():
     def disturb(cluster, _):
-        time.sleep(SAVE_INTERVAL + 1)
+        cluster.until_saved(f"j{JOBS // 2 - 1}")  # jobs that slurmctld has not saved are lost with it
+        time.sleep(random.Random(SEED).uniform(0, SAVE_INTERVAL))  # what has begun since is forgotten
         cluster.kill("slurmctld")
         time.sleep(1)
         cluster.start("slurmctld")

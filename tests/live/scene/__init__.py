@@ -125,7 +125,7 @@ class Scene:
 
     def __exit__(self, kind, problem, trace):
         if problem is not None:
-            print(f"--- the daemon said:\n{self.said()}", file=sys.stderr)
+            print(f"--- the daemon said at last:\n{self.said()[-8000:]}", file=sys.stderr)
         self.close()
 
     def serve(self):
@@ -147,7 +147,7 @@ class Scene:
         self.daemon = self.serve()
 
         def answers():
-            assert self.daemon.poll() is None, f"the daemon ended: {self.said()}"
+            assert self.daemon.poll() is None, f"the daemon ended: {self.said()[-8000:]}"
             with contextlib.suppress(OSError):
                 return self.http("GET", asked).status == 200
 
