@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <random>
+#include <set>
 
 #include "live/engine/slurm/testing.h"
 
@@ -28,12 +29,18 @@ class TinyYard : public SlurmBench {
     EXPECT_TRUE(all_ended()) << unfinished();
     for (const auto& [serial, times] : done_after_)
       EXPECT_EQ(by_us(slurm.begun_by(serial)), times) << "it was done, and ran again";
+    for (const auto& [number, job] : jobs_) {
+      const bool was_repeated = slurm.begun_by(job.serial).repeats > 0;
+      EXPECT_TRUE(!was_repeated || noted_.contains(job.serial))
+          << job.name << " was repeated, and nobody noticed";
+    }
     EXPECT_THAT(slurm.faults(), testing::IsEmpty());
   }
 
  private:
   struct Job {
     std::string name;
+    std::uint64_t serial = 0;  // Slurm's job
     std::uint32_t runs = 0;
     std::optional<MachineId> where;  // its GPUs are held
     bool has_ended = false, is_outside = false, is_withdrawn = false;
@@ -86,6 +93,7 @@ class TinyYard : public SlurmBench {
     const auto* run = std::get_if<RunReport>(&report);
     if (run == nullptr || !jobs_.contains(run->id.job)) return;
     Job& job = jobs_[run->id.job];
+    if (run->kind == RunReport::Kind::noted) noted_.insert(job.serial);
     if (run->kind == RunReport::Kind::withdrawn) {
       job.is_withdrawn = true;
       return job.where ? void() : finish(run->id.job);
@@ -118,6 +126,7 @@ class TinyYard : public SlurmBench {
     const JobNumber number = ++last_;
     Job& job = jobs_[number];
     job.name = birth.name;
+    job.serial = slurm.serial(id_of(job));
     job.gpus = birth.spec.per_worker.gpus;
     if (!birth.places.empty()) {
       job.where = birth.places.front().machine, job.runs = 1, job.is_outside = true;
@@ -171,6 +180,7 @@ class TinyYard : public SlurmBench {
   JobNumber last_ = 0;
   int submitted_ = 0;
   std::optional<Time> down_until_;
+  std::set<std::uint64_t> noted_;            // by serial: something happened behind our back
   std::map<std::uint64_t, int> done_after_;  // by serial: how often it had been begun then
 };
 

@@ -93,6 +93,7 @@ class SlurmRuns {
     std::uint32_t restarts = 0;
     Time started;  // by Slurm's word
     std::vector<SlurmPlace> places;
+    Time ordered;                   // Slurm has its order since; zero: since an earlier daemon
     Duration waited;                // for its start, while slurmctld was there
     std::optional<Time> undone_at;  // Slurm has forgotten its order or its start
     std::optional<Stop> stop;

@@ -208,6 +208,21 @@ TEST_F(SlurmRunsTest, AStartThatSlurmForgetsHoldsItsGpusUntilNothingIsLeftOfIt) 
   EXPECT_EQ(slurm.begun(id).repeats, 1) << "by Slurm's restart count; it was noted";
 }
 
+TEST_F(SlurmRunsTest, AStartThatSlurmForgetsBeforeItIsSeenIsNoted) {
+  const std::string id = born(1);
+  ASSERT_TRUE(start({1, 1}, {0}));
+  slurm.save();
+  clock.now = clock.now + kMoment;
+  ASSERT_EQ(state(id), SlurmState::running);
+  slurm.kill();
+  pass(kMoment);
+  slurm.restart();
+  const auto reports = pass(seconds(5));
+  EXPECT_THAT(only(reports, Kind::noted).why, HasSubstr("a second time"));
+  EXPECT_TRUE(has(reports, Kind::started));
+  EXPECT_EQ(slurm.begun(id).repeats, 1);
+}
+
 TEST_F(SlurmRunsTest, AnEndThatSlurmForgetsMakesNoSecondRun) {
   const std::string id = running(1, 0, {.runs_for = seconds(3)});
   const std::uint64_t serial = slurm.serial(id);

@@ -139,6 +139,7 @@ void SlurmRuns::place(Followed& job) {
                       may_start == run.order.decided ? "it was ordered" : "it might start again"));
   }
   run.waited = {};
+  run.ordered = system_.steady_clock();
   run.stage = Run::Stage::starting;
 }
 
@@ -155,6 +156,12 @@ void SlurmRuns::await_start(Followed& job) {
     return;
   }
   run.undone_at.reset();
+  if (back_since_ && run.ordered <= *back_since_) {
+    run.ordered = Time::never();
+    note(job,
+         "slurmctld was away before it was seen to start; if it had begun, its script may be run a "
+         "second time");
+  }
   const bool has_begun = job.job.state != SlurmState::pending || job.job.restarts > run.restarts;
   if (has_begun) {
     tell_started(job);
