@@ -76,12 +76,7 @@ std::size_t FlowOrder::by_age(Ranked& job, std::size_t flow_class) const {
 }
 
 bool FlowOrder::drifts() const {
-  if (set_.flow == "fifo") return false;
-  if (set_.flow != "progress") return true;
-  if (set_.curves == "true") return !state_.world.workload.curves.empty();
-  return std::any_of(told_.begin(), told_.end(), [&](const auto& told) {
-    return state_.trains[told.first].stage != Stage::done;
-  });
+  return set_.flow != "fifo";
 }
 
 FlowOrder::Rank FlowOrder::rank(std::size_t j) const {
@@ -148,7 +143,13 @@ double FlowOrder::last_step(std::size_t j) const {
 FlowOrder::Rank FlowOrder::by_gain(std::size_t j) const {
   const double steps = last_step(j);
   const auto ahead = outlook(j);
-  if (!ahead) return {false, 0, -std::numeric_limits<double>::infinity(), steps, j};
+  if (!ahead) {
+    const double had = state_.work_done(j).seconds() * state_.trains[j].pace_at_start;
+    const double T = set_.flow_period.seconds();
+    const double halfway_gain = 0.5 - had / (2 * had + T);
+    const double key = had <= 3 * T ? -std::numeric_limits<double>::infinity() : -halfway_gain;
+    return {false, 0, key, had, j};
+  }
   const double now = ahead->after(0), limit = ahead->limit();
   const double gain = limit > 0 ? (ahead->after(set_.flow_period.seconds()) - now) / limit : 0;
   return {now >= set_.parked * limit, 0, -gain, steps, j};

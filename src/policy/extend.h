@@ -323,6 +323,9 @@ class FlowStage : public Stage {
   virtual void refresh(std::vector<JobId>& /*changed*/) {}
   /// When refresh will next have something to change, if nothing happens until then.
   [[nodiscard]] virtual Time next_change() const { return Time::never(); }
+  /// Why a job has its class, for people: "2nd of the 5 jobs that send; ..."; empty if it does not
+  /// send.
+  [[nodiscard]] virtual std::string why(JobId /*job*/) const { return {}; }
 };
 
 /// What a backfill stage works with: the queue behind a job that cannot start, and the means to

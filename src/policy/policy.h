@@ -44,6 +44,8 @@ class Policy : public YardListener {
   [[nodiscard]] virtual bool preempts() const { return false; }
   /// What it asks of a network that jobs share.
   [[nodiscard]] virtual FlowRules flow_rules() const { return {}; }
+  /// Why a job that holds GPUs is in its flow class; empty if its bytes are not ordered.
+  [[nodiscard]] virtual std::string explain_flow(JobId /*job*/) const { return {}; }
   /// Of a job that is queued or reserved, as things stand after the last decision.
   [[nodiscard]] virtual WaitReason explain(JobId job) const = 0;
 

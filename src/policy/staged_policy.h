@@ -50,6 +50,9 @@ class StagedPolicy final : public Policy, private Dispatcher {
 
   void decide(Plan& plan) override;
   [[nodiscard]] bool preempts() const override { return stages_.preempt != nullptr; }
+  [[nodiscard]] std::string explain_flow(JobId job) const override {
+    return stages_.flow ? stages_.flow->why(job) : "";
+  }
   [[nodiscard]] FlowRules flow_rules() const override {
     return stages_.flow ? stages_.flow->rules() : FlowRules{};
   }

@@ -29,6 +29,10 @@ class AdaDual final : public RankedFlow {
   [[nodiscard]] Rank rank(JobId job) const override {
     return {.key = estimates_.remaining(job).seconds() * yard_.job(job).gpus(), .job = job};
   }
+  [[nodiscard]] std::string why_rank(JobId job) const override {
+    return fmt::format("{} GPUs are expected to need {} more", yard_.job(job).gpus(),
+                       format(estimates_.remaining(job)));
+  }
 
   const Estimator& estimates_;
   FlowRules rules_;

@@ -13,6 +13,9 @@ class FirstSubmitted final : public RankedFlow {
   [[nodiscard]] Rank rank(JobId job) const override {
     return {.key = static_cast<double>(index(job)), .job = job};
   }
+  [[nodiscard]] std::string why_rank(JobId job) const override {
+    return fmt::format("it was submitted {} ago", format(yard_.now() - yard_.job(job).submit));
+  }
   [[nodiscard]] bool has_drift() const override { return false; }
 };
 

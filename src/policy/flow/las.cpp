@@ -15,6 +15,9 @@ class LeastAttained final : public RankedFlow {
   [[nodiscard]] Rank rank(JobId job) const override {
     return {.key = static_cast<double>(yard_.attained_service(job)), .job = job};
   }
+  [[nodiscard]] std::string why_rank(JobId job) const override {
+    return fmt::format("it has run for {}", format(yard_.attained(job)));
+  }
 };
 
 }  // namespace

@@ -51,10 +51,6 @@ class Learning {
   [[nodiscard]] double last_step(JobId job) const;
   /// Uncontended, of the last place that it had: time for a unit of work.
   [[nodiscard]] double time_per_work(JobId job) const;
-  /// Whether anything changes while jobs run.
-  [[nodiscard]] bool knows_any() const {
-    return !told_.empty() || (knows_truth_ && !yard_.workload().curves.empty());
-  }
 
  private:
   struct Told {

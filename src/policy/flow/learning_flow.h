@@ -2,6 +2,10 @@
 // curves instead.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
 #include "policy/flow/learning.h"
 #include "policy/flow/ranked.h"
 
@@ -24,6 +28,12 @@ class LearningFlow : public RankedFlow {
  private:
   Learning learning_;
 };
+
+/// So many seconds, for people: "2m 10s"; "far" where it is out of sight.
+inline std::string ahead(double seconds) {
+  const auto time = duration_from_seconds(std::max(1.0, std::round(seconds)));
+  return time ? format(*time) : "far";
+}
 
 /// The parameters that all of them have, and those of one.
 inline std::vector<ParamSpec> learning_params(std::vector<ParamSpec> more = {}) {

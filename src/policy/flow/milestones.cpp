@@ -47,6 +47,20 @@ class Milestones final : public LearningFlow {
     return ranked(past_95, learning().last_step(job));
   }
 
+  [[nodiscard]] std::string why_rank(JobId job) const override {
+    const double pace = learning().time_per_work(job);
+    const double left = estimates_.remaining(job).seconds() * pace;
+    const auto prospect = learning().of(job);
+    if (!prospect)
+      return fmt::format("no learning curve yet; it has done {} of its work",
+                         format(yard_.work_done(job)));
+    if (const double to_90 = prospect->seconds_to(0.90, left); to_90 > 0)
+      return "90% of its final accuracy is " + ahead(to_90) + " away";
+    if (const double to_95 = prospect->seconds_to(0.95, left); to_95 > 0)
+      return "past 90% of its final accuracy; 95% is " + ahead(to_95) + " away";
+    return "it is past 95% of its final accuracy";
+  }
+
   const Estimator& estimates_;
 };
 

@@ -5,9 +5,17 @@
 //
 //   G = (acc(k + r T) - acc(k)) / A        k: where it is, r: its uncontended steps per second.
 //
-// The largest gain goes first; ties: fewer steps, then submission. A job that has told fewer than
-// three points goes before all others, as new jobs learn most. One that is at 97% of A has little
-// to learn and joins the last class.
+// The largest gain goes first; ties: fewer steps, then submission. One that is at 97% of A has
+// little to learn and joins the last class.
+//
+// A job that has told fewer than three points has no curve. It goes before all others while it is
+// new, as new jobs learn most: for three periods of its own time, the one that has had least first.
+// Later it is taken to be halfway up a curve of its own age t, acc(x) / A = 1 - 1/(x/t + 1) at x =
+// t:
+//
+//   G = 1/2 - t/(2t + T) = T / (2 (2t + T))
+//
+// So jobs that tell nothing go by least attained time, among each other and beside those that tell.
 //
 // Example, T = 10 s, one step a second: A = 1, a = 0.1, b = 1 at step 0 gains 1 - 1/2 = 0.5; at
 // step 90 it has 0.9 and gains 1/10 - 1/11 = 0.009, so a job that is at its beginning goes before
@@ -32,14 +40,34 @@ class FastestLearner final : public LearningFlow {
 
  private:
   [[nodiscard]] Rank rank(JobId job) const override {
-    const double steps = learning().last_step(job);
     const auto prospect = learning().of(job);
-    if (!prospect)
-      return {.key = -std::numeric_limits<double>::infinity(), .tie = steps, .job = job};
+    if (!prospect) return rank_without_curve(job);
+    const double steps = learning().last_step(job);
     const bool is_parked = prospect->after(0) >= parked_at_ * prospect->limit();
     return {.is_parked = is_parked, .key = -gain(job, *prospect), .tie = steps, .job = job};
   }
-  [[nodiscard]] bool has_drift() const override { return learning().knows_any(); }
+
+  [[nodiscard]] Rank rank_without_curve(JobId job) const {
+    constexpr double kNewForPeriods = 3;
+    const double had = yard_.work_done(job).seconds() * learning().time_per_work(job);
+    const double period_s = period().seconds();
+    const bool is_new = had <= kNewForPeriods * period_s;
+    const double key =
+        is_new ? -std::numeric_limits<double>::infinity() : -period_s / (2 * (2 * had + period_s));
+    return {.key = key, .tie = had, .job = job};
+  }
+
+  [[nodiscard]] std::string why_rank(JobId job) const override {
+    const auto prospect = learning().of(job);
+    if (!prospect)
+      return fmt::format("no learning curve yet; it has done {} of its work",
+                         format(yard_.work_done(job)));
+    const double limit = prospect->limit(), now = prospect->after(0);
+    if (limit <= 0 || now >= parked_at_ * limit)
+      return "its learning curve has little left to rise";
+    return fmt::format("alone on the network it would gain {:.2g}% of its final accuracy in {}",
+                       100 * (prospect->after(period().seconds()) - now) / limit, format(period()));
+  }
 
   [[nodiscard]] double gain(JobId job, const Prospect& prospect) const {
     if (prospect.limit() <= 0) return 0;

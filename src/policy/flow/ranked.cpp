@@ -1,6 +1,11 @@
 #include "policy/flow/ranked.h"
 
 #include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
 
 namespace trainyard {
 namespace {
@@ -17,7 +22,8 @@ RankedFlow::RankedFlow(const Params& params, PolicyContext& context)
       classes_(static_cast<std::size_t>(
           std::clamp<std::int64_t>(params.whole("classes"), 1, kMostClasses))),
       ageing_(params.whole("ageing")),
-      floor_(std::min(params.real("floor"), kMostFloor)) {}
+      floor_(std::min(params.real("floor"), kMostFloor)),
+      margin_(params.real("margin")) {}
 
 bool RankedFlow::uses_network(JobId job) const {
   return yard_.placement(job).size() > 1 || yard_.cluster().machines.size() == 1;
@@ -90,12 +96,48 @@ void RankedFlow::rank_anew() {
 }
 
 void RankedFlow::find_first() {
+  if (margin_ > 0) return keep_first_within_margin();
   first_.clear();
   order_.each([&](const Rank& each) {
     if (first_.size() + 1 >= classes_ || each.is_parked) return false;
     first_.push_back(each.job);
     return true;
   });
+}
+
+/// The jobs that were first stay so, and in their order, but for those that another is clearly
+/// before.
+void RankedFlow::keep_first_within_margin() {
+  const auto rank_of = [&](JobId job) -> const Rank& { return senders_.at(job).rank; };
+  std::vector<JobId> kept;
+  for (const JobId job : first_)
+    if (senders_.contains(job) && !rank_of(job).is_parked) kept.push_back(job);
+  first_ = std::move(kept);
+  order_.each([&](const Rank& each) {
+    if (each.is_parked || classes_ < 2) return false;
+    if (std::ranges::find(first_, each.job) != first_.end()) return true;
+    if (first_.size() + 1 >= classes_) {
+      const auto weakest = std::ranges::max_element(first_, {}, rank_of);
+      if (!is_clearly_before(each, rank_of(*weakest))) return false;
+      first_.erase(weakest);
+    }
+    first_.push_back(each.job);
+    return true;
+  });
+  for (std::size_t i = 1; i < first_.size(); ++i)
+    for (std::size_t j = i; j > 0; --j) {
+      if (!is_clearly_before(rank_of(first_[j]), rank_of(first_[j - 1]))) break;
+      std::swap(first_[j], first_[j - 1]);
+    }
+}
+
+bool RankedFlow::is_clearly_before(const Rank& a, const Rank& b) const {
+  const auto is_less = [this](double x, double y) {
+    if (std::isinf(x) || std::isinf(y)) return x < y;
+    return y - x > margin_ * std::max(std::abs(x), std::abs(y));
+  };
+  if (std::tie(a.is_parked, a.tier) != std::tie(b.is_parked, b.tier)) return a < b;
+  return a.key != b.key ? is_less(a.key, b.key) : is_less(a.tie, b.tie);
 }
 
 void RankedFlow::put(JobId job, FlowClass flow, std::vector<JobId>& changed) {
@@ -117,6 +159,15 @@ FlowClass RankedFlow::aged(Sender& sender, FlowClass flow) const {
   return yard_.now() < sender.aged_until ? kFirstFlow : flow;
 }
 
+std::string RankedFlow::why(JobId job) const {
+  const auto found = senders_.find(job);
+  if (found == senders_.end()) return {};
+  std::size_t place = 1;
+  order_.each([&](const Rank& other) { return other < found->second.rank && ++place != 0; });
+  return fmt::format("number {} of the {} jobs that send: {}", place, senders_.size(),
+                     why_rank(job));
+}
+
 Time RankedFlow::next_change() const {
   return senders_.size() > 1 && changes_with_time() ? next_ : Time::never();
 }
@@ -130,7 +181,10 @@ std::vector<ParamSpec> ranked_params(std::vector<ParamSpec> more) {
       {"ageing", ParamType::whole, "0",
        "so many periods in the last class earn one in the first; 0: none do"},
       {"floor", ParamType::real, "0",
-       "the share of every link that the last class in use always keeps, below 1"}};
+       "the share of every link that the last class in use always keeps, below 1"},
+      {"margin", ParamType::real, "0",
+       "a job passes another only if it is better by more than this part of its key; 0: by "
+       "anything"}};
   params.insert(params.end(), more.begin(), more.end());
   return params;
 }

@@ -7,6 +7,11 @@
 // that costs the same however many there are. What changes ranks with time counts every period.
 //
 // Ageing: a job that has spent so many periods in the last class has the first one for a period.
+//
+// Margin: every change of class reorders packets that are on their way. With a margin m, a job
+// takes the place of one ahead of it only if its key is better by more than m of the larger of the
+// two, so that jobs which are nearly equal do not take turns. Example: with m = 0.1, a job that is
+// 95 s from its milestone stays behind one that is 100 s from it, and passes it at 89 s.
 #pragma once
 
 #include <compare>
@@ -27,6 +32,7 @@ class RankedFlow : public FlowStage {
   [[nodiscard]] Time next_change() const override;
   void on_phase(JobId job, Phase from, Phase to) override;
   [[nodiscard]] FlowRules rules() const override { return {.floor = floor_}; }
+  [[nodiscard]] std::string why(JobId job) const override;
 
  protected:
   /// Smaller goes first; ties by submission.
@@ -42,6 +48,8 @@ class RankedFlow : public FlowStage {
 
   /// Of a job that sends, or is about to start; without NaN.
   [[nodiscard]] virtual Rank rank(JobId job) const = 0;
+  /// What its rank comes of, for people: "has had 5m of GPU time".
+  [[nodiscard]] virtual std::string why_rank(JobId job) const = 0;
   /// Whether ranks may change although no job comes or goes.
   [[nodiscard]] virtual bool has_drift() const { return true; }
 
@@ -60,6 +68,8 @@ class RankedFlow : public FlowStage {
   [[nodiscard]] bool changes_with_time() const { return has_drift() || ageing_ > 0; }
   void rank_anew();
   void find_first();
+  void keep_first_within_margin();
+  [[nodiscard]] bool is_clearly_before(const Rank& a, const Rank& b) const;
   void put(JobId job, FlowClass flow, std::vector<JobId>& changed);
   [[nodiscard]] FlowClass aged(Sender& sender, FlowClass flow) const;
 
@@ -67,6 +77,7 @@ class RankedFlow : public FlowStage {
   std::size_t classes_;
   std::int64_t ageing_;
   double floor_;
+  double margin_;
   std::unordered_map<JobId, Sender> senders_;
   SortedList<Rank> order_;     // of all that send
   std::vector<JobId> first_;   // those with a class of their own, in order

@@ -15,6 +15,9 @@ class LeastRemaining final : public RankedFlow {
   [[nodiscard]] Rank rank(JobId job) const override {
     return {.key = static_cast<double>(estimates_.remaining(job).us), .job = job};
   }
+  [[nodiscard]] std::string why_rank(JobId job) const override {
+    return fmt::format("it is expected to need {} more", format(estimates_.remaining(job)));
+  }
 
   const Estimator& estimates_;
 };

@@ -29,6 +29,15 @@ class ShortestTo95 final : public LearningFlow {
     const double seconds = prospect->seconds_to(kNearlyConverged, left);
     return {.is_parked = seconds == 0, .key = seconds, .job = job};
   }
+  [[nodiscard]] std::string why_rank(JobId job) const override {
+    const auto prospect = learning().of(job);
+    if (!prospect)
+      return fmt::format("no learning curve yet; it has run for {}", format(yard_.attained(job)));
+    const double left = estimates_.remaining(job).seconds() * learning().time_per_work(job);
+    const double seconds = prospect->seconds_to(kNearlyConverged, left);
+    return seconds == 0 ? "it is past 95% of its final accuracy"
+                        : "95% of its final accuracy is " + ahead(seconds) + " away";
+  }
 
   const Estimator& estimates_;
 };

@@ -35,6 +35,9 @@ class MarketAndStages final : public Policy {
   /// When a job begins to run matters to the stages only: the market has its rounds.
   [[nodiscard]] bool preempts() const override { return stages_->preempts(); }
   [[nodiscard]] FlowRules flow_rules() const override { return stages_->flow_rules(); }
+  [[nodiscard]] std::string explain_flow(JobId job) const override {
+    return stages_->explain_flow(job);
+  }
   [[nodiscard]] WaitReason explain(JobId job) const override;
   void save_learnt(Learnt& learnt) const override {
     Policy::save_learnt(learnt);
