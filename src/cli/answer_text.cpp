@@ -147,6 +147,22 @@ std::string job_table(const json& jobs) {
   return table(rows);
 }
 
+namespace {
+
+/// The flow classes of the jobs that send from there; nothing where there are none.
+std::string flow_line(const json& machine) {
+  const json classes = machine.value("flow_classes", json::object());
+  if (classes.empty()) return {};
+  std::vector<std::string> jobs;
+  for (const auto& [job, flow_class] : classes.items())
+    jobs.push_back(fmt::format("job {} in class {}", job, flow_class.get<int>()));
+  return fmt::format(
+      "flows of {}: {}{}\n", machine.at("name").get<std::string>(), fmt::join(jobs, ", "),
+      machine.value("flow_agent", false) ? "" : " (no agent there carries them out)");
+}
+
+}  // namespace
+
 std::string machine_table(const json& cluster) {
   std::vector<std::vector<std::string>> rows{heading(
       {"MACHINE", "KIND", "STATE", "GPUS", "FREE", "CPUS FREE", "MEMORY FREE", "JOBS BY GPU"})};
@@ -166,6 +182,7 @@ std::string machine_table(const json& cluster) {
                     fmt::format("{:g}", free.at("cpus").get<double>()),
                     fmt::format("{} MiB", free.at("memory_mib").get<std::int64_t>()),
                     fmt::format("{}", fmt::join(holders, " "))});
+    reasons += flow_line(machine);
     if (const std::string reason = machine.value("reason", ""); !reason.empty())
       reasons += fmt::format("{} is {}: {}\n", machine.at("name").get<std::string>(),
                              machine.at("state").get<std::string>(), reason);

@@ -125,6 +125,9 @@ std::string describe(const json& job) {
   add("class", job.at("class"));
   add("needs", needs(job));
   add("runs on", places(job));
+  if (job.contains("flow_class") && job["flow_class"].is_number())
+    add("flow class", fmt::format("{}{}", job["flow_class"].get<int>(),
+                                  job["flow_class"] == 0 ? ", its bytes go first" : ""));
   if (job.contains("progress") && job["progress"].is_object())
     add("progress", progress_of(job["progress"]));
   if (job.contains("curve_fit") && job["curve_fit"].is_object())

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 struct TokenOptions : AskOptions {
-  std::string name, role = "user", user, expires = "90d";
+  std::string name, role = "user", user, machine, expires = "90d";
 };
 
 /// When a token that is made now expires; none for "never".
@@ -74,7 +74,7 @@ Expected<void> add_token(const TokenOptions& options) {
   const std::string object = fmt::format("token {} of {}, role {}, expires {}", options.name, user,
                                          options.role, day_of(*expires, "never"));
   if (auto ok = note_in_audit(*file, "token add", object, "asked"); !ok) return ok;
-  const auto token = file->add(options.name, *role, user, *expires);
+  const auto token = file->add(options.name, *role, user, *expires, options.machine);
   if (auto ok = note_in_audit(*file, "token add", object, token ? "done" : "refused"); !ok)
     return ok;
   if (!token) return tl::make_unexpected(token.error());
@@ -148,15 +148,18 @@ Command& add_part(Command& parent, const char* verb, const char* description, To
 }  // namespace
 
 void add_token_command(Command& program) {
-  Command& command = program.add(
-      "token", "Makes, lists and removes tokens for access over TCP.",
-      "trainyard token add ci --role user --as ada --expires 90d\ntrainyard token list\ntrainyard "
-      "token remove ci");
+  Command& command =
+      program.add("token", "Makes, lists and removes tokens for access over TCP.",
+                  "trainyard token add ci --role user --as ada --expires 90d\n"
+                  "trainyard token add flow-gpu1 --role agent --machine gpu1 --expires never\n"
+                  "trainyard token list\ntrainyard token remove ci");
   command.group = kLiveGroup;
   const auto options = std::make_shared<TokenOptions>();
   Command& add = add_part(command, "add", "Makes a token and prints it, once.", *options, true);
   add.option("--role", &options->role, "what its holder may do; user if not given",
-             {.words = {"viewer", "user", "operator"}});
+             {.words = {"agent", "viewer", "user", "operator"}});
+  add.option("--machine", &options->machine, "of an agent: the machine that it is for",
+             {.type = "MACHINE"});
   add.option("--as", &options->user, "as which user of this machine; you if not given",
              {.type = "USER"});
   add.option("--expires", &options->expires, "how long it is accepted: a duration, or never",

@@ -35,6 +35,8 @@ Expected<void> why(const WhyOptions& options) {
     if (const std::string advice = answer->at("advice"); !advice.empty())
       text += fmt::format("what you can do: {}\n", advice);
   }
+  if (const std::string flow = answer->value("flow", ""); !flow.empty())
+    text += fmt::format("its bytes: {}\n", flow);
   if (auto ok = print(text); !ok) return ok;
   hint(options, category.empty() ? fmt::format("trainyard show {}", options.job)
                                  : std::string("trainyard nodes"));

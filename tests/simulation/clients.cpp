@@ -87,6 +87,7 @@ void Clients::ask_something() {
   if (lot < 79) return set_policy();
   if (lot < 81) return resume_erasing();
   if (lot < 85) return lie();
+  if (lot < 88) return ask_as_agent();
   look();
 }
 
@@ -217,6 +218,23 @@ void Clients::use_machine() {
   const std::string& name = cluster->machines[lots_.below(cluster->machines.size())].name;
   (void)ask(kOperator, "POST",
             fmt::format("/v1/machines/{}/{}", name, lots_.below(3) == 0 ? "close" : "open"));
+}
+
+/// An agent of flow classes comes, or asks again: from then on, and for a while, flow stages act.
+void Clients::ask_as_agent() {
+  const auto cluster = machine_.master().cluster(kOperator);
+  const std::string name = cluster->machines[lots_.below(cluster->machines.size())].name;
+  ++depth_;
+  const auto flows = machine_.master().flows(kOperator, name, true);
+  --depth_;
+  last_ = fmt::format("an agent of {} asks for flow classes", name);
+  if (machine_.is_dead() || !flows) return;
+  if (!flows->jobs.empty() && !flows->terms.carried_out)
+    complaint_ = "there are flow classes that nobody carries out";
+  for (const MachineFlows::Job& job : flows->jobs)
+    if (static_cast<std::size_t>(job.flow.flow) >= flows->terms.classes)
+      complaint_ = fmt::format("job {} is in flow class {} of {}", job.flow.run.job,
+                               static_cast<int>(job.flow.flow), flows->terms.classes);
 }
 
 void Clients::resume_as_operator() {

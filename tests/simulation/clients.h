@@ -84,6 +84,7 @@ class Clients {
   void take_number(JobNumber number);
   void check_refusal(const Identity& who, const Reply& reply);
   void cancel();
+  void ask_as_agent();
   void set_policy();
   void use_machine();
   void resume_erasing();

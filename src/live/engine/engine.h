@@ -1,7 +1,8 @@
 // What carries orders out: starts, stops and watches the processes of jobs. The local engine does
 // it on this machine, the one of Slurm (slurm/) has a cluster do it, the one in memory (memory/)
-// pretends to. One thread calls it, but for output(), which any may call. What each must
-// do is tested (engine_contract_test.cpp), and docs/extending.md shows how a small one does it:
+// pretends to. One thread calls it, but for output() and cgroups_of(), which any may call. What
+// each must do is tested (engine_contract_test.cpp), and docs/extending.md shows how a small one
+// does it:
 //
 //  1. A job runs once or more; each time is a Run with a number of its own, and a run is started at
 //     most once, whatever happens to the daemon: the journal holds the intent before start() is
@@ -153,8 +154,17 @@ class Engine {
   [[nodiscard]] virtual std::string describe() const { return trainyard::describe(cluster()); }
   /// Whether it ends jobs that have used up their time, and says so, by itself.
   [[nodiscard]] virtual bool keeps_time_limits() const { return false; }
-  /// Whether it can put one job's bytes before another's. If not, flow stages are idle.
+  /// Whether it can put one job's bytes before another's by itself. If not, agents on machines may;
+  /// without either, flow stages are idle.
   [[nodiscard]] virtual FlowClasses flow_classes() const { return FlowClasses::ignored; }
+  /// The control groups in which a run's processes may be on a machine, as names below where cgroup
+  /// v2 is mounted. `born_as` is the engine's own name of a job that it reported. Any thread may
+  /// call it.
+  [[nodiscard]] virtual std::vector<std::string> cgroups_of(RunId /*id*/,
+                                                            const std::string& /*machine*/,
+                                                            const std::string& /*born_as*/) const {
+    return {};
+  }
 
   /// Jobs that something is kept of from earlier: the highest run of each, and where it lives if it
   /// does. The journal should know them all; if it was lost, this is what is left of them. Runs

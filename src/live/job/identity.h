@@ -11,6 +11,7 @@ namespace trainyard {
 
 /// Each may do what those before it may.
 enum class Role : std::uint8_t {
+  agent,     // of one machine: sees which of its jobs send in which flow class, and nothing else
   viewer,    // sees the cluster and the policy
   user,      // submits jobs, and handles those that are theirs
   operator_  // handles every job, machines and the policy
@@ -22,6 +23,7 @@ struct Identity {
   gid_t gid = 0;
   Role role = Role::user;
   std::string via = "socket";  // how it was shown: "socket", or "token NAME"
+  std::string machine{};       // of an agent: the one that it is for
 };
 
 }  // namespace trainyard

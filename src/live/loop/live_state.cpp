@@ -126,12 +126,32 @@ Expected<void> LiveState::begin_yard(const PolicySpec& spec) {
 }
 
 void LiveState::log_idle_stages(const PolicySpec& spec) {
-  if (!spec.orders_flows() || engine.flow_classes() == FlowClasses::carried_out) return;
+  if (!spec.orders_flows() || yard.flow_terms().carried_out) return;
   system.log().write(
       LogLevel::info,
-      fmt::format("flow={} of the policy is idle: the engine cannot put one job's bytes before "
-                  "another's",
+      fmt::format("flow={} of the policy is idle: no agent carries flow classes out (see trainyard "
+                  "flow-agent)",
                   spec.member("flow")));
+}
+
+void LiveState::follow_flow_agents() {
+  const bool is_carried_out =
+      engine.flow_classes() == FlowClasses::carried_out || flow_agents.any(system.steady_clock());
+  if (is_carried_out == has_flow_classes || !yard.yard().orders().empty()) return;
+  const auto spec = parse(policy);
+  if (!spec) return;
+  has_flow_classes = is_carried_out;
+  yard.set_flow_classes(is_carried_out ? FlowClasses::carried_out : FlowClasses::ignored);
+  if (const auto ok = begin_yard(*spec); !ok) throw std::logic_error(ok.error().message);
+  if (spec->orders_flows())
+    system.log().write(LogLevel::info,
+                       is_carried_out
+                           ? fmt::format("agents carry flow classes out: flow={} orders the bytes "
+                                         "of jobs",
+                                         spec->member("flow"))
+                           : fmt::format("no agent has asked for flow classes of late: flow={} is "
+                                         "idle",
+                                         spec->member("flow")));
 }
 
 namespace {
@@ -202,8 +222,14 @@ void LiveState::recall_learnt() try {
                                  problem.what()));
 }
 
+const std::vector<std::string>& live_flow_settings() {
+  static const std::vector<std::string> all{"flow.classes=4", "flow.floor=0.2", "flow.margin=0.1"};
+  return all;
+}
+
 Expected<PolicySpec> parse(const PolicyView& policy) {
-  return PolicySpec::parse(policy.policy, policy.settings);
+  const PolicyView whole = with_given_settings(policy, {"", live_flow_settings()});
+  return PolicySpec::parse(whole.policy, whole.settings);
 }
 
 PolicyView with_given_settings(PolicyView policy, const PolicyView& given) {
@@ -215,7 +241,8 @@ PolicyView with_given_settings(PolicyView policy, const PolicyView& given) {
     const std::string name = name_of(setting);
     const bool is_set = std::ranges::any_of(
         policy.settings, [&](const std::string& own) { return name_of(own) == name; });
-    if (!is_set && name.find('.') != std::string::npos && parse({policy.policy, {setting}}))
+    if (!is_set && name.find('.') != std::string::npos &&
+        PolicySpec::parse(policy.policy, {setting}))
       all.push_back(setting);
   }
   all.insert(all.end(), policy.settings.begin(), policy.settings.end());

@@ -19,6 +19,7 @@
 #include "live/book/job_words.h"
 #include "live/engine/engine.h"
 #include "live/journal/journal.h"
+#include "live/loop/flow_agents.h"
 #include "live/loop/live_clock.h"
 #include "live/loop/live_yard.h"
 #include "live/service/service.h"
@@ -81,6 +82,7 @@ struct LiveState {
         clock(system, journal.setting("clock"), journal.last_time()),
         reserve(system, options.reserve),
         cluster(std::make_shared<Cluster>(engine.cluster())),
+        has_flow_classes(engine.flow_classes() == FlowClasses::carried_out),
         yard(cluster, engine.flow_classes()) {}
 
   [[nodiscard]] Time now() const { return clock.now(); }
@@ -116,6 +118,8 @@ struct LiveState {
   Expected<void> begin_yard(const PolicySpec& spec);
   /// Tells operators, once for each policy that is taken into force, which part of it is idle.
   void log_idle_stages(const PolicySpec& spec);
+  /// Has the policy's flow stage act while there are agents that carry classes out.
+  void follow_flow_agents();
   /// Has all times agree with the wall clock, where somebody has set it: what they were moved by.
   Duration follow_wall_clock();
   /// The same where most of the jobs that the yard remembers have ended.
@@ -135,6 +139,8 @@ struct LiveState {
 
   std::shared_ptr<const Cluster> cluster;  // replaced as a whole: others may be looking at it
   std::map<std::string, MachineStatus> machines;  // by name; the others are up
+  FlowAgents flow_agents;
+  bool has_flow_classes = false;  // the yard was begun with them
   LiveYard yard;
   JobBook book;
   FoldedTasks folded;  // tasks in the book
@@ -157,10 +163,16 @@ struct LiveState {
   std::string kept_learnt = "{}";  // the last that was to be written
 };
 
+/// What flow stages are given live unless it is set otherwise: as many classes as most switches
+/// have to spare, a floor that keeps the last class from starving, and a margin, as real packets
+/// are reordered by each change.
+const std::vector<std::string>& live_flow_settings();
+
 /// A policy, with what was given when the daemon was started: that holds for every policy that has
 /// such a parameter, unless it is set otherwise with the policy. (A stage that was given belongs to
 /// its policy.)
 PolicyView with_given_settings(PolicyView policy, const PolicyView& given);
+/// With live_flow_settings().
 Expected<PolicySpec> parse(const PolicyView& policy);
 
 }  // namespace trainyard

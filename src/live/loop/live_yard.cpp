@@ -16,12 +16,25 @@ constexpr std::uint32_t kNeverPaused = std::numeric_limits<std::uint32_t>::max()
 /// not taken for another speed; a tenth more or less is none.
 constexpr Duration kMeasuredOver = minutes(1);
 constexpr double kNoticed = 1.1;
+/// As flow stages bound them.
+constexpr std::int64_t kMostClasses = 256;
+constexpr double kMostFloor = 0.99;
 
 /// `--time` is the limit of one run, and what a job is expected to take in all. One that asks to be
 /// run again, as scripts do that save before the limit, is expected to need as much once more.
 Duration expected_work(const JobRecord& record) {
   const Duration time = record.spec.time.us > 0 ? record.spec.time : kAssumedTime;
   return record.done_when_returned + time;
+}
+
+FlowTerms terms_of_flows(const PolicySpec& policy, FlowClasses flows) {
+  if (flows == FlowClasses::ignored || !policy.orders_flows()) return {};
+  const Params params = policy.params("flow");
+  return {.carried_out = true,
+          .classes = static_cast<std::size_t>(
+              std::clamp<std::int64_t>(params.whole("classes"), 1, kMostClasses)),
+          .floor = std::min(params.real("floor"), kMostFloor),
+          .by = policy.member("flow")};
 }
 
 Duration in_seconds(double s) {
@@ -43,6 +56,7 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
                                             CatalogueSpeed::DurationIs::in_one_machine);
   yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());
   policy_ = policy.build(*yard_, kSeed, flows_);
+  flow_terms_ = terms_of_flows(policy, flows_);
   policy_->recall(learnt_, now);
   std::vector<const JobRecord*> known;
   for (const JobRecord* job : jobs)
@@ -258,6 +272,17 @@ void LiveYard::on_phase(JobId job, Phase from, Phase to) {
   if (to == Phase::queued) queued_.insert(number(job));
   if (from == Phase::running) marks_.erase(job);
   if (has_ended(to)) all_work_.erase(job), told_.erase(job);
+}
+
+/// As flow stages see it: those on several machines, or all where there is but one machine.
+std::vector<JobNumber> LiveYard::senders_on(MachineId machine) const {
+  std::vector<JobNumber> senders;
+  if (!flow_terms_.carried_out) return senders;
+  for (const JobId job : yard_->jobs_on(machine))
+    if (yard_->placement(job).size() > 1 || cluster_->machines.size() == 1)
+      senders.push_back(number(job));
+  std::ranges::sort(senders);
+  return senders;
 }
 
 std::vector<WorkerPlace> LiveYard::places(JobNumber number) const {

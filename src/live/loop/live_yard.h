@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "live/book/job_record.h"
 #include "live/loop/live_demand.h"
+#include "live/service/service.h"
 #include "model/workload.h"
 #include "perf/catalogue_speed.h"
 #include "policy/registry.h"
@@ -79,6 +80,17 @@ class LiveYard : private YardListener {
 
   /// With an expected start only where all jobs on which that depends have said how long they take.
   [[nodiscard]] WaitReason explain(JobNumber job) const;
+  /// Why a job that sends over the network is in its flow class; empty if it does not, or if no
+  /// classes are carried out.
+  [[nodiscard]] std::string explain_flow(JobNumber job) const {
+    return flow_terms_.carried_out ? policy_->explain_flow(id(job)) : "";
+  }
+  /// The jobs on a machine that send over the network, where classes are carried out.
+  [[nodiscard]] std::vector<JobNumber> senders_on(MachineId machine) const;
+  [[nodiscard]] FlowClass flow(JobNumber job) const { return yard_->flow(id(job)); }
+  [[nodiscard]] const FlowTerms& flow_terms() const { return flow_terms_; }
+  /// From the next begin() on.
+  void set_flow_classes(FlowClasses flows) { flows_ = flows; }
   /// The one that was submitted first of those that are queued; 0: none is.
   [[nodiscard]] JobNumber oldest_queued() const { return queued_.empty() ? 0 : *queued_.begin(); }
   [[nodiscard]] Regards regards() const { return policy_->regards(); }
@@ -114,6 +126,7 @@ class LiveYard : private YardListener {
 
   std::shared_ptr<const Cluster> cluster_;
   FlowClasses flows_;
+  FlowTerms flow_terms_;  // since it began
   Workload workload_;
   std::vector<JobNumber> numbers_;  // by id
   std::unordered_map<JobNumber, JobId> ids_;

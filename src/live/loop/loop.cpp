@@ -125,6 +125,7 @@ void Loop::turn(Commands& commands, Questions& questions) {
   if (!state_.counters.accepting) write_down();
   look_at_clock();
   look_at_disk();
+  if (state_.counters.accepting) state_.follow_flow_agents();
   std::vector<Answer<void>> answers(commands.size());
   for (const bool adds : {false, true}) take_in(commands, adds, answers);
   if (may_admit()) gate_.admit_some();
@@ -328,6 +329,9 @@ Time Loop::next_deadline() const {
     next = std::min(next, runs_.limit_of(state_.book.at(number)));
   for (const auto& [number, until] : state_.resting) next = std::min(next, until);
   if (!state_.reserve.is_whole()) next = std::min(next, next_look_at_disk_);
+  const Time steady = state_.system.steady_clock();
+  if (const Time ends = state_.flow_agents.ends(steady); ends != Time::never())
+    next = std::min(next, state_.now() + (ends - steady));
   return next;
 }
 
@@ -359,6 +363,8 @@ void Loop::show() {
       next->machines = std::move(machines);
       next->cluster = state_.cluster;
     }
+    if (*last->flow_terms != state_.yard.flow_terms())
+      next->flow_terms = std::make_shared<FlowTerms>(state_.yard.flow_terms());
     if (*last->policy != state_.policy) next->policy = std::make_shared<PolicyView>(state_.policy);
   }
   state_.counters.in_memory = state_.yard.yard().jobs();

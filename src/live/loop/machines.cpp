@@ -164,6 +164,10 @@ MachineView Machines::view(MachineId id) const {
         for (const std::int32_t gpu : yard.gpus(job, i))
           view.by_gpu[static_cast<std::size_t>(gpu)] = state_.yard.number(job);
   }
+  for (const JobNumber number : state_.yard.senders_on(id)) {
+    const JobRecord& job = state_.book.at(number);
+    view.flows.push_back({job.run(), state_.yard.flow(number), job.born_as});
+  }
   return view;
 }
 

@@ -64,7 +64,7 @@ void Runs::carry_out(const LiveYard::Order& order) {
     case Order::Kind::pause:
       return pause(order.job);
     case Order::Kind::stop:  // a job ends in the yard after it has ended in fact: it is gone
-    case Order::Kind::flow:  // of an engine that carries flow classes out; there is none yet
+    case Order::Kind::flow:  // agents on machines see it in the snapshot
       return;
   }
 }

@@ -20,6 +20,7 @@ struct Snapshot {
   std::shared_ptr<const Cluster> cluster = std::make_shared<Cluster>();
   std::shared_ptr<const Machines> machines = std::make_shared<Machines>();
   std::shared_ptr<const PolicyView> policy = std::make_shared<PolicyView>();
+  std::shared_ptr<const FlowTerms> flow_terms = std::make_shared<FlowTerms>();
   Counters counters;
 };
 

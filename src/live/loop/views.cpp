@@ -72,6 +72,9 @@ std::string advice_for(const WaitReason& reason, const JobSpec& spec, const Rega
   return advice;
 }
 
+/// How long an agent may go by what it was told last.
+constexpr Duration kFlowsHoldFor = seconds(30);
+
 /// Of an elastic job that holds GPUs: how many workers it has, and is about to have.
 std::string size_of(const JobRecord& job) {
   const Placement &now = job.life.room.placement, &next = job.life.next.placement;
@@ -273,8 +276,11 @@ Answer<WhyAnswer> Views::why(const Identity& who, JobNumber number) {
     if (job != nullptr && !job->has_ended()) answer = why_waits(*job);
   });
   if (!asked) return tl::make_unexpected(asked.error());
-  if (shown->in_part) answer.advice.clear();  // it is not theirs to follow
-  if (is_private() && who.role != Role::operator_) answer.reason.place = 0;  // it counts others
+  if (shown->in_part) answer.advice.clear();          // it is not theirs to follow
+  if (is_private() && who.role != Role::operator_) {  // both count others
+    answer.reason.place = 0;
+    answer.flow.clear();
+  }
   return answer;
 }
 
@@ -284,6 +290,7 @@ WhyAnswer Views::why_waits(const JobRecord& job) const {
   WhyAnswer answer{std::string(state_name(phase)), WaitsBy::nothing, {}, ""};
   if (phase != Phase::queued && phase != Phase::reserved) {
     answer.reason.sentence = size_of(job);
+    answer.flow = state_.yard.explain_flow(job.number);
     return answer;
   }
   answer.reason = state_.yard.explain(job.number);
@@ -382,11 +389,16 @@ ClusterView Views::cluster(const Identity& who) const {
   ClusterView all;
   for (const auto& machine : *snapshot->machines) {
     MachineView& view = all.machines.emplace_back(*machine);
+    view.has_flow_agent = state_.flow_agents.has(view.name, state_.system.steady_clock());
     if (!is_private()) continue;
     for (JobNumber& number : view.by_gpu) {
       const JobRecord* job = number == 0 ? nullptr : snapshot->jobs.find(number);
       if (number != 0 && (job == nullptr || !sees_all(who, *job))) number = kHidden;
     }
+    std::erase_if(view.flows, [&](const JobFlow& flow) {
+      const JobRecord* job = snapshot->jobs.find(flow.run.job);
+      return job == nullptr || !sees_all(who, *job);
+    });
   }
   all.running = snapshot->running;
   all.queued = snapshot->jobs.size() - snapshot->running;
@@ -395,6 +407,30 @@ ClusterView Views::cluster(const Identity& who) const {
     all.notices.emplace_back(
         "erasing is suspended since the clock jumped: trainyard retention says why");
   return all;
+}
+
+/// The first agent of all changes what the policy decides: its answer is of after that.
+Answer<MachineFlows> Views::flows(const Identity& who, const std::string& machine, bool vouched) {
+  const bool is_agent = who.role == Role::agent;
+  if (is_agent ? who.machine != machine : who.role != Role::operator_)
+    return refuse(Refusal::Kind::forbidden,
+                  "only the agent of machine {}, by its token, and operators may see this",
+                  machine);
+  if (!find_machine(*loop_.snapshot()->cluster, machine))
+    return refuse(Refusal::Kind::not_found, "there is no machine {}", machine);
+  if (vouched) {
+    state_.flow_agents.note(machine, state_.system.steady_clock());
+    if (auto ok = loop_.look_up([] {}); !ok) return tl::make_unexpected(ok.error());
+  }
+  const auto snapshot = loop_.snapshot();
+  if (!snapshot->counters.accepting)
+    return refuse(Refusal::Kind::unavailable, "classes cannot be recorded now, so none hold");
+  MachineFlows flows{machine, *snapshot->flow_terms, kFlowsHoldFor};
+  const auto id = find_machine(*snapshot->cluster, machine);
+  if (!id || index(*id) >= snapshot->machines->size()) return flows;
+  for (const JobFlow& flow : (*snapshot->machines)[index(*id)]->flows)
+    flows.jobs.push_back({flow, state_.engine.cgroups_of(flow.run, machine, flow.born_as)});
+  return flows;
 }
 
 Answer<RetentionView> Views::retention(const Identity& who) {

@@ -24,6 +24,8 @@ class Views {
                                               std::int32_t worker, std::uint32_t run,
                                               std::uint64_t offset) const;
   [[nodiscard]] ClusterView cluster(const Identity& who) const;
+  [[nodiscard]] Answer<MachineFlows> flows(const Identity& who, const std::string& machine,
+                                           bool vouched);
   [[nodiscard]] PolicyView policy() const { return *loop_.snapshot()->policy; }
   [[nodiscard]] Answer<RetentionView> retention(const Identity& who);
   [[nodiscard]] Answer<Service::HistoryPart> history(const Identity& who,

@@ -92,6 +92,11 @@ Answer<RetentionView> Yardmaster::retention(const Identity& who) {
   return views_.retention(who);
 }
 
+Answer<MachineFlows> Yardmaster::flows(const Identity& who, const std::string& machine,
+                                       bool vouched) {
+  return views_.flows(who, machine, vouched);
+}
+
 Answer<Service::HistoryPart> Yardmaster::history(const Identity& who, const HistoryPart& before) {
   return views_.history(who, before);
 }

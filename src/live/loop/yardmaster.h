@@ -55,6 +55,8 @@ class Yardmaster final : public Service {
   Answer<ClusterView> cluster(const Identity& who) override;
   Answer<PolicyView> policy(const Identity& who) override;
   Answer<RetentionView> retention(const Identity& who) override;
+  Answer<MachineFlows> flows(const Identity& who, const std::string& machine,
+                             bool vouched) override;
   Answer<HistoryPart> history(const Identity& who, const HistoryPart& before) override;
   EventPage events(const Identity& who, std::int64_t after, Duration patience) override;
   [[nodiscard]] std::int64_t last_event() const override;

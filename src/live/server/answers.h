@@ -23,6 +23,7 @@ Reply answer_retention(const Call& call);
 Reply answer_resume_erasing(const Call& call);
 Reply answer_history(const Call& call);
 Reply answer_events(const Call& call);
+Reply answer_flows(const Call& call);
 Reply answer_metrics(const Call& call);
 Reply answer_health(const Call& call);
 Reply answer_openapi(const Call& call);

@@ -65,6 +65,16 @@ json placement_of(const JobLife& life, const std::vector<MachineView>& machines)
   return shares;
 }
 
+/// The class of its bytes; null where they are not ordered.
+json flow_class_of(const JobRecord& job, const std::vector<MachineView>& machines) {
+  for (const Share& share : job.life.room.placement) {
+    if (index(share.machine) >= machines.size()) continue;
+    for (const JobFlow& flow : machines[index(share.machine)].flows)
+      if (flow.run == job.run()) return static_cast<int>(flow.flow);
+  }
+  return nullptr;
+}
+
 /// How loss and accuracy went, by step and by work done.
 json curve_of(const ReportedCurve& curve) {
   json points = json::array();
@@ -105,7 +115,8 @@ json in_queue(const JobRecord& job, const std::vector<MachineView>& machines) {
           {"ended", when(state.end())},
           {"waited_s", state.waited.seconds()},
           {"done_s", state.done.seconds()},
-          {"placement", placement_of(job.life, machines)}};
+          {"placement", placement_of(job.life, machines)},
+          {"flow_class", flow_class_of(job, machines)}};
 }
 
 /// What its owner and operators see besides.
@@ -178,7 +189,36 @@ json to_json(const WhyAnswer& why) {
           {"expected_start",
            why.reason.expected_start ? when(*why.reason.expected_start) : json(nullptr)},
           {"expected_if", why.reason.expected_start ? why.expected_if() : ""},
-          {"advice", why.advice}};
+          {"advice", why.advice},
+          {"flow", why.flow}};
+}
+
+namespace {
+
+/// Its jobs that send over the network, by their number.
+json flow_classes_of(const MachineView& machine) {
+  json classes = json::object();
+  for (const JobFlow& flow : machine.flows)
+    classes[std::to_string(flow.run.job)] = static_cast<int>(flow.flow);
+  return classes;
+}
+
+}  // namespace
+
+json to_json(const MachineFlows& flows) {
+  json jobs = json::array();
+  for (const MachineFlows::Job& job : flows.jobs)
+    jobs.push_back({{"job", job.flow.run.job},
+                    {"run", job.flow.run.run},
+                    {"class", static_cast<int>(job.flow.flow)},
+                    {"cgroups", job.cgroups}});
+  return {{"machine", flows.machine},
+          {"age_s", flows.age.seconds()},
+          {"valid_for_s", flows.valid_for.seconds()},
+          {"by", flows.terms.by},
+          {"classes", flows.terms.classes},
+          {"floor", flows.terms.floor},
+          {"jobs", std::move(jobs)}};
 }
 
 json to_json(const ClusterView& cluster) {
@@ -193,7 +233,9 @@ json to_json(const ClusterView& cluster) {
                         {"reason", machine.reason},
                         {"capacity", to_json(machine.capacity)},
                         {"free", to_json(machine.free)},
-                        {"by_gpu", std::move(by_gpu)}});
+                        {"by_gpu", std::move(by_gpu)},
+                        {"flow_agent", machine.has_flow_agent},
+                        {"flow_classes", flow_classes_of(machine)}});
   }
   return {{"machines", std::move(machines)},
           {"queued", cluster.queued},

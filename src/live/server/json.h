@@ -23,6 +23,7 @@ nlohmann::json to_json(const WhyAnswer& why);
 nlohmann::json to_json(const ClusterView& cluster);
 nlohmann::json to_json(const PolicyView& policy);
 nlohmann::json to_json(const RetentionView& retention);
+nlohmann::json to_json(const MachineFlows& flows);
 /// `details` in it is an object; an empty one for what is none.
 nlohmann::json to_json(const LiveEvent& event);
 

@@ -13,6 +13,8 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kHeartbeat = seconds(15);
+constexpr std::chrono::milliseconds kFlowPause{100};
+constexpr std::chrono::seconds kVouchedEvery{10};
 constexpr std::chrono::milliseconds kLogPause{200};  // between two looks at a log that grows
 
 struct LogRequest {
@@ -101,6 +103,36 @@ class EventStream {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+/// The whole state, a line each time: at once when it changes, and every few seconds.
+class FlowStream {
+ public:
+  FlowStream(const Call& call, std::string machine)
+      : service_(call.service), who_(call.who), machine_(std::move(machine)) {}
+
+  /// Lines that are sent because time has passed are as of now: the scheduler has been asked. While
+  /// it cannot vouch for anything nothing is sent, and the agent goes by nothing after a while.
+  bool operator()(std::string& part) {
+    using Clock = std::chrono::steady_clock;
+    const bool is_due = !vouched_ || Clock::now() - *vouched_ >= kVouchedEvery;
+    if (!is_due) std::this_thread::sleep_for(kFlowPause);
+    auto flows = service_.flows(who_, machine_, is_due);
+    if (!flows && flows.error().kind != Refusal::Kind::unavailable) return false;
+    if (!flows) return std::this_thread::sleep_for(kFlowPause), true;
+    if (is_due) vouched_ = Clock::now();
+    if (!is_due && flows->jobs == last_.jobs && flows->terms == last_.terms) return true;
+    last_ = *flows;  // the scheduler has vouched for it now, or has made a change just now
+    part = dump(to_json(*flows)) + "\n";
+    return true;
+  }
+
+ private:
+  Service& service_;
+  Identity who_;
+  std::string machine_;
+  MachineFlows last_;
+  std::optional<std::chrono::steady_clock::time_point> vouched_;
+};
+
 class HistoryStream {
  public:
   HistoryStream(const Call& call, Service::HistoryPart first)
@@ -138,6 +170,23 @@ Reply answer_logs(const Call& call) {
   reply.headers = {{"Trainyard-Run", std::to_string(first->run)},
                    {"Trainyard-Offset", std::to_string(first->output.offset)}};
   reply.next_part = LogStream(call, *request, *std::move(first));
+  return reply;
+}
+
+Reply answer_flows(const Call& call) {
+  const auto machine = call.query.find("machine");
+  if (machine == call.query.end())
+    return error_reply(400, "invalid", "machine: say which, as in /v1/flows?machine=gpu1");
+  const auto follow = switch_parameter(call.query, "follow");
+  if (!follow) return error_reply(400, "invalid", follow.error().message);
+  const auto flows = call.service.flows(call.who, machine->second, *follow);
+  if (!flows) return refusal_reply(flows.error());
+  Reply reply;
+  reply.headers = {{"Cache-Control", "no-store"}};
+  if (*follow)
+    reply.next_part = FlowStream(call, machine->second);
+  else
+    reply.body = dump(to_json(*flows)) + "\n";
   return reply;
 }
 

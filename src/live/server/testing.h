@@ -75,6 +75,10 @@ class FakeService : public Service {
   }
   Answer<void> resume_erasing(const Identity& /*who*/) override { return {}; }
   Answer<RetentionView> retention(const Identity& /*who*/) override { return RetentionView{}; }
+  Answer<MachineFlows> flows(const Identity& /*who*/, const std::string& machine,
+                             bool /*vouched*/) override {
+    return MachineFlows{machine, {true, 4, 0.2, "progress"}, seconds(30)};
+  }
   Answer<JobRecord> job(const Identity& who, JobNumber number) override {
     const std::lock_guard lock(mutex_);
     if (!jobs_.contains(number)) return tl::make_unexpected(no_such_job());

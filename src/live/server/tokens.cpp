@@ -24,7 +24,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kRoles{Role::viewer, Role::user, Role::operator_};
+constexpr std::array kRoles{Role::agent, Role::viewer, Role::user, Role::operator_};
 constexpr std::string_view kPrefix = "ty_";
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
@@ -58,7 +58,11 @@ Expected<Token> token_from_json(const json& value) {
       return fail("token {}: expires is not a number of seconds", quoted(token.name));
     token.expires = Time{} + seconds(expires->get<std::int64_t>());
   }
+  token.machine = text("machine");
   if (auto ok = check_name(token.name); !ok) return tl::make_unexpected(ok.error());
+  if ((token.role == Role::agent) == token.machine.empty())
+    return fail("token {} has {}", token.name,
+                token.machine.empty() ? "no machine" : "a machine, and is no agent's");
   if (token.sha256.size() != std::size_t{2} * SHA256_DIGEST_LENGTH || token.user.empty())
     return fail("token {} has no sha256 or no user", token.name);
   return token;
@@ -91,6 +95,8 @@ Expected<void> write_private(const std::string& path, const std::string& text) {
 
 std::string_view name(Role role) {
   switch (role) {
+    case Role::agent:
+      return "agent";
     case Role::viewer:
       return "viewer";
     case Role::user:
@@ -104,7 +110,7 @@ std::string_view name(Role role) {
 Expected<Role> parse_role(std::string_view text) {
   for (const Role role : kRoles)
     if (name(role) == text) return role;
-  return fail("{} is not a role: viewer, user and operator are", trainyard::quoted(text));
+  return fail("{} is not a role: agent, viewer, user and operator are", trainyard::quoted(text));
 }
 
 TokenFile::TokenFile(std::string state_directory, FindUser find_user)
@@ -153,13 +159,16 @@ Expected<void> TokenFile::change(const auto& edit) {
                    {"user", token.user},
                    {"sha256", token.sha256}});
     if (token.expires) all.back()["expires"] = token.expires->us / 1'000'000;
+    if (!token.machine.empty()) all.back()["machine"] = token.machine;
   }
   return write_private(path_, all.dump(2) + "\n");
 }
 
 Expected<std::string> TokenFile::add(const std::string& name, Role role, const std::string& user,
-                                     std::optional<Time> expires) {
+                                     std::optional<Time> expires, const std::string& machine) {
   if (auto ok = check_name(name); !ok) return tl::make_unexpected(ok.error());
+  if ((role == Role::agent) == machine.empty())
+    return fail("a token of the role agent is for one machine, and only such a token is");
   if (!find_user_(user))
     return fail("there is no user {} on this machine", trainyard::quoted(user));
   std::array<unsigned char, 32> bits{};
@@ -169,7 +178,7 @@ Expected<std::string> TokenFile::add(const std::string& name, Role role, const s
   const auto done = change([&](std::vector<Token>& tokens) -> Expected<void> {
     if (std::ranges::find(tokens, name, &Token::name) != tokens.end())
       return fail("there is a token {} already; remove it first", name);
-    tokens.push_back({name, role, user, sha256(token), expires, {}});
+    tokens.push_back({name, role, user, sha256(token), expires, {}, machine});
     return {};
   });
   if (!done) return tl::make_unexpected(done.error());
@@ -214,6 +223,7 @@ Expected<TokenCheck::Bearer> TokenCheck::find(std::string_view token, Time now) 
   auto identity = file_.users()(match->user);
   if (!identity) return fail("the token {} is of a user who does not exist", match->name);
   identity->role = match->role;
+  identity->machine = match->machine;
   note_use(*match, now);
   return Bearer{match->name, *std::move(identity)};
 }

@@ -21,7 +21,7 @@
 
 namespace trainyard {
 
-/// "viewer", "user", "operator".
+/// "agent", "viewer", "user", "operator".
 std::string_view name(Role role);
 Expected<Role> parse_role(std::string_view text);
 
@@ -32,6 +32,7 @@ struct Token {
   std::string sha256;                  // of the token, in hexadecimal
   std::optional<Time> expires = {};    // none if it never does
   std::optional<Time> last_used = {};  // to the minute; none if it is not known to have been
+  std::string machine = {};            // of an agent: the one that it is for
 };
 
 /// A user of this machine by name. Role is left to the caller.
@@ -43,9 +44,9 @@ class TokenFile {
  public:
   explicit TokenFile(std::string state_directory, FindUser find_user = trainyard::find_user);
 
-  /// The token itself, which is kept nowhere.
+  /// The token itself, which is kept nowhere. One of an agent is for a machine, and no other is.
   Expected<std::string> add(const std::string& name, Role role, const std::string& user,
-                            std::optional<Time> expires = {});
+                            std::optional<Time> expires = {}, const std::string& machine = {});
   Expected<void> remove(const std::string& name);
   /// None when there is no file. Refuses one that others may read or replace.
   [[nodiscard]] Expected<std::vector<Token>> list() const;

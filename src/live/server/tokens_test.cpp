@@ -39,7 +39,7 @@ TEST(Tokens, WhatIsWrongIsSaid) {
   EXPECT_THAT(file.add("ci", Role::user, "root").error().message, HasSubstr("already"));
   EXPECT_THAT(file.add("a b", Role::user, "root").error().message, HasSubstr("is not a name"));
   EXPECT_THAT(file.add("x", Role::user, "no-such-user").error().message, HasSubstr("no user"));
-  EXPECT_THAT(parse_role("admin").error().message, HasSubstr("viewer, user and operator"));
+  EXPECT_THAT(parse_role("admin").error().message, HasSubstr("agent, viewer, user and operator"));
 }
 
 /// The races of a state folder that somebody else could write to.

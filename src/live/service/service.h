@@ -66,6 +66,7 @@ struct WhyAnswer {
   WaitsBy category{};
   WaitReason reason;
   std::string advice;
+  std::string flow{};  // of a job that sends over the network: why it is in its class
 
   /// Under what condition its expected start is right.
   [[nodiscard]] std::string expected_if() const {
@@ -77,12 +78,50 @@ struct WhyAnswer {
 
 constexpr JobNumber kHidden = -1;
 
+/// A job that sends over the network, and the class of its bytes.
+struct JobFlow {
+  RunId run;
+  FlowClass flow = kFirstFlow;
+  std::string born_as;  // the engine's name of a job that it reported
+
+  bool operator==(const JobFlow&) const = default;
+};
+
+/// How flow classes are carried out: by agents on machines, who ask for them.
+struct FlowTerms {
+  bool carried_out = false;  // an agent has asked of late
+  std::size_t classes = 1;
+  double floor = 0;  // the share of every link that the last class keeps
+  std::string by;    // the policy's stage: "milestones"
+
+  bool operator==(const FlowTerms&) const = default;
+};
+
+/// Which jobs of a machine send in which class, for its agent.
+struct MachineFlows {
+  struct Job {
+    JobFlow flow;
+    std::vector<std::string> cgroups;  // where its processes may be (Engine::cgroups_of)
+
+    bool operator==(const Job&) const = default;
+  };
+  std::string machine;
+  FlowTerms terms;
+  Duration valid_for;
+  std::vector<Job> jobs{};
+  Duration age{};  // since the scheduler's thread vouched for it
+
+  bool operator==(const MachineFlows&) const = default;
+};
+
 struct MachineView {
   std::string name, kind, state;  // state: "up", "closed" (nothing new starts), "down"
   Resources capacity, free;
   std::vector<JobNumber> by_gpu;  // which job holds each GPU; 0: none, kHidden: one not to be told
   std::string reason;             // it is not up, as the engine says: "not responding"
   std::vector<std::string> gpu_names{};  // as a machine of the cluster has them
+  std::vector<JobFlow> flows{};          // of its jobs that send over the network
+  bool has_flow_agent = false;
 };
 
 struct ClusterView {
@@ -171,6 +210,11 @@ class Service {
                                std::uint32_t run, std::uint64_t offset) = 0;
   virtual Answer<ClusterView> cluster(const Identity& who) = 0;
   virtual Answer<PolicyView> policy(const Identity& who) = 0;
+  /// For the machine's agent, and operators. `vouched` says that an agent is there from now on:
+  /// where there are any, the policy's flow stage acts. It waits for the scheduler's thread, so
+  /// that the answer is as of now.
+  virtual Answer<MachineFlows> flows(const Identity& who, const std::string& machine,
+                                     bool vouched) = 0;
   /// The ended jobs as a workload in our own CSV, for replaying them; see docs/workloads.md. By
   /// number, in parts: the first follows on a HistoryPart{}, each other on the one before.
   struct HistoryPart {

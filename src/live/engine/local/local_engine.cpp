@@ -113,10 +113,30 @@ Expected<std::unique_ptr<LocalEngine>> LocalEngine::open(System& system, LocalEn
       new LocalEngine(system, std::move(site), std::move(*places), std::move(machine), options));
 }
 
+namespace {
+
+/// The name, below where the hierarchy is mounted, of the group in which `trainyard` is.
+std::string unified_name(const CgroupPlaces& places) {
+  const std::string top =
+      mounted_cgroups(read_small_file("/proc/self/mountinfo").value_or("")).unified;
+  if (places.unified.empty() || top.empty() || !places.unified.starts_with(top)) return {};
+  return places.unified.substr(std::min(top.size() + 1, places.unified.size()));
+}
+
+}  // namespace
+
+std::vector<std::string> LocalEngine::cgroups_of(RunId id, const std::string& /*machine*/,
+                                                 const std::string& /*born_as*/) const {
+  if (site_.cgroups.unified.empty()) return {};
+  return {fmt::format("{}{}{}/{}.{}", unified_, unified_.empty() ? "" : "/", site_.cgroup, id.job,
+                      id.run)};
+}
+
 LocalEngine::LocalEngine(System& system, LaunchSite site, std::unique_ptr<RunPlaces> places,
                          Cluster machine, LocalEngineOptions& options)
     : system_(system),
       site_(std::move(site)),
+      unified_(unified_name(site_.cgroups)),
       places_(std::move(places)),
       cluster_(std::move(machine)),
       host_(std::move(options.host)),

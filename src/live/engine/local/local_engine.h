@@ -77,6 +77,9 @@ class LocalEngine : public Engine {
   [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
                                         std::size_t limit) const override;
 
+  [[nodiscard]] std::vector<std::string> cgroups_of(RunId id, const std::string& machine,
+                                                    const std::string& born_as) const override;
+
   /// Which limits hold here.
   [[nodiscard]] const CgroupPlaces& cgroups() const { return site_.cgroups; }
   /// Waits until what was erased is gone from the disk.
@@ -135,6 +138,7 @@ class LocalEngine : public Engine {
 
   System& system_;
   LaunchSite site_;
+  const std::string unified_;  // the group of v2 that those of runs are below, by name; or empty
   std::unique_ptr<RunPlaces> places_;
   Cluster cluster_;
   std::unique_ptr<RunHost> host_;

@@ -199,6 +199,15 @@ std::vector<EngineReport> SlurmEngine::poll() {
   return std::exchange(reports_, {});
 }
 
+/// The second where several slurmd share a machine.
+std::vector<std::string> SlurmEngine::cgroups_of(RunId /*id*/, const std::string& machine,
+                                                 const std::string& born_as) const {
+  const std::string job = slurm_id(born_as);
+  if (job.empty()) return {};
+  return {fmt::format("system.slice/slurmstepd.scope/job_{}", job),
+          fmt::format("system.slice/{}_slurmstepd.scope/job_{}", machine, job)};
+}
+
 Expected<Engine::Output> SlurmEngine::output(RunId id, std::int32_t /*worker*/,
                                              std::uint64_t /*offset*/,
                                              std::size_t /*limit*/) const {

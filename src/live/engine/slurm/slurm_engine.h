@@ -53,6 +53,9 @@ class SlurmEngine : public Engine {
   Expected<void> erase_checkpoints(JobNumber /*job*/) override { return {}; }
   [[nodiscard]] int descriptor() const override { return wake_.get(); }
   [[nodiscard]] std::vector<EngineReport> poll() override;
+  /// Where Slurm's own plugin for cgroup v2 puts its processes.
+  [[nodiscard]] std::vector<std::string> cgroups_of(RunId id, const std::string& machine,
+                                                    const std::string& born_as) const override;
   /// Slurm writes it to the job's own files: the error says where.
   [[nodiscard]] Expected<Output> output(RunId id, std::int32_t worker, std::uint64_t offset,
                                         std::size_t limit) const override;

@@ -44,6 +44,9 @@ struct SlurmRunsOptions {
   bool takes_unheld = false;  // also jobs that wait for Slurm's own scheduler (dry_run.h)
 };
 
+/// Slurm's id of the job that is reported under this name; empty if it is no such name.
+std::string slurm_id(std::string_view born_as);
+
 class SlurmRuns {
  public:
   /// Both must outlive it.

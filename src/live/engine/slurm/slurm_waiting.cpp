@@ -19,6 +19,12 @@ SlurmJob without_pin(SlurmJob job, bool is_pinned) {
 
 }  // namespace
 
+std::string slurm_id(std::string_view born_as) {
+  if (!born_as.starts_with(kNameBegins)) return {};
+  const std::size_t begin = kNameBegins.size();
+  return std::string(born_as.substr(begin, born_as.find('@') - begin));
+}
+
 /// Slurm may give the id of a job that it has lost to another, which was submitted at another time.
 std::string SlurmRuns::name_of(const Followed& job) const {
   const std::string name = fmt::format("{}{}@{}", kNameBegins, job.job.id, job.since());
@@ -26,9 +32,7 @@ std::string SlurmRuns::name_of(const Followed& job) const {
 }
 
 std::map<std::string, SlurmRuns::Followed>::iterator SlurmRuns::find_born(const std::string& name) {
-  if (!name.starts_with(kNameBegins)) return jobs_.end();
-  const std::size_t begin = kNameBegins.size();
-  const auto found = jobs_.find(name.substr(begin, name.find('@') - begin));
+  const auto found = jobs_.find(slurm_id(name));
   return found != jobs_.end() && name_of(found->second) == name ? found : jobs_.end();
 }
 
