@@ -9,7 +9,7 @@
 set -euo pipefail
 
 readonly layers="base model perf bound market network yard policy sim workload study live cli"
-readonly live_layers="job system sbatch srun slurm_setup supervisor engine book service journal loop server client daemon"
+readonly live_layers="job system sbatch srun slurm_setup supervisor engine book service journal loop server client flow_agent daemon"
 
 # Prints "file:line: what is wrong" for every offending file and include below folder $1. The names
 # of its layers, lowest first, are $2; headers of others begin with $3, and are no concern.

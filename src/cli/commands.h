@@ -54,6 +54,7 @@ void add_backup_command(Command& program);
 void add_verify_command(Command& program);
 void add_restore_command(Command& program);
 void add_slurm_command(Command& program);
+void add_flow_agent_command(Command& program);
 
 /// In single quotes, for a POSIX shell.
 std::string shell_quoted(std::string_view text);

@@ -12,6 +12,8 @@ namespace trainyard::cli {
 namespace {
 
 constexpr std::size_t kLongest = 4096;
+/// Of other programs than the one whose options stand at the top of the file.
+constexpr std::string_view kTable = "flow";
 
 /// Reads one key into its option's variable.
 struct KeyReader {
@@ -79,10 +81,16 @@ struct KeyReader {
 }  // namespace
 
 Expected<void> read_config(std::string_view text, std::string_view origin, Command& command,
-                           std::string_view except) {
-  const auto table = parse_toml(text, origin);
-  if (!table) return tl::make_unexpected(table.error());
-  TableReader in(*table, origin);
+                           std::string_view except, std::string_view of_table) {
+  const auto whole = parse_toml(text, origin);
+  if (!whole) return tl::make_unexpected(whole.error());
+  TableReader top(*whole, origin);
+  const toml::table* own = top.table(of_table.empty() ? kTable : of_table);
+  if (!of_table.empty() && own == nullptr) {
+    if (whole->contains(of_table)) return fail("{}: {} is not a table", origin, of_table);
+    return {};
+  }
+  TableReader in = of_table.empty() ? std::move(top) : TableReader(*own, origin);
   for (const Option& option : command.options)
     for (const std::string& name : option.names)
       if (name.starts_with("--") && name != except)

@@ -56,6 +56,7 @@ void add_live_commands(Command& program) {
   add_verify_command(program);
   add_restore_command(program);
   add_slurm_command(program);
+  add_flow_agent_command(program);
 }
 
 int run(int argc, char** argv) {

@@ -101,7 +101,7 @@ for option in $options; do
   grep -qF -- "\\fB${option//-/\\-}\\fR" "$work/man" || fail "the manual has no $option"
 done
 # Two of them belong to the other engine.
-sed -nE 's/^#([a-z-]+ = )/\1/p' packaging/config.toml | grep -vE '^(partition|dry-run) = ' >"$work/shipped.toml"
+sed -nE 's/^#([a-z-]+ = )/\1/p; /^\[/p' packaging/config.toml | grep -vE '^(partition|dry-run) = ' >"$work/shipped.toml"
 status=0
 timeout 30 "$TRAINYARD" serve --config "$work/shipped.toml" --state "$work/fresh" --log "$work/other.log" \
   --runs "$work/runs" --checkpoints "$work/checkpoints" --cert /none --key /none 2>"$work/err" || status=$?

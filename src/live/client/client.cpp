@@ -256,7 +256,8 @@ Expected<Client> Client::open(const ClientOptions& options) {
   } else {
     const auto url = parse_url(options.server);
     if (!url) return tl::make_unexpected(url.error());
-    const std::string token = environment("TRAINYARD_TOKEN");
+    const std::string token =
+        options.token.empty() ? environment("TRAINYARD_TOKEN") : options.token;
     if (token.empty())
       return fail(
           "--server needs a token in TRAINYARD_TOKEN; an operator makes one: trainyard "

@@ -18,8 +18,9 @@
 namespace trainyard {
 
 struct ClientOptions {
-  std::string state;   // the daemon's state folder; empty: the first of daemon_directories()
-  std::string server;  // "https://HOST:PORT" instead, with the token in TRAINYARD_TOKEN
+  std::string state;    // the daemon's state folder; empty: the first of daemon_directories()
+  std::string server;   // "https://HOST:PORT" instead, with the token in TRAINYARD_TOKEN
+  std::string token{};  // for `server`; empty: that of TRAINYARD_TOKEN
   std::chrono::seconds patience{60};  // for an answer, or for the next part of one
   /// Texts in answers as they are, for programs. For people each is made visible (visible_text.h).
   bool is_exact = false;

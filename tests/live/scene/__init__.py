@@ -91,10 +91,11 @@ def as_user(uid):
 
 class Scene:
     def __init__(self, slots=2, settings=("yard.min_run=0",), space=None, options=(), tcp=False,
-                 policy="fitgpp", uid=None):
+                 policy="fitgpp", uid=None, within=()):
         """space: the state directory is a file system of this size ("8m"); options: more of serve's;
-        tcp: it listens on a port of the loopback too; uid: the daemon is this user's."""
-        self.uid = uid
+        tcp: it listens on a port of the loopback too; uid: the daemon is this user's; within: words
+        before its command, as of nsenter."""
+        self.uid, self.within = uid, within
         self.slots, self.settings, self.space, self.policy = slots, settings, space, policy
         self.options = [*options, *(["--tcp", "127.0.0.1:0"] if tcp else [])]
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="trainyard-live-"))
@@ -129,7 +130,7 @@ class Scene:
         self.close()
 
     def serve(self):
-        command = [program(), "serve", "--state", self.state, "--policy", self.policy]
+        command = [*self.within, program(), "serve", "--state", self.state, "--policy", self.policy]
         if self.slots is not None:
             command += ["--slots", self.slots]
         for setting in self.settings:

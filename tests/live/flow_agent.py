@@ -1,0 +1,327 @@
+"""Agents on real links: two network namespaces that a link joins, a daemon and its agent in the first,
+jobs that send to the second as fast as they may. What arrives there tells whose bytes went first.
+"""
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+
+from scene import IS_ROOT, Scene, Skip, program, run_tests, wait_until
+
+MBIT = 20
+MEASURED = 1_500_000  # bytes: most of a second at that rate
+SETTLED = 1_500_000   # what was in queues before a change has gone
+NEWNET = 0x40000000
+FIFO = "order=fifo backfill=greedy flow=fifo"
+
+# Little of it is on its way at a time, so that what was sent before a change is soon gone.
+SENDER = """
+import socket, sys
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 17)
+s.connect((sys.argv[1], int(sys.argv[2])))
+while True: s.sendall(b"x" * 65536)
+"""
+PROBE = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, int(sys.argv[3]) << 2)
+s.sendto(sys.argv[4].encode(), (sys.argv[1], int(sys.argv[2])))
+"""
+
+
+def sh(*words, check=True):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60)
+    assert not check or done.returncode == 0, f"{words}: {done.stderr}"
+    return done.stdout
+
+
+def cgroup2():
+    for line in pathlib.Path("/proc/mounts").read_text().splitlines():
+        if line.split()[2] == "cgroup2":
+            return line.split()[1]
+    return None
+
+
+class Link:
+    """Two namespaces, 10.77.0.1 and 10.77.0.2, that nobody else has."""
+
+    def __enter__(self):
+        if not IS_ROOT:
+            raise Skip("only root can make network namespaces")
+        for tool in ("nft", "tc", "ip", "nsenter"):
+            if shutil.which(tool, path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
+                raise Skip(f"there is no {tool} here")
+        if cgroup2() is None:
+            raise Skip("cgroup v2 is not mounted")
+        self.a, self.b = f"ty{os.getpid()}a", f"ty{os.getpid()}b"
+        self.stack = contextlib.ExitStack()
+        for name in (self.a, self.b):
+            if subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode != 0:
+                self.stack.close()
+                raise Skip("no network namespace can be made here")
+            self.stack.callback(sh, "ip", "netns", "del", name, check=False)
+        sh("ip", "-n", self.a, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", self.b)
+        for name, host in ((self.a, 1), (self.b, 2)):
+            sh("ip", "-n", name, "link", "set", "lo", "up")
+            sh("ip", "-n", name, "link", "set", "eth0", "gso_max_size", 9000)
+            sh("ip", "-n", name, "addr", "add", f"10.77.0.{host}/24", "dev", "eth0")
+            sh("ip", "-n", name, "link", "set", "eth0", "up")
+            sh("ip", "-n", name, "route", "replace", "10.77.0.0/24", "dev", "eth0", "src", f"10.77.0.{host}",
+               "congctl", "cubic")
+        return self
+
+    def __exit__(self, *problem):
+        self.stack.close()
+
+    def within(self, name=None):
+        """Words before a command that is to run there. (ip netns exec would mount another /sys.)"""
+        return ["nsenter", f"--net=/run/netns/{name or self.a}"]
+
+    def socket_at(self, name, *kind):
+        """A socket of ours, in that namespace."""
+        made = []
+
+        def make():
+            with open(f"/run/netns/{name}") as there:
+                assert ctypes.CDLL(None, use_errno=True).setns(there.fileno(), NEWNET) == 0
+            made.append(socket.socket(*kind))
+        thread = threading.Thread(target=make)
+        thread.start()
+        thread.join()
+        return made[0]
+
+    def queue(self, name=None):
+        return json.loads(sh(*self.within(name), "tc", "-json", "qdisc", "show", "dev", "eth0"))[0]
+
+    def tables(self):
+        return sh(*self.within(), "nft", "list", "tables").split("\n")[:-1]
+
+
+class Sink:
+    """Takes all that is sent to it, and counts it by the port."""
+
+    def __init__(self, link):
+        self.listener = link.socket_at(link.b, socket.AF_INET, socket.SOCK_STREAM)
+        self.listener.bind(("10.77.0.2", 0))
+        self.listener.listen()
+        self.port = self.listener.getsockname()[1]
+        self.bytes = 0
+        threading.Thread(target=self.take, daemon=True).start()
+
+    def take(self):
+        with contextlib.suppress(OSError):
+            taken = self.listener.accept()[0]
+            while part := taken.recv(1 << 16):
+                self.bytes += len(part)
+
+
+def share(first, second):
+    """The first's part of what arrives, when all that was on its way has gone."""
+    for count in (SETTLED, MEASURED):
+        begin = first.bytes, second.bytes
+        wait_until(lambda: first.bytes + second.bytes - sum(begin) >= count, "bytes to arrive")
+    return (first.bytes - begin[0]) / (first.bytes + second.bytes - sum(begin))
+
+
+class NetScene(Scene):
+    def __init__(self, link, **more):
+        super().__init__(slots=4, policy=FIFO, within=link.within(), **more)
+        self.link, self.agents = link, []
+
+    def agent(self, *more, queue=f"htb {MBIT}mbit", where=None):
+        log = open(self.root / "agent.log", "ab")
+        words = [*self.link.within(where), program(), "flow-agent", "--config", "/dev/null", "--interface",
+                 "eth0", "--queue", queue, "--state", self.state, "--machine", socket.gethostname().split(".")[0],
+                 *more]
+        agent = subprocess.Popen([str(word) for word in words], stdout=log, stderr=log, start_new_session=True)
+        self.agents.append(agent)
+        return agent
+
+    def agent_said(self):
+        return (self.root / "agent.log").read_text(errors="replace")
+
+    def close(self):
+        for agent in self.agents:
+            if agent.poll() is None:
+                agent.kill()
+                agent.wait()
+        super().close()
+
+    def send(self, sink, *options):
+        job = self.submit("--gpus", 1, *options, "--", "/usr/bin/python3", "-c", SENDER, "10.77.0.2", sink.port)
+        self.until(job, "running")
+        return job
+
+    def flow_class(self, job):
+        return self.job(job).get("flow_class")
+
+    def marked(self):
+        """By job: its class, as the kernel has it."""
+        text = sh(*self.link.within(), "nft", "list", "table", "inet", "trainyard_flow", check=False)
+        return {int(job): int(flow) for job, flow in
+                re.findall(r"chain job_(\d+)_\d+ \{[^}]*goto class(\d)", text)}
+
+
+def two_senders(scene):
+    sinks = Sink(scene.link), Sink(scene.link)
+    jobs = [scene.send(sinks[0], "--time", "10h"), scene.send(sinks[1], "--time", "1h")]
+    wait_until(lambda: all(sink.bytes > 100_000 for sink in sinks), "both to send")
+    return sinks, jobs
+
+
+def test_the_first_class_goes_first_and_a_change_holds_for_living_connections():
+    with Link() as link, NetScene(link) as scene:
+        agent = scene.agent("--metrics", scene.root / "metrics")
+        wait_until(lambda: "connected to the daemon" in scene.agent_said(), "the agent")
+        sinks, (old, short) = two_senders(scene)
+        wait_until(lambda: scene.marked() == {old: 0, short: 1}, lambda: f"marks: {scene.marked()}")
+        assert share(*sinks) > 0.9
+        assert (scene.flow_class(old), scene.flow_class(short)) == (0, 1)
+        said = scene.command("why", old).stdout
+        assert "its bytes: number 1 of the 2 jobs that send: it was submitted" in said, said
+        assert f"job {old} in class 0, job {short} in class 1" in scene.command("nodes").stdout
+        assert "its bytes go first" in scene.command("show", old).stdout
+        scene.command("policy", "set", "order=fifo backfill=greedy flow=srtf")
+        wait_until(lambda: scene.marked() == {old: 1, short: 0}, "the classes to change")
+        assert share(*sinks) < 0.1, "the same connections"
+        scene.command("policy", "set", "order=fifo backfill=greedy flow=fair")
+        wait_until(lambda: scene.marked() == {}, "all to be fair")
+        assert 0.2 < share(*sinks) < 0.8
+        metrics = wait_until(lambda: (scene.root / "metrics").read_text(), "metrics")
+        sent = {flow: int(count) for flow, count in
+                re.findall(r'bytes_total{class="(\d)"} (\d+)', metrics)}
+        assert sent["0"] > MEASURED and "trainyard_flow_valid 1" in metrics, metrics
+        agent.send_signal(signal.SIGTERM)
+        assert agent.wait(60) == 0
+        assert link.tables() == [] and link.queue()["kind"] != "htb", "all of it is put back"
+
+
+def test_the_last_class_keeps_its_floor():
+    with Link() as link, NetScene(link, settings=("yard.min_run=0", "flow.classes=2")) as scene:
+        scene.agent()
+        sinks, (first, last) = two_senders(scene)
+        for floor in (0.2, 0.4):
+            scene.command("policy", "set", FIFO, "--set", "flow.classes=2", "--set", f"flow.floor={floor}")
+            wait_until(lambda: scene.marked() == {first: 0, last: 3}, lambda: f"marks: {scene.marked()}")
+            rate = int(floor * MBIT)
+            wait_until(lambda: f"rate {rate}Mbit" in
+                       sh(*link.within(), "tc", "class", "show", "dev", "eth0", "classid", "7a1d:13"), "the floor")
+            kept = 1 - share(*sinks)
+            assert abs(kept - floor) < 0.03, kept
+
+
+def test_only_jobs_have_our_code_points():
+    with Link() as link, NetScene(link) as scene:
+        scene.agent()
+        receiver = link.socket_at(link.b, socket.AF_INET, socket.SOCK_DGRAM)
+        receiver.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        receiver.bind(("10.77.0.2", 0))
+        receiver.settimeout(60)
+        wait_until(lambda: "connected to the daemon" in scene.agent_said(), "the agent")
+
+        def heard():
+            data, extra, *_ = receiver.recvmsg(100, 100)
+            return data.decode(), extra[0][2][0] >> 2
+        probe = ["/usr/bin/python3", "-c", PROBE, "10.77.0.2", str(receiver.getsockname()[1])]
+        for told, arrives in ((43, 0), (35, 0), (19, 0), (10, 10), (0, 0)):
+            sh(*link.within(), *probe, told, f"outside {told}")
+            assert heard() == (f"outside {told}", arrives)
+        job = scene.submit("--gpus", 1, "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; exec \"$@\"",
+                           "sh", *probe, 10, "a job")
+        scene.until(job, "running")
+        wait_until(lambda: scene.marked() == {job: 0}, "the job to be marked")
+        (scene.work / "go").touch()
+        assert heard() == ("a job", 43)
+
+
+def test_killed_at_any_moment_it_leaves_all_traffic_fair():
+    with Link() as link, NetScene(link) as scene:
+        agent = scene.agent()
+        sinks, (first, second) = two_senders(scene)
+        both = {first: 0, second: 1}
+        wait_until(lambda: scene.marked() == both, lambda: f"marks: {scene.marked()}")
+        agent.kill()
+        agent.wait()
+        wait_until(lambda: link.tables() == [], "the table to go with its process")
+        assert link.queue()["handle"] == "7a1d:", "the queue stays, and orders nothing"
+        assert 0.2 < share(*sinks) < 0.8
+        agent = scene.agent()
+        wait_until(lambda: scene.marked() == both, "a new agent to go on")
+        nft = int(sh("pgrep", "-P", agent.pid).split()[0])
+        os.kill(nft, signal.SIGKILL)
+        wait_until(lambda: scene.marked() == both and str(nft) not in sh("pgrep", "-P", agent.pid),
+                   "the agent to make its table anew")
+        scene.daemon.kill()
+        scene.daemon.wait()
+        wait_until(lambda: scene.marked() == {}, "the state to be too old")
+        assert agent.poll() is None and "vouched for nothing" in scene.agent_said()
+        scene.start()
+        wait_until(lambda: scene.marked() == both, "the daemon to be heard again")
+        agent.kill()
+        agent.wait()
+        sh(*link.within(), program(), "flow-agent", "--config", "/dev/null", "--interface", "eth0", "--clean")
+        assert link.queue()["kind"] != "htb"
+
+
+def test_what_is_not_ours_is_refused():
+    with Link() as link, NetScene(link) as scene:
+        scene.agent()
+        wait_until(lambda: "connected to the daemon" in scene.agent_said(), "the agent")
+        second = scene.agent()
+        assert second.wait(60) == 2
+        assert "another agent runs on this machine" in scene.agent_said(), scene.agent_said()
+        assert link.tables() == ["table inet trainyard_flow"], "the first goes on"
+        assert link.queue()["handle"] == "7a1d:"
+        sh(*link.within(link.b), "tc", "qdisc", "add", "dev", "eth0", "root", "handle", "1:", "tbf", "rate", "1gbit",
+           "burst", "100k", "latency", "50ms")
+        foreign = scene.agent(where=link.b)
+        assert foreign.wait(60) == 2
+        assert "eth0 has a queue that is not ours (tbf)" in scene.agent_said(), scene.agent_said()
+        assert link.queue(link.b)["kind"] == "tbf"
+        taken = scene.agent("--take-over", where=link.b)
+        wait_until(lambda: link.queue(link.b)["kind"] == "htb" or taken.poll() is not None, "it to be taken over")
+        assert taken.poll() is None, scene.agent_said()
+        wrong = scene.agent("--interface", "eth9")
+        assert wrong.wait(60) == 2
+
+
+def test_check_and_dry_run_change_nothing():
+    with Link() as link, NetScene(link) as scene:
+        words = [*link.within(), program(), "flow-agent", "--config", "/dev/null", "--interface", "eth0", "--queue",
+                 "htb 20mbit", "--state", scene.state, "--machine", socket.gethostname().split(".")[0]]
+        said = sh(*words, "--check")
+        for part in ("cgroups    ok", "interface  ok: eth0", "nft        ok", "daemon     ok: 0 jobs"):
+            assert part in said, said
+        dry = scene.agent("--dry-run")
+        wait_until(lambda: "create table inet trainyard_flow" in scene.agent_said(), "what it would do")
+        job = scene.submit("--gpus", 1, "--", "sleep", 1000)
+        wait_until(lambda: f"job_{job}_1 goto class0" in scene.agent_said(), scene.agent_said)
+        assert link.tables() == [] and link.queue()["kind"] != "htb"
+        dry.terminate()
+        assert dry.wait(60) == 0
+
+
+def test_a_token_of_an_agent_is_for_its_machine_alone():
+    with Scene(slots=1, tcp=True, policy=FIFO) as scene:
+        name = scene.answer("nodes")["machines"][0]["name"]
+        add = "token", "add", "--role", "agent"
+        here = scene.command(*add, "here", "--machine", name).stdout.strip()
+        there = scene.command(*add, "there", "--machine", "elsewhere").stdout.strip()
+        assert scene.command(*add, "nowhere", check=False).returncode == 2
+        assert scene.tcp("GET", f"/v1/flows?machine={name}", here).status == 200
+        assert scene.tcp("GET", f"/v1/flows?machine={name}", there).status == 403
+        assert scene.tcp("GET", "/v1/flows?machine=elsewhere", there).status == 404
+        for path in ("/v1/jobs", "/v1/cluster", "/v1/policy", "/metrics", "/v1/events"):
+            assert scene.tcp("GET", path, here).status == 403, path
+
+
+if __name__ == "__main__":
+    run_tests(globals(), limit=400)
