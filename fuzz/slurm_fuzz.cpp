@@ -14,6 +14,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   trainyard::JobSpec spec;
   (void)trainyard::read_slurm_comment(text, spec);
   (void)trainyard::read_slurm_comment("trainyard:" + std::string(text), spec);
+  const std::string told = "trainyard: told0=" + std::string(text);
+  if (const auto progress = trainyard::told_in_comment(told, 0))
+    if (progress->step < 0 || progress->total < 0) std::abort();
+  (void)trainyard::told_in_comment(text, 7);
   (void)trainyard::parse_tres_gpus(text);
   (void)trainyard::parse_gpu_numbers(text);
   if (const auto mark = trainyard::parse_mark(text))

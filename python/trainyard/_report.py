@@ -2,6 +2,8 @@
 
     {"step": 120, "total": 1000, "loss": 0.41, "accuracy": 0.87, "save_s": 1.9, "load_s": 4.2}
 
+A job of Slurm's has no such file, and tells it in another way (_slurm_report.py).
+
 Only rank 0 writes. A loop may report thousands of steps a second: a report that comes too soon
 after another is kept, and written by a timer if no later one takes its place.
 """
@@ -17,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Optional
 
-from trainyard import _job
+from trainyard import _job, _slurm_report
 
 _INTERVAL_S = 0.2
 # Beyond these the scheduler refuses a report.
@@ -94,7 +96,13 @@ class _Report:
             print(f"trainyard: progress cannot be reported: {error}", file=sys.stderr)
 
 
-_report = _Report(_job.report_file)
+def _new_report():
+    if _job.report_file is None and _slurm_report.is_here() and _job.rank() == 0:
+        return _slurm_report.SlurmReport()
+    return _Report(_job.report_file)
+
+
+_report = _new_report()
 
 
 def progress(step: int, total: Optional[int] = None, loss: Optional[float] = None,
@@ -151,7 +159,7 @@ def _in_child() -> None:
     """A forked process tells what it reports itself, not what its parent had not written yet, and
     does not wait for a lock that a thread of its parent held."""
     global _report
-    _report = _Report(_job.report_file)
+    _report = _new_report()
 
 
 atexit.register(flush)

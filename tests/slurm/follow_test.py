@@ -2,6 +2,7 @@
 it follows what Slurm and its users do."""
 import pwd
 import re
+import shutil
 
 from cluster import OTHER_USER, PARTITION, USER, Cluster
 from scene import run_tests, wait_until
@@ -202,6 +203,33 @@ def test_trainyard_away_while_a_job_leaves():
                    lambda: f"its second run: {read(cluster)}")
         end = yard.until(yard.number(gang), "done")
         assert (end["runs"], end["pauses"]) == (2, 1), end
+
+
+def test_a_job_tells_its_progress():
+    """Through its comment: the first of its processes, as any user, also in its second run."""
+    with steered(nodes=2) as (cluster, yard):
+        shutil.copytree("python/trainyard", cluster.work / "trainyard", ignore=shutil.ignore_patterns("__pycache__"))
+        (cluster.work / "train.py").write_text(TRAIN)
+        job = cluster.sbatch("exec srun /usr/bin/python3 -B train.py", "--ntasks-per-node=1", nodes=2,
+                             comment="trainyard: class=trial")
+
+        def told():
+            return yard.of(job).get("progress") or {}
+        wait_until(lambda: told().get("step") == 1, lambda: f"its first step: {yard.of(job)}")
+        assert (told()["total"], told()["accuracy"]) == (40, 0.5), told()
+        cluster.run("scontrol", "requeue", job)
+        wait_until(lambda: told().get("step") == 11, lambda: f"the first step of its second run: {yard.of(job)}")
+        (cluster.work / "leave").touch()
+        end = yard.until(yard.number(job), "done")
+        assert end["runs"] == 2 and end["class"] == "trial", end
+
+
+TRAIN = """
+import os, time, trainyard
+step = 11 if os.environ.get("SLURM_RESTART_COUNT") else 1
+trainyard.progress(step, 40, accuracy=step / 2 if step == 1 else 0.9)
+while not os.path.exists("leave"): time.sleep(0.1)
+"""
 
 
 def test_a_dry_run_touches_nothing():

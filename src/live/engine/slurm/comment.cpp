@@ -11,7 +11,7 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kCommentBegins = "trainyard:";
+constexpr std::string_view kCommentBegins = "trainyard:", kTold = "told";
 constexpr std::array<std::string_view, 6> kKeys{"class",  "grace", "model",
                                                 "signal", "time",  "measured_on"};
 
@@ -37,6 +37,23 @@ Expected<void> read_word(std::string_view word, JobSpec& spec) {
 
 }  // namespace
 
+bool is_told_word(std::string_view word) {
+  if (!word.starts_with(kTold)) return false;
+  word.remove_prefix(kTold.size());
+  const std::size_t digits = std::min(word.find_first_not_of("0123456789"), word.size());
+  return digits > 0 && word.substr(digits).starts_with("={");
+}
+
+std::optional<JobProgress> told_in_comment(std::string_view comment, std::uint32_t restarts) {
+  if (!comment.starts_with(kCommentBegins)) return {};
+  const std::string begin = fmt::format(" {}{}=", kTold, restarts);
+  const std::size_t found = comment.rfind(begin);
+  if (found == std::string_view::npos) return {};
+  const std::string_view text = comment.substr(found + begin.size());
+  const auto progress = parse_progress(text.substr(0, text.find(' ')));
+  return progress ? std::optional(*progress) : std::nullopt;
+}
+
 Expected<void> read_slurm_comment(std::string_view comment, JobSpec& spec) {
   if (!comment.starts_with(kCommentBegins)) return {};
   comment.remove_prefix(kCommentBegins.size());
@@ -46,7 +63,7 @@ Expected<void> read_slurm_comment(std::string_view comment, JobSpec& spec) {
     const std::size_t space = std::min(comment.find_first_of(" \t"), comment.size());
     const std::string_view word = comment.substr(0, space);
     comment.remove_prefix(std::min(space + 1, comment.size()));
-    if (word.empty()) continue;
+    if (word.empty() || is_told_word(word)) continue;
     const std::string_view key = word.substr(0, word.find('='));
     if (std::ranges::find(seen, key) != seen.end())
       return fail("{} stands there twice", quoted(key));

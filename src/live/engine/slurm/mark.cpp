@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "live/engine/slurm/comment.h"
+
 namespace trainyard {
 namespace {
 
@@ -42,7 +44,8 @@ std::optional<SlurmMark> parse_mark(std::string_view text) {
   SlurmMark mark;
   while (!text.empty()) {
     const std::size_t space = std::min(text.find(' '), text.size());
-    if (!read_field(text.substr(0, space), mark)) return {};
+    const std::string_view word = text.substr(0, space);
+    if (!is_told_word(word) && !read_field(word, mark)) return {};
     text.remove_prefix(std::min(space + 1, text.size()));
   }
   if (mark.job == 0 || mark.daemon.empty()) return {};

@@ -103,6 +103,7 @@ class SlurmRuns {
     std::optional<Time> leave_by;  // it was asked to leave
     bool was_requeued = false;     // by us
     std::optional<int> exit_status;
+    std::optional<JobProgress> told{};  // how far it is, as it was last reported
 
     [[nodiscard]] RunId id() const { return order.id; }
     [[nodiscard]] bool is_own() const { return order.submission.has_value(); }

@@ -455,6 +455,32 @@ TEST_F(SlurmRunsTest, ACommentThatCannotBeReadSaysSoWhereSlurmShowsItAndCanBeMen
   EXPECT_EQ(births(pass(kMoment)).size(), 1U);
 }
 
+TEST_F(SlurmRunsTest, AJobThatRunsTellsItsProgressInItsComment) {
+  const std::string id = running(1);
+  const auto tell = [&](const char* told) {
+    slurm.change(id, [&](SlurmJob& job) { job.comment = std::string("trainyard: ") + told; });
+    std::vector<std::int64_t> steps;
+    for (const EngineReport& report : pass(kMoment))
+      if (const auto* run = std::get_if<RunReport>(&report); run->kind == Kind::progress)
+        steps.push_back(run->progress.step);
+    return steps;
+  };
+  EXPECT_EQ(tell("told0={\"step\":3,\"accuracy\":0.5}"), std::vector<std::int64_t>{3});
+  EXPECT_THAT(tell("told0={\"step\":3,\"accuracy\":0.5}"), IsEmpty()) << "nothing is new";
+  EXPECT_EQ(tell("class=trial told0={\"step\":4}"), std::vector<std::int64_t>{4});
+  EXPECT_THAT(tell("told1={\"step\":9}"), IsEmpty()) << "of another run";
+  EXPECT_THAT(tell("told0={\"step\":\"x\"}"), IsEmpty());
+}
+
+TEST_F(SlurmRunsTest, AWaitingJobThatHasToldSomethingAsksForTheSame) {
+  const std::string id = running(1);
+  slurm.change(id, [](SlurmJob& job) { job.comment = "trainyard: told0={\"step\":3}"; });
+  pass(kMoment);
+  stop({1, 1}, {});
+  EXPECT_TRUE(has(pass(seconds(3)), Kind::exited));
+  EXPECT_THAT(pass(seconds(10)), IsEmpty()) << "it is neither withdrawn nor born anew";
+}
+
 TEST_F(SlurmRunsTest, WhatSlurmItselfChangesOfAJobThatHasRunIsNoChange) {
   const std::string id = running(1);
   stop({1, 1}, {});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "live/engine/slurm/comment.h"
 #include "live/engine/slurm/slurm_runs.h"
 
 namespace trainyard {
@@ -200,7 +201,13 @@ void SlurmRuns::watch(Followed& job) {
   if (now.state == SlurmState::pending || now.restarts < run.restarts) return hear_undone(job);
   if (has_ended(now.state)) return hear_end(job);
   run.undone_at.reset();
-  if (now.started != run.started && !now.is_configuring) hear_repeated(job);
+  if (now.started != run.started && !now.is_configuring) return hear_repeated(job);
+  if (const auto told = told_in_comment(now.comment, now.restarts); told && told != run.told) {
+    run.told = told;
+    RunReport report = report_of(job, Kind::progress);
+    report.progress = *told;
+    say(std::move(report));
+  }
 }
 
 /// By itself (scontrol requeue), by an operator, or by Slurm because a node is down.

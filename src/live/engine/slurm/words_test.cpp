@@ -40,6 +40,33 @@ TEST(SlurmComment, SaysWhatAPolicyNeeds) {
   EXPECT_EQ(spec.measured_on, "V100");
 }
 
+TEST(SlurmComment, AJobTellsItsProgressThere) {
+  const std::string_view comment =
+      R"(trainyard: class=trial told0={"step":7} told1={"step":120,"total":1000,"accuracy":0.87})";
+  JobSpec spec;
+  ASSERT_TRUE(read_slurm_comment(comment, spec)) << "it is none of what its user asks for";
+  EXPECT_EQ(spec.job_class, JobClass::trial);
+  const auto told = told_in_comment(comment, 1);
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->step, 120);
+  EXPECT_EQ(told->total, 1000);
+  EXPECT_EQ(told->accuracy, 0.87);
+  EXPECT_FALSE(told->loss);
+  EXPECT_EQ(told_in_comment(comment, 0)->step, 7);
+  for (const char* nothing :
+       {"", "trainyard:", "trainyard: told2={\"step\":1}", "told1={\"step\":1}",
+        "trainyard: told1={\"step\":-1}", "trainyard: told1={\"step\":1e99}",
+        "trainyard: told1={\"step\":1", "trainyard: told1=", "trainyard: xtold1={\"step\":1}"})
+    EXPECT_FALSE(told_in_comment(nothing, 1)) << nothing;
+  EXPECT_THAT(problem_of("trainyard: told=3"), HasSubstr("unknown key 'told'"));
+}
+
+TEST(SlurmMarks, AreReadBesideWhatAJobTells) {
+  const SlurmMark mark{.daemon = "1f", .job = 5, .run = 2};
+  EXPECT_EQ(parse_mark(format(mark) + R"( told0={"step":1})"), mark);
+  EXPECT_FALSE(parse_mark(format(mark) + " told0"));
+}
+
 TEST(SlurmComment, OtherCommentsSayNothing) {
   JobSpec spec;
   const JobSpec before = spec;
