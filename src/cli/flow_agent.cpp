@@ -16,6 +16,7 @@
 #include "cli/config_file.h"
 #include "live/flow_agent/agent_metrics.h"
 #include "live/flow_agent/daemon_feed.h"
+#include "live/flow_agent/dscp_probe.h"
 #include "live/flow_agent/linux_flow_kernel.h"
 #include "live/system/files.h"
 #include "live/system/private_file.h"
@@ -32,7 +33,8 @@ constexpr Duration kBetweenMetrics = seconds(10);
 
 struct FlowAgentOptions {
   ClientOptions client;
-  std::string config, interface, token_file, machine, queue, metrics;
+  std::string config, interface, token_file, machine, queue, metrics, peer;
+  std::uint64_t echo = 0;  // a port; 0: it does not
   std::string code_points = "43,35,19,0";
   std::string log_level = "info";
   bool takes_over = false, checks = false, is_dry = false, cleans = false;
@@ -219,6 +221,24 @@ Expected<void> run_dry(const FlowAgentOptions& options, const FlowHost& host, co
   return {};
 }
 
+/// What arrives of our code points at a machine where --echo answers.
+Expected<std::string> check_path(const std::string& peer, const FlowHost& host) {
+  if (has_flow_table())
+    return fail("an agent runs here, and sets code points of what is no job's to 0: end it first");
+  const auto arrived = probe_code_points(peer, host.code_points);
+  if (!arrived) return tl::make_unexpected(arrived.error());
+  std::string problems;
+  for (std::size_t i = 0; i < host.code_points.size(); ++i)
+    if ((*arrived)[i] < 0)
+      problems +=
+          fmt::format("{}{} is not answered", problems.empty() ? "" : ", ", host.code_points[i]);
+    else if ((*arrived)[i] != host.code_points[i])
+      problems += fmt::format("{}{} arrives as {}", problems.empty() ? "" : ", ",
+                              host.code_points[i], (*arrived)[i]);
+  if (!problems.empty()) return fail("{}", problems);
+  return fmt::format("all code points arrive at {}", peer);
+}
+
 /// A line for each thing that an agent needs; fails if one is missing.
 Expected<void> check(const FlowAgentOptions& options, const FlowHost& host) {
   std::vector<std::string> missing;
@@ -250,6 +270,7 @@ Expected<void> check(const FlowAgentOptions& options, const FlowHost& host) {
   tell("daemon", state ? Expected<std::string>(fmt::format(
                              "{} jobs send from {}", state->at("jobs").size(), options.machine))
                        : Expected<std::string>(tl::make_unexpected(state.error())));
+  if (!options.peer.empty()) tell("path", check_path(options.peer, host));
   if (auto ok = print(text); !ok) return ok;
   if (missing.empty()) return {};
   return fail("the agent cannot work here as things are");
@@ -261,6 +282,11 @@ Expected<void> run(FlowAgentOptions& options, Command& command) {
   ::sigaddset(&ends, SIGINT), ::sigaddset(&ends, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+  if (options.echo != 0) {
+    const Descriptor signals(::signalfd(-1, &ends, SFD_CLOEXEC));
+    return echo_code_points(static_cast<int>(options.echo), signals.get());
+  }
+  if (!options.peer.empty() && !options.checks) return fail("--peer: goes with --check");
   if (auto ok = take_config(options, command); !ok) return ok;
   if (options.interface.empty())
     return fail("give the interface that jobs send from, with --interface or in [flow]");
@@ -331,6 +357,14 @@ void add_flow_agent_command(Command& program) {
   command.option("--log-level", &options->log_level, "the least severe lines that are written",
                  {.initial = options->log_level, .words = {"debug", "info", "warning", "error"}});
   command.flag("--check", &options->checks, "tell what is missing here, and change nothing");
+  command.option("--peer", &options->peer,
+                 "with --check: a machine where `flow-agent --echo PORT` runs; tells whether code "
+                 "points survive on the way there",
+                 {.type = "HOST:PORT"});
+  command.option("--echo", &options->echo,
+                 "answer the checks of other machines on this UDP port, until interrupted, and do "
+                 "nothing else",
+                 {.type = "PORT", .range = Range{1, 65535}});
   command.flag("--dry-run", &options->is_dry, "print what it would do, and change nothing");
   command.flag("--clean", &options->cleans, "remove our queue, where one was left, and end");
   command.action = [options, &command] { return run(*options, command); };

@@ -300,6 +300,19 @@ def test_check_and_dry_run_change_nothing():
         said = sh(*words, "--check")
         for part in ("cgroups    ok", "interface  ok: eth0", "nft        ok", "daemon     ok: 0 jobs"):
             assert part in said, said
+        echo = subprocess.Popen([*link.within(link.b), program(), "flow-agent", "--echo", "7143"])
+        try:
+            wait_until(lambda: ":7143" in sh(*link.within(link.b), "ss", "-uln"), "the other machine to answer")
+            assert "path       ok: all code points arrive at 10.77.0.2:7143" in sh(
+                *words, "--check", "--peer", "10.77.0.2:7143")
+            sh(*link.within(), "nft", "add table ip t; add chain ip t o { type filter hook output priority 0; }; "
+               "add rule ip t o ip dscp 35 ip dscp set 8")
+            said = sh(*words, "--check", "--peer", "10.77.0.2:7143", check=False)
+            assert "path       missing: 35 arrives as 8" in said, said
+            sh(*link.within(), "nft", "delete", "table", "ip", "t")
+        finally:
+            echo.terminate()
+            assert echo.wait(60) == 0
         dry = scene.agent("--dry-run")
         wait_until(lambda: "create table inet trainyard_flow" in scene.agent_said(), "what it would do")
         job = scene.submit("--gpus", 1, "--", "sleep", 1000)

@@ -10,12 +10,6 @@
 namespace trainyard {
 namespace {
 
-/// Where it belongs to another process the kernel says no more than that it may not be changed.
-bool is_table_there() {
-  const auto tables = run_program({"nft", "list", "tables", "inet"}, "");
-  return tables && tables->find(fmt::format("table inet {}\n", kFlowTable)) != std::string::npos;
-}
-
 Expected<void> make_table(ResidentNft& nft, const FlowHost& host) {
   if (auto ok = nft.start(); !ok) return ok;
   bool is_first = true;
@@ -25,7 +19,8 @@ Expected<void> make_table(ResidentNft& nft, const FlowHost& host) {
       nft.end();
       const std::string& said = done.error().message;
       if (!is_first) return fail("this kernel cannot mark packets by control group: {}", said);
-      if (is_table_there())
+      // The kernel says no more than that it may not be changed.
+      if (has_flow_table())
         return fail("there is a table inet {} already: another agent runs on this machine",
                     kFlowTable);
       return fail(
@@ -50,6 +45,11 @@ std::optional<std::uint64_t> find_cgroup(const CgroupMount& mount, const std::st
   struct stat facts {};
   if (::lstat(mount.path(name).c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return {};
   return facts.st_ino;
+}
+
+bool has_flow_table() {
+  const auto tables = run_program({"nft", "list", "tables", "inet"}, "");
+  return tables && tables->find(fmt::format("table inet {}\n", kFlowTable)) != std::string::npos;
 }
 
 Expected<void> try_table(const FlowHost& host) {

@@ -41,6 +41,8 @@ Expected<CgroupMount> cgroup_mount();
 std::optional<std::uint64_t> find_cgroup(const CgroupMount& mount, const std::string& name);
 /// Makes the table and removes it again: whether this kernel can.
 Expected<void> try_table(const FlowHost& host);
+/// True if there is a table of an agent's, whoever has it.
+bool has_flow_table();
 /// Who made the interface's root queue.
 Expected<RootQueueFound> look_at_queue(const std::string& interface);
 /// Removes our queue, where one was left.
