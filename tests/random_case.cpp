@@ -228,8 +228,6 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
       line += fmt::format("order.reentry={} order.within={} ",
                           one_of(random, {"head", "submission", "tail"}),
                           one_of(random, {"submission", "remaining"}));
-    if (name == "benefit")
-      line += fmt::format("preempt.network={} ", one_of(random, {"ignored", "counted"}));
     if (name == "fitgpp")
       line += fmt::format("preempt.s={} preempt.P={} preempt.normalise={} ",
                           one_of(random, {"0", "0.5", "4"}), one_of(random, {"1", "2", "64"}),

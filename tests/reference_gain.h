@@ -1,5 +1,5 @@
-// What a set of pauses gains by the rule of preempt=benefit, written a second time for the
-// reference: see docs/policies.md. Microseconds.
+// What a set of pauses gains by the rules of preempt=benefit and smith, written a second time for
+// the reference: see docs/policies.md. Microseconds.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,7 @@ struct PauseCase {
   double first_room;              // when it would have room without a pause; may be infinite
   double cluster_load;            // the share of GPU time that was held of late
   std::vector<Victim> victims = {};
+  double part = 1;             // of the freed GPUs, that the waiter takes
   double saved = 0, gpus = 0;  // of the waiter, by having this room instead of a usual one
 
   [[nodiscard]] double delayed() const { return others / (1 - std::min(cluster_load, 0.875)); }
@@ -35,7 +36,7 @@ struct PauseCase {
     for (const Victim& v : victims) suspended += std::floor(v.price * remaining);
     const double start = std::min(first_room * (1 + 2 * others), latest);
     const double own = std::min(first_room, latest);
-    return std::max(0.0, start + std::floor((price - 1) * own) - suspended);
+    return std::max(0.0, start + std::floor((price - 1) * own) - std::floor(part * suspended));
   }
   [[nodiscard]] double loss() const {
     double sum = 0, longest = 0;

@@ -15,6 +15,7 @@ namespace trainyard::reference {
 bool Preemption::make_room(std::size_t j) {
   if (set_.preempt == "fitgpp") return make_room_by_score(j);
   if (set_.preempt == "benefit") return make_room_by_gain(j);
+  if (set_.preempt == "smith") return make_room_by_rank(j);
   Jobs leaving;
   Time retry = Time::never();
   for (const std::size_t victim : would_rather_see_leave(j)) {
@@ -99,7 +100,7 @@ PauseCase::Victim Preemption::pause_terms(std::size_t victim) const {
   const auto left = static_cast<double>((state_.leaves_at(victim) - state_.now).us);
   const Train& train = state_.trains[victim];
   const double slower =
-      set_.counts_network ? state_.usual_over(victim, train.spots, train.starts_before) - 1 : 0;
+      set_.preempt == "smith" ? state_.usual_over(victim, train.spots, train.starts_before) - 1 : 0;
   return {left,
           static_cast<double>(job.expected_pause().us),
           static_cast<double>(job.load.us),
@@ -117,12 +118,14 @@ PauseCase Preemption::pause_case(std::size_t waiter) const {
                 std::max(static_cast<double>(state_.cluster.total_gpus), 1.0),
                 std::numeric_limits<double>::infinity(),
                 state_.recent_load()};
-  if (set_.counts_network) {  // the slowest place that it takes
+  if (set_.preempt == "smith") {  // the slowest place that it takes
     double slowest = 0;
     const std::size_t farthest = set_.place == "delay" ? state_.trains[waiter].ready_tier : 2;
     for (std::size_t tier = 0; tier <= farthest; ++tier)
       slowest = std::max(slowest, state_.pace_at(waiter, tier));
     set.remaining = std::floor(set.remaining * slowest);
+    set.first_room = ends_until(waiter);
+    return set;
   }
   Jobs leaving;
   for (const std::size_t j : by_end()) {
@@ -135,28 +138,39 @@ PauseCase Preemption::pause_case(std::size_t waiter) const {
   return set;
 }
 
-/// No set is looked at where pauses cost something and the waiter, in the slowest place that it
-/// takes, runs for longer than it spares all that wait. Without the network no set would gain
-/// anything then; with it, one in a faster place might.
-bool Preemption::is_vain(const PauseCase& empty) const {
-  if (!set_.counts_network) return false;
-  for (std::size_t j = 0; j < state_.trains.size(); ++j) {
-    const bool has_run = !state_.trains[j].stretches.empty();
-    if (has_run && (state_.job(j).expected_pause() + state_.job(j).load).us == 0) return false;
+/// How long until the jobs that have ended, and what is free, leave the waiter GPUs enough on one
+/// of the machines, or in one of the racks, where one of them ran. Nothing but GPUs counts.
+double Preemption::ends_until(std::size_t waiter) const {
+  const std::size_t tier = set_.place == "delay" ? state_.trains[waiter].ready_tier : 2;
+  const auto group = [&](std::size_t m) {
+    return tier == 0 ? m : tier == 1 ? index(state_.cluster.machines[m].rack) : 0;
+  };
+  std::vector<std::int64_t> gpus(state_.up.size() + state_.cluster.racks.size());
+  for (std::size_t m = 0; m < state_.up.size(); ++m)
+    if (state_.up[m]) gpus[group(m)] += state_.free_on(m).gpus;
+  for (const std::size_t j : by_end()) {
+    const double left = pause_terms(j).left;
+    if (state_.trains[j].stage != Stage::running || left <= 0) continue;
+    for (const std::size_t m : state_.trains[j].filled)
+      gpus[group(m)] += state_.trains[j].held[m].gpus;
+    for (const std::size_t m : state_.trains[j].filled)
+      if (gpus[group(m)] >= std::max(state_.job(waiter).gpus(), 1)) return left;
   }
-  const double own = empty.price > 1 ? (empty.price - 1) * empty.first_room : 0;
-  return empty.first_room * (1 + 2 * empty.others) + own < empty.remaining;
+  return std::numeric_limits<double>::infinity();
 }
 
 /// The waiter runs as long as this very room makes it.
 PauseCase Preemption::gain_by(const PauseCase& empty, std::size_t waiter, const Room& room) const {
   PauseCase set = empty;
   for (const std::size_t v : room.victims) set.victims.push_back(pause_terms(v));
-  if (!set_.counts_network) return set;
+  if (set_.preempt != "smith") return set;
   set.remaining =
       std::floor(static_cast<double>(state_.left(waiter).us) * state_.pace_on(waiter, room.spots));
   set.gpus = static_cast<double>(state_.job(waiter).gpus());
   set.saved = set.remaining * (state_.usual_over(waiter, room.spots, state_.starts.size()) - 1);
+  double freed = 0;
+  for (const PauseCase::Victim& v : set.victims) freed += v.gpus;
+  set.part = std::min(std::max(set.gpus, 1.0) / freed, 1.0);
   return set;
 }
 
@@ -181,13 +195,11 @@ Jobs Preemption::those_that_pay(const PauseCase& empty, std::size_t j, const Job
 
 bool Preemption::make_room_by_gain(std::size_t j) {
   const PauseCase empty = pause_case(j);
-  auto own_least = static_cast<double>(state_.left(j).us);  // time that it runs at least
-  if (set_.counts_network)
-    own_least = std::min(own_least, std::floor(own_least * state_.pace_at(j, 0)));
+  const auto own = static_cast<double>(state_.left(j).us);
   Jobs longest_first;  // of those that any job might pause
   Time retry = Time::never();
   for (const std::size_t v : state_.in(Stage::running)) {
-    const double most = empty.price * pause_terms(v).left - (own_least + empty.load);
+    const double most = empty.price * pause_terms(v).left - (own + empty.load);
     const Time from = pausable_from(v, j);
     if (most > 0 && from > state_.now) retry = std::min(retry, from);
     const Train& train = state_.trains[v];
@@ -198,10 +210,45 @@ bool Preemption::make_room_by_gain(std::size_t j) {
   std::ranges::sort(longest_first, std::greater<>{},
                     [&](std::size_t v) { return std::tuple(state_.leaves_at(v), v); });
   std::optional<Room> room;
-  for (std::size_t pool = 64; !room && !is_vain(empty); pool *= 2) {
+  for (std::size_t pool = 64; !room; pool *= 2) {
     room = room_by(j, those_that_pay(empty, j, longest_first, pool));
     if (pool >= longest_first.size()) break;
   }
+  if (room && gain_by(empty, j, *room).gain() >= 0 && may_take_(j, room->spots, room->victims)) {
+    state_.reserve(j, room->spots, room->victims);
+    return true;
+  }
+  retry_at(retry);
+  return false;
+}
+
+/// Whether the waiter ranks before the victim with the costs of the pause included.
+bool Preemption::ranks_before(const PauseCase& w, double own_width, std::size_t victim) const {
+  const PauseCase::Victim v = pause_terms(victim);
+  const double wide = width(state_, victim), lost = v.leave + v.load + v.moved;
+  const double costs = v.price * (w.load + lost) + w.delayed() / w.cluster_gpus * v.gpus * lost;
+  return w.price * wide * (v.left - v.leave) >
+         v.price * own_width * w.remaining + std::min(own_width, wide) * costs;
+}
+
+/// Those that rank behind the job, the most service left first, until there is room.
+bool Preemption::make_room_by_rank(std::size_t j) {
+  const PauseCase empty = pause_case(j);
+  const double own_width = width(state_, j);
+  const auto service = [&](std::size_t v) { return pause_terms(v).left * width(state_, v); };
+  const auto work = static_cast<double>(state_.left(j).us);
+  const double least = std::min(work, std::floor(work * state_.pace_at(j, 0)));
+  Jobs behind;
+  Time retry = Time::never();
+  for (const std::size_t v : state_.in(Stage::running)) {
+    const Time from = pausable_from(v, j);
+    if (from > state_.now && service(v) > std::floor(least * own_width / empty.price))
+      retry = std::min(retry, from);
+    if (from <= state_.now && ranks_before(empty, own_width, v)) behind.push_back(v);
+  }
+  std::ranges::sort(behind, std::greater<>{},
+                    [&](std::size_t v) { return std::tuple(service(v), v); });
+  const std::optional<Room> room = room_by(j, behind);
   if (room && gain_by(empty, j, *room).gain() >= 0 && may_take_(j, room->spots, room->victims)) {
     state_.reserve(j, room->spots, room->victims);
     return true;

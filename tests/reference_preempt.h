@@ -36,13 +36,15 @@ class Preemption {
  private:
   bool make_room_by_score(std::size_t j);
   bool make_room_by_gain(std::size_t j);
+  bool make_room_by_rank(std::size_t j);
+  [[nodiscard]] bool ranks_before(const PauseCase& w, double own_width, std::size_t victim) const;
+  [[nodiscard]] double ends_until(std::size_t waiter) const;
   [[nodiscard]] Jobs those_that_pay(const PauseCase& empty, std::size_t waiter,
                                     const Jobs& longest_first, std::size_t pool) const;
   [[nodiscard]] PauseCase pause_case(std::size_t waiter) const;
   [[nodiscard]] PauseCase::Victim pause_terms(std::size_t victim) const;
   [[nodiscard]] std::optional<Spots> within_reach(std::size_t waiter, std::size_t freed_by,
                                                   const Free& free) const;
-  [[nodiscard]] bool is_vain(const PauseCase& empty) const;
   [[nodiscard]] PauseCase gain_by(const PauseCase& empty, std::size_t waiter,
                                   const Room& room) const;
   [[nodiscard]] double size(std::size_t j) const;

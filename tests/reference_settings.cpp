@@ -33,8 +33,6 @@ Settings settings_of(const PolicySpec& spec) {
     set.reentry = spec.params("order").choice("reentry");
     set.by_remaining = spec.params("order").choice("within") == "remaining";
   }
-  if (set.preempt == "benefit")
-    set.counts_network = spec.params("preempt").choice("network") == "counted";
   if (set.preempt == "fitgpp") {
     const Params fitgpp = spec.params("preempt");
     set.s = fitgpp.real("s");

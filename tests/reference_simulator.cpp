@@ -280,6 +280,7 @@ void Simulator::decide() {
 void Simulator::serve_queue() {
   while (!queue().empty()) {
     const std::optional<std::size_t> late = overdue();
+    state_.named = late;
     const std::size_t head = late ? *late : queue().front();
     if (try_start(head)) continue;
     if (late || set_.backfill == "easy") {
@@ -334,7 +335,7 @@ bool Simulator::try_start(std::size_t j) {
 /// elsewhere.
 bool Simulator::leaves_rooms(std::size_t j, const Spots& spots, const Jobs& victims) {
   const bool is_trial = state_.job(j).job_class == JobClass::trial;
-  if (!set_.keeps_rooms || won_ || is_trial || state_.is_due(j)) return true;
+  if (!set_.keeps_rooms || won_ || is_trial || state_.goes_first(j)) return true;
   if (rooms_.are_left_by(j, spots, victims)) return true;
   wake_at(rooms_.next_look());
   return false;

@@ -57,9 +57,8 @@ struct Settings {
   Duration delay_lease;  // of delay, whose timers are learnt
   std::string reentry;   // of trial-first
   bool by_remaining = false;
-  double s = 0;                 // of fitgpp
-  bool counts_network = false;  // of benefit
-  double trial_worth = 1;       // of a second of a trial job
+  double s = 0;            // of fitgpp
+  double trial_worth = 1;  // of a second of a trial job
   bool critical_first = false;
   bool keeps_rooms = false;  // for trial jobs
   std::int64_t most_pauses = 0;

@@ -120,6 +120,10 @@ class State {
   [[nodiscard]] bool is_overdue(std::size_t j) const;
   /// True if it is overdue, and the next such job may go first (reference_worth.cpp).
   [[nodiscard]] bool is_due(std::size_t j) const { return is_overdue(j) && now >= next_turn; }
+  /// True of the job whose turn it is.
+  [[nodiscard]] bool goes_first(std::size_t j) const {
+    return named == j && trains[j].stage == Stage::queued;
+  }
   [[nodiscard]] bool has_turn(std::size_t j) const {
     return trains[j].turn && trains[j].turn->until > now;
   }
@@ -195,8 +199,9 @@ class State {
   std::vector<double> speeds;  // of machines
   Jobs queued_now;             // entered the queue since the policy last looked
   std::vector<WorkNote> work_notes;
-  Time next_turn;         // of an overdue job
-  bool has_come = false;  // somebody, to the queue, since the last note of all work
+  Time next_turn;                    // of an overdue job
+  std::optional<std::size_t> named;  // whose turn it is
+  bool has_come = false;             // somebody, to the queue, since the last note of all work
   struct Start {
     std::size_t job;
     Spots spots;

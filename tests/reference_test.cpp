@@ -204,7 +204,7 @@ TEST(Reference, AgreesWithTheSimulatorWhereRoomIsKeptForTrialJobs) {
         one_of(random, {"head", "submission", "tail"}), one_of(random, {"submission", "remaining"}),
         one_of(random, {"none", "greedy", "easy"}),
         one_of(random, {"first-fit", "best-fit", "consolidate"}),
-        one_of(random, {"fitgpp", "longest-remaining", "benefit"}),
+        one_of(random, {"fitgpp", "longest-remaining", "benefit", "smith"}),
         one_of(random, {"10", "100", "1000"}));
     expect_agreement({made, kinds_alone()}, line, seed);
   }
@@ -251,7 +251,7 @@ TEST(Reference, AgreesWithTheSimulatorWhereWaitsAreBoundByTheWorkThatThereIs) {
                         "trial-first order.within=remaining"}),
         one_of(random, {"none", "greedy", "easy"}),
         one_of(random, {"first-fit", "best-fit", "consolidate"}),
-        one_of(random, {"none", "longest-remaining", "benefit", "benefit"}),
+        one_of(random, {"none", "longest-remaining", "benefit", "smith"}),
         one_of(random, {"never", "never", "1h"}), one_of(random, {"0.01", "0.05", "0.2", "1"}),
         one_of(random, {"1", "0.5", "0.1", "0.01"}), one_of(random, {"1", "30"}),
         one_of(random, {"declared", "residual"}), one_of(random, {"0", "1m"}),
@@ -281,7 +281,7 @@ TEST(Reference, AgreesWithTheSimulatorWhereGangsAreWide) {
         "yard.min_run={} yard.max_pauses=5 yard.turn=1m",
         one_of(random, {"smith", "smith", "srtf"}), one_of(random, {"none", "greedy", "easy"}),
         one_of(random, {"first-fit", "best-fit", "consolidate"}),
-        one_of(random, {"benefit", "benefit", "benefit", "none"}), one_of(random, {"1", "10"}),
+        one_of(random, {"benefit", "smith", "smith", "none"}), one_of(random, {"1", "10"}),
         one_of(random, {"ordinary", "first"}), one_of(random, {"never", "3m", "10m"}),
         one_of(random, {"1", "0.5", "0.2", "0.05"}), one_of(random, {"declared", "residual"}),
         one_of(random, {"0", "1m"}));
@@ -307,7 +307,7 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsDecideWhenAllIsDone) {
         one_of(random, {"smith", "smith", "srtf", "trial-first"}),
         one_of(random, {"none", "greedy", "easy"}),
         one_of(random, {"first-fit", "best-fit", "consolidate"}),
-        one_of(random, {"none", "longest-remaining", "benefit", "benefit"}),
+        one_of(random, {"none", "longest-remaining", "benefit", "smith"}),
         one_of(random, {"1", "30"}), one_of(random, {"declared", "residual"}),
         one_of(random, {"0", "30s"}));
     if (is_beyond_the_reference(line)) continue;
@@ -413,7 +413,7 @@ TEST(Reference, AgreesWithTheSimulatorWherePausesRegardTheNetwork) {
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 9);
     const std::string line = fmt::format(
-        "order={} backfill={} place={} preempt=benefit preempt.network=counted "
+        "order={} backfill={} place={} preempt=smith "
         "queue.trial_worth={} queue.patience=never queue.estimates={} yard.min_run={} "
         "yard.max_pauses=5 yard.turn={}",
         one_of(random, {"srtf", "srsf", "smith", "trial-first order.within=remaining"}),
@@ -426,34 +426,55 @@ TEST(Reference, AgreesWithTheSimulatorWherePausesRegardTheNetwork) {
   }
 }
 
-/// Jobs that hold out for close places. Who is first within an instant must not matter: so no
-/// machine fails, and no two jobs take as long to leave, or to load. All have GPUs, as racks are
-/// looked at by those that they have free; curves, which are by number, go with those that have
-/// not.
+/// Who is first within an instant must not matter: so no machine fails, and no two jobs take as
+/// long to leave, or to load. All have GPUs, as racks are looked at by those that they have free;
+/// curves, which are by number, go with those that have not.
+ComparedCase random_case_off_the_grid(Random& random) {
+  ComparedCase compared = random_sharing(random);
+  compared.made.faults.clear();
+  compared.made.workload.curves.clear();
+  std::erase_if(compared.made.workload.jobs, [](const Job& job) { return job.gpus() == 0; });
+  for (std::size_t j = 0; j < compared.made.workload.jobs.size(); ++j) {
+    Job& job = compared.made.workload.jobs[j];
+    job.grace += microseconds(static_cast<std::int64_t>(2 * j) + 1);
+    job.load += microseconds(static_cast<std::int64_t>(2 * j) + 2);
+  }
+  return compared;
+}
+
+/// Jobs that hold out for close places.
 TEST(Reference, AgreesWithTheSimulatorWhereJobsHoldOutForClosePlaces) {
   const auto [first, count] = seeds(500);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 11);
-    ComparedCase compared = random_sharing(random);
-    compared.made.faults.clear();
-    compared.made.workload.curves.clear();
-    std::erase_if(compared.made.workload.jobs, [](const Job& job) { return job.gpus() == 0; });
-    for (std::size_t j = 0; j < compared.made.workload.jobs.size(); ++j) {
-      Job& job = compared.made.workload.jobs[j];
-      job.grace += microseconds(static_cast<std::int64_t>(2 * j) + 1);
-      job.load += microseconds(static_cast<std::int64_t>(2 * j) + 2);
-    }
+    const ComparedCase compared = random_case_off_the_grid(random);
     const std::string line = fmt::format(
         "order={} backfill={} place=delay place.timers=learnt place.lease={} preempt={} "
         "queue.trial_worth={} queue.patience=never queue.estimates={} yard.min_run={} "
         "yard.max_pauses=3",
         one_of(random, {"fifo", "srtf", "smith", "trial-first order.within=remaining"}),
         one_of(random, {"none", "greedy"}), one_of(random, {"3s", "20s", "2m"}),
-        one_of(random, {"none", "longest-remaining", "benefit", "benefit preempt.network=counted"}),
+        one_of(random, {"none", "longest-remaining", "benefit", "smith"}),
         one_of(random, {"1", "30"}), one_of(random, {"declared", "residual"}),
         one_of(random, {"0", "30s"}));
     if (is_beyond_the_reference(line)) continue;
     expect_agreement(compared, line, seed);
+  }
+}
+
+/// The stages of the default policy, and its rules but for the bound on waits, flow classes and the
+/// market; with clocks that bite within minutes.
+TEST(Reference, AgreesWithTheSimulatorWhereTheDefaultsRulesMeet) {
+  const auto [first, count] = seeds(500);
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    Random random(seed, 13);
+    const std::string line = fmt::format(
+        "order=smith backfill=greedy place=delay place.timers=learnt place.lease={} preempt=smith "
+        "queue.estimates=residual queue.patience=never queue.trial_worth=20 queue.trial_rooms={} "
+        "queue.critical=first yard.min_run={} yard.max_pauses=5 yard.turn=1m",
+        one_of(random, {"3s", "20s", "2m"}), one_of(random, {"none", "kept"}),
+        one_of(random, {"0", "30s"}));
+    expect_agreement(random_case_off_the_grid(random), line, seed);
   }
 }
 

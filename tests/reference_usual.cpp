@@ -1,4 +1,4 @@
-// preempt.network=counted of the reference: where jobs of so many GPUs have found room of late, and
+// preempt=smith of the reference: where jobs of so many GPUs have found room of late, and
 // how fast they run in a place like that. Every start is listed, and counted whenever it matters.
 #include <array>
 #include <cmath>

@@ -13,9 +13,7 @@ double worth_unless_overdue(const State& state, std::size_t j) {
 }
 
 double worth(const State& state, std::size_t j) {
-  const bool goes_first =
-      state.trains[j].stage == Stage::queued ? state.is_due(j) : state.has_turn(j);
-  return goes_first ? 1'000'000 : worth_unless_overdue(state, j);
+  return state.goes_first(j) || state.has_turn(j) ? 1'000'000 : worth_unless_overdue(state, j);
 }
 
 double width(const State& state, std::size_t j) {
@@ -58,7 +56,8 @@ void State::note_turn(std::size_t j, Stage from, Stage to) {
   };
   const bool is_charged = set.overdue_share < 1;
   if (to == Stage::queued || to == Stage::done) turn.reset();
-  if (from == Stage::queued && is_due(j)) {
+  if (from == Stage::queued && named == j) {
+    named.reset();
     turn = Turn{now - trains[j].since};
     const double part = 1.0 * job(j).gpus() / std::max(cluster.total_gpus, 1);
     if (is_charged) next_turn = now + times(turn->waited, part);

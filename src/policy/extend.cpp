@@ -112,7 +112,7 @@ std::string PolicyContext::gain_of(JobId job) const {
 }
 
 std::string PolicyContext::worth_of(JobId job) const {
-  if (overdue_.any() && overdue_.is_due(job)) return {};  // told as a bound on waits
+  if (overdue_.goes_first(job)) return {};  // told as a bound on waits
   const double worth = worth_.of(job);
   if (worth == 1) return {};
   return fmt::format("each of its seconds counts {:g} times, as {}", worth,

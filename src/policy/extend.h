@@ -98,6 +98,7 @@ class PolicyContext final : public YardListener {
   [[nodiscard]] Duration patience() const { return settings_.patience.limit; }
   /// The same, job by job, of jobs that go through stages.
   [[nodiscard]] const Overdue& overdue() const { return overdue_; }
+  void name_overdue(JobId job) { overdue_.name(job); }
   [[nodiscard]] Duration wait_limit() const { return patience_.limit(); }
   /// What to believe of the time that jobs have left.
   [[nodiscard]] const Estimator& estimates();

@@ -39,6 +39,7 @@ Member<PreemptStage> preempt_srsf_blind();
 Member<PreemptStage> preempt_by_level();
 Member<PreemptStage> preempt_fitgpp();
 Member<PreemptStage> preempt_benefit();
+Member<PreemptStage> preempt_smith();
 Member<PreemptStage> preempt_lease();
 Member<PreemptStage> preempt_closer();
 

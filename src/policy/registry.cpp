@@ -37,8 +37,8 @@ const std::vector<Member<PreemptStage>>& preempts() {
   static const std::vector<Member<PreemptStage>> all{
       preempt_none(),       preempt_random(),     preempt_longest_remaining(),
       preempt_srtf_blind(), preempt_srsf_blind(), preempt_by_level(),
-      preempt_fitgpp(),     preempt_benefit(),    preempt_lease(),
-      preempt_closer()};
+      preempt_fitgpp(),     preempt_benefit(),    preempt_smith(),
+      preempt_lease(),      preempt_closer()};
   return all;
 }
 
@@ -208,8 +208,8 @@ std::vector<Preset> preempting_presets() {
        "fitgpp+xion that needs no estimates and learns nothing",
        "ours; what serve ran before trainyard"},
       {"trainyard",
-       "order=smith backfill=greedy place=delay place.timers=learnt preempt=benefit "
-       "preempt.network=counted flow=milestones queue.estimates=residual queue.fair_wait=3 "
+       "order=smith backfill=greedy place=delay place.timers=learnt preempt=smith "
+       "flow=milestones queue.estimates=residual queue.fair_wait=3 "
        "queue.overdue_share=0.004 queue.trial_worth=20 queue.trial_rooms=kept queue.critical=first "
        "joint=market joint.takes=open",
        "what serve runs by default: trial jobs first, close placements as long as waiting for them "

@@ -123,6 +123,7 @@ void StagedPolicy::wake_for_overdue(Plan& plan) const {
 void StagedPolicy::serve_queue() {
   while (!queue_.empty()) {
     const JobId late = overdue();
+    context_.name_overdue(late);
     const JobId head = late != kNoJob ? late : queue_.front().job;
     if (try_start(head)) continue;
     keeper(late != kNoJob).run(*this, head);
@@ -311,7 +312,8 @@ bool StagedPolicy::try_place(JobId job, const Avoid* avoid) {
 
 /// They are kept from all but trial jobs and overdue jobs whose turn it is.
 bool StagedPolicy::has_rooms_kept_from(JobId job) const {
-  return stages_.rooms && !context_.rights().acts_as_trial(job) && !context_.overdue().is_due(job);
+  return stages_.rooms && !context_.rights().acts_as_trial(job) &&
+         !context_.overdue().goes_first(job);
 }
 
 /// Whether it takes nothing of what is kept for trial jobs. A silence of theirs may change that.

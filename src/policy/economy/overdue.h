@@ -1,7 +1,8 @@
 // What a job gets that has waited for too long. A job is overdue when it has waited, since it last
 // ran, for longer than the limit (patience.h). The one that has waited longest goes first, whatever
 // it takes to make its room, and then has a quantum of time in which it is not paused. After that
-// it is a job as any other, whose next wait begins when it is paused.
+// it is a job as any other, whose next wait begins when it is paused. Another overdue job that
+// happens to start beside it takes no turn, and has no quantum.
 //
 // The price of this is bounded: overdue jobs take at most a given share of the cluster's GPU time
 // from the jobs that would have had it otherwise. A job of g of all G GPUs that waited for w has
@@ -40,8 +41,13 @@ class Overdue {
   }
   /// No overdue job goes first before this.
   [[nodiscard]] Time next() const { return next_; }
-  /// True if the job is overdue and may go first now.
+  /// True if the job is overdue and may go first now, as far as it is concerned.
   [[nodiscard]] bool is_due(JobId job) const { return yard_.now() >= next_ && is_overdue(job); }
+  /// Names the one that goes first, until another call; kNoJob: none does.
+  void name(JobId job) { named_ = job; }
+  [[nodiscard]] bool goes_first(JobId job) const {
+    return job == named_ && yard_.state(job).phase == Phase::queued;
+  }
 
   // --- Jobs that have their quantum --------------------------------------------------------------
   [[nodiscard]] bool has_quantum(JobId job) const {
@@ -56,7 +62,10 @@ class Overdue {
       grow_to(since_, index(job), yard_.workload().jobs.size());
       since_[index(job)] = yard_.state(job).since;
     }
-    if (from == Phase::queued && !has_ended(to) && is_due(job)) begin_quantum(job);
+    if (from == Phase::queued && job == named_) {
+      named_ = kNoJob;
+      if (!has_ended(to)) begin_quantum(job);
+    }
     if (to == Phase::running) limit_quantum(job);
   }
   /// Ends the quanta that are over.
@@ -95,6 +104,7 @@ class Overdue {
   const Patience& patience_;
   double share_;
   Time next_{};
+  JobId named_ = kNoJob;
   std::vector<Time> since_;      // by job
   std::vector<Quantum> quanta_;  // few at a time
 };

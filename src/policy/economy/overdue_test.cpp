@@ -18,7 +18,9 @@ class Queued : public HandYard, public YardListener {
   }
   void on_phase(JobId job, Phase from, Phase to) override { overdue.on_phase(job, from, to); }
 
+  /// It goes first.
   void start_and_load(JobId job) {
+    overdue.name(job);
     must(start(job, on(0, workload.jobs[index(job)].workers)));
     tell(EventKind::loaded, job);
   }
@@ -59,6 +61,7 @@ TEST(Overdue, AQuantumIsAPartOfTheWaitAndBeginsWhenTheJobRuns) {
   Queued h(0.25);
   const JobId job = h.submit(gang(1, 1, hours(99)));
   h.at(hours(6));
+  h.overdue.name(job);
   h.must(h.start(job, on(0, 1)));
   EXPECT_TRUE(h.overdue.has_quantum(job));
   EXPECT_EQ(h.overdue.next_change(), Time::never()) << "it loads";
@@ -80,9 +83,21 @@ TEST(Overdue, TheNextGoesFirstWhenTheLastIsPaidFor) {
   EXPECT_TRUE(h.overdue.is_overdue(second));
   EXPECT_FALSE(h.overdue.is_due(second));
   h.at(hours(9));
-  h.start_and_load(second);
-  EXPECT_FALSE(h.overdue.has_quantum(second)) << "it started in its turn of the queue";
+  h.must(h.start(second, on(0, 1)));
+  EXPECT_FALSE(h.overdue.has_quantum(second)) << "it started in its place of the queue";
   EXPECT_EQ(h.overdue.next(), Time{} + hours(10));
+}
+
+TEST(Overdue, AJobThatStartsBesideTheOneThatGoesFirstTakesNoTurn) {
+  Queued h(0.25);
+  const JobId first = h.submit(gang(16, 1, hours(99))), second = h.submit(gang(1));
+  h.at(hours(8));
+  h.overdue.name(first);
+  EXPECT_TRUE(h.overdue.goes_first(first));
+  EXPECT_FALSE(h.overdue.goes_first(second));
+  h.must(h.start(second, on(0, 1)));
+  EXPECT_FALSE(h.overdue.has_quantum(second));
+  EXPECT_TRUE(h.overdue.is_due(first));
 }
 
 TEST(Overdue, AShareOfOneHasNeitherEndNorSpacing) {

@@ -68,8 +68,7 @@ class Worth {
     return amount == 0 ? 0 : amount / all;
   }
   [[nodiscard]] bool goes_first(JobId job) const {
-    return overdue_.has_quantum(job) ||
-           (yard_.state(job).phase == Phase::queued && overdue_.is_due(job));
+    return overdue_.has_quantum(job) || overdue_.goes_first(job);
   }
 
   const Yard& yard_;

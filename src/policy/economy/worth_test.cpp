@@ -61,15 +61,18 @@ TEST(Worth, AnOverdueJobIsWorthMostWhileItGoesFirstAndInItsQuantum) {
   Judged h("1x8xV100", {.patience = {.limit = hours(1)}, .overdue_share = 0.5, .trial_worth = 30});
   const JobId job = h.submit(trial(gang(8, 1, hours(99)))), other = h.submit(gang(1));
   h.at(hours(2));
+  EXPECT_EQ(h.worth.of(job), 30) << "as long as it has not its turn";
+  h.context.name_overdue(job);
   EXPECT_EQ(h.worth.of(job), 1e6);
   EXPECT_EQ(h.worth.unless_overdue(job), 30);
   HandYard::must(h.start(job, on(0, 8)));
   h.tell(EventKind::loaded, job);
   EXPECT_EQ(h.worth.of(job), 1e6);
-  EXPECT_EQ(h.worth.of(other), 1) << "its turn comes in two hours";
+  EXPECT_EQ(h.worth.of(other), 1);
   h.at(hours(4));
   h.context.refresh();
   EXPECT_EQ(h.worth.of(job), 30) << "it ran for as long as it waited";
+  h.context.name_overdue(other);
   EXPECT_EQ(h.worth.of(other), 1e6);
 }
 

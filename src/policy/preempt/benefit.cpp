@@ -19,7 +19,6 @@
 #include "policy/preempt/gain.h"
 #include "policy/preempt/most_freed.h"
 #include "policy/preempt/pausable.h"
-#include "policy/preempt/usual_place.h"
 
 namespace trainyard {
 namespace {
@@ -29,7 +28,6 @@ class Benefit final : public PreemptStage {
   Benefit(const Params& params, PolicyContext& context)
       : PreemptStage(params, context),
         context_(context),
-        sees_network_(params.choice("network") == "counted"),
         worth_(context.worth()),
         gpu_price_(context.gpu_price()),
         estimates_(context.estimates()),
@@ -41,9 +39,7 @@ class Benefit final : public PreemptStage {
       running_.erase({by_left_.rank(job), job});
       by_left_.remove(job);
     }
-    if (to == Phase::starting && sees_network_) usual_.note(yard_, job);
     if (to == Phase::running) {
-      note_place(job);
       by_left_.add(yard_, job, estimates_.rank(job));
       running_.insert({by_left_.rank(job), job});
       note_cost(job);
@@ -56,9 +52,6 @@ class Benefit final : public PreemptStage {
     running_.insert({by_left_.rank(job), job});
     note_cost(job);
   }
-
-  void save_learnt(Learnt& learnt) const override { usual_.save_learnt(learnt); }
-  void recall(const Learnt& learnt, Time /*now*/) override { usual_.recall(learnt); }
 
   bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override;
 
@@ -90,9 +83,6 @@ class Benefit final : public PreemptStage {
   };
 
   [[nodiscard]] GainWaiter waiter_terms(JobId waiter) const;
-  /// How long the waiter would run in the slowest place that it takes, and in this one.
-  [[nodiscard]] double time_within(JobId waiter, Reach reach) const;
-  [[nodiscard]] double time_there(JobId waiter, const Placement& room) const;
   [[nodiscard]] GainVictim victim_terms(JobId victim, Time rank) const;
   [[nodiscard]] Candidate candidate(const GainWaiter& w, const Running& running) const;
   /// What any pause loses at least.
@@ -103,7 +93,6 @@ class Benefit final : public PreemptStage {
   [[nodiscard]] double first_room(JobId waiter, Reach reach, RoomFinder& finder) const;
   [[nodiscard]] bool cannot_pay(const GainWaiter& w) const;
   void note_cost(JobId job);
-  void note_place(JobId job);
   [[nodiscard]] Time next_look() const;
   [[nodiscard]] Walk walk(const GainWaiter& w);
   /// Begins for the gang of this job. False: if all left that the walk would see, there could not
@@ -115,18 +104,14 @@ class Benefit final : public PreemptStage {
   // True: the waiter's gang fits.
   bool offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers);
   bool offer_best(Offers offers);
-  [[nodiscard]] PauseGain gain_of(const GainWaiter& w, JobId waiter, const Placement& room,
-                                  std::span<const JobId> victims) const;
+  [[nodiscard]] PauseGain gain_of(const GainWaiter& w, std::span<const JobId> victims) const;
 
   PolicyContext& context_;
-  bool sees_network_;
   const Worth& worth_;
   const GpuPrice& gpu_price_;
   const Estimator& estimates_;
   Pausable<Time> by_left_;     // those that may be paused, or soon
   SortedList<JobAt> running_;  // all of them
-  UsualPlace usual_;
-  std::vector<double> slower_if_moved_;  // by job: its time at a usual place over that where it is
   double least_cost_ = std::numeric_limits<double>::infinity();  // of pausing any that ever ran
 
   MostFreed<Time> most_freed_;  // for all that wait
@@ -146,33 +131,16 @@ GainWaiter Benefit::waiter_terms(JobId waiter) const {
           static_cast<double>(yard_.load_time(waiter).us), worth_.of(waiter)};
 }
 
-double Benefit::time_within(JobId waiter, Reach reach) const {
-  const auto work = static_cast<double>(estimates_.remaining(waiter).us);
-  if (!sees_network_ || yard_.speed() == nullptr) return work;
-  double slowest = 0;
-  const std::size_t tiers = std::min(reach.tier + 1, yard_.cluster().tiers.size());
-  for (std::size_t tier = 0; tier < tiers; ++tier)
-    slowest = std::max(slowest, yard_.speed()->rate_at(yard_.job(waiter), tier).time_per_work());
-  return std::floor(work * slowest);
-}
-
-double Benefit::time_there(JobId waiter, const Placement& room) const {
-  const auto work = static_cast<double>(estimates_.remaining(waiter).us);
-  if (yard_.speed() == nullptr) return work;
-  return std::floor(work * yard_.speed()->rate(yard_.job(waiter), room).time_per_work());
-}
-
 GainVictim Benefit::victim_terms(JobId victim, Time rank) const {
   const Job& job = yard_.job(victim);
   const auto left = static_cast<double>(estimates_.left_at(rank).us);
-  const double slower = sees_network_ ? slower_if_moved_[index(victim)] - 1 : 0;
   const auto again = static_cast<double>(yard_.work_at_stake(victim).us);
   return {left,
           static_cast<double>(yard_.expected_pause(victim).us),
           static_cast<double>(yard_.reload_time(victim).us),
           std::max(static_cast<double>(job.gpus()), 1.0),
           worth_.of(victim),
-          std::floor(std::max(left * slower, 0.0)) + again};
+          again};
 }
 
 Benefit::Candidate Benefit::candidate(const GainWaiter& w, const Running& running) const {
@@ -188,7 +156,6 @@ double Benefit::least_lost(const GainWaiter& w) const {
 
 bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
   GainWaiter w = waiter_terms(waiter);
-  w.remaining = time_within(waiter, reach);
   w.others_per_gpu = gpu_price_.per_second();
   Walk longest_first = walk(w);
   if (!begin(waiter, reach, longest_first) || !see_enough(longest_first)) return false;
@@ -199,13 +166,12 @@ bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& ret
   if (!offer_by_gain(w, longest_first, offers)) return false;
   room_ = finder.room();
   victims_.assign(finder.victims().begin(), finder.victims().end());
-  const PauseGain gain = gain_of(w, waiter, room_, victims_);
+  const PauseGain gain = gain_of(w, victims_);
   if (!(gain.gain() >= 0)) return false;
   finder.settle(waiter, room_, victims_);
   context_.tell(waiter, {.gain_s = gain.gain() / 1e6,
                          .spared_s = gain.spared() / 1e6,
                          .worth_s = gain.worth() / 1e6,
-                         .room_s = gain.room() / 1e6,
                          .suspended_s = gain.suspended() / 1e6,
                          .costs_s = (gain.loss() - gain.others()) / 1e6,
                          .others_s = gain.others() / 1e6});
@@ -226,13 +192,6 @@ void Benefit::note_cost(JobId job) {
   least_cost_ = std::min(least_cost_, static_cast<double>(cost.us));
 }
 
-void Benefit::note_place(JobId job) {
-  if (!sees_network_) return;
-  grow_to(slower_if_moved_, index(job), yard_.workload().jobs.size());
-  slower_if_moved_[index(job)] =
-      usual_.over(yard_, job, tier_of(yard_.cluster(), yard_.placement(job)));
-}
-
 void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {
   by_left_.find_retry(yard_, waiter, retry,
                       [&](Time rank) { return estimates_.left_at(rank).us > claim; });
@@ -242,8 +201,7 @@ void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {
 /// The least time that a victim must have left: with less no pause gains anything, whatever pauses
 /// cost and wherever the waiter runs, which takes less time than its work where GPUs are fast.
 std::int64_t Benefit::claim(JobId waiter) const {
-  GainWaiter w = waiter_terms(waiter);
-  w.remaining = std::min(w.remaining, time_within(waiter, {.tier = kMachineTier}));
+  const GainWaiter w = waiter_terms(waiter);
   const double least = (w.remaining + w.load) / w.price;
   return static_cast<std::int64_t>(std::min(least, 9e18));
 }
@@ -325,16 +283,10 @@ bool Benefit::offer_best(Offers offers) {
                      [&](const Candidate& c) { return offers.make(c.running.job); });
 }
 
-PauseGain Benefit::gain_of(const GainWaiter& w, JobId waiter, const Placement& room,
-                           std::span<const JobId> victims) const {
-  GainWaiter there = w;
-  const std::size_t tier = tier_of(yard_.cluster(), room);
-  if (sees_network_) there.remaining = time_there(waiter, room);
-  PauseGain gain(there);
+PauseGain Benefit::gain_of(const GainWaiter& w, std::span<const JobId> victims) const {
+  PauseGain gain(w);
   for (const JobId victim : victims) gain.add(victim_terms(victim, by_left_.rank(victim)));
-  if (!sees_network_) return gain;
-  const double usual = usual_.over(yard_, waiter, tier);
-  return gain.add_room(there.remaining * (usual - 1), yard_.job(waiter).gpus());
+  return gain;
 }
 
 }  // namespace
@@ -343,14 +295,7 @@ Member<PreemptStage> preempt_benefit() {
   return {{"benefit",
            "a job pauses others only if that pays: the sum of completion times falls, all costs "
            "included",
-           "Xion (Go et al. 2023); its rule is not published, this one is ours",
-           {{"network",
-             ParamType::choice,
-             "ignored",
-             "whether it counts that a paused job may come back to a place where it is slower, and "
-             "how close the waiting job's room is",
-             {"ignored", "counted"},
-             "ours, beyond the paper"}}},
+           "Xion (Go et al. 2023); its rule is not published, this one is ours"},
           make_member<PreemptStage, Benefit>};
 }
 

@@ -93,6 +93,13 @@ class PauseGain {
     return *this;
   }
 
+  /// The waiter takes this part of the GPUs that are freed. Other jobs of the queue have the rest,
+  /// and answer for their part of the paused jobs' wait.
+  PauseGain& take_part(double part) {
+    part_ = std::min(part, 1.0);
+    return *this;
+  }
+
   /// The waiter takes so much less time in this room than in a usual one, on so many GPUs. To the
   /// nearest microsecond: where both are alike, what rounding leaves of that is not a loss.
   PauseGain& add_room(double saved, double gpus) {
@@ -106,12 +113,12 @@ class PauseGain {
   [[nodiscard]] double worth() const {
     return std::floor((waiter_.price - 1) * std::min(waiter_.first_room, left_));
   }
-  [[nodiscard]] double suspended() const { return suspended_; }
+  [[nodiscard]] double suspended() const { return std::floor(part_ * suspended_); }
   [[nodiscard]] double room() const { return room_; }
   /// By how much the pauses delay others.
   [[nodiscard]] double others() const { return others_; }
   /// What would be gained if nothing were lost.
-  [[nodiscard]] double free_gain() const { return std::max(0.0, spared() + worth() - suspended_); }
+  [[nodiscard]] double free_gain() const { return std::max(0.0, spared() + worth() - suspended()); }
   /// What the pauses cost.
   [[nodiscard]] double loss() const { return std::floor(waiter_.price * leave_) + loss_; }
   [[nodiscard]] double gain() const { return free_gain() + room_ - loss(); }
@@ -119,6 +126,7 @@ class PauseGain {
  private:
   GainWaiter waiter_;
   double left_ = 0, leave_ = 0, suspended_ = 0, loss_ = 0, others_ = 0, room_ = 0;
+  double part_ = 1;
 };
 
 }  // namespace trainyard
