@@ -3,6 +3,7 @@
 //   simulation seeds FIRST COUNT       so many seeds, on all cores
 //   simulation seconds SECONDS FIRST   for so long
 //   simulation replay SEED             one, with every step of it
+//   simulation first-open              every death while the journal is made for the first time
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "first_open.h"
 #include "simulation.h"
 
 namespace trainyard {
@@ -86,15 +88,26 @@ int replay(std::uint64_t seed) {
   return result.wrong.empty() ? 0 : 1;
 }
 
+int look_at_first_open() {
+  std::uint64_t acts = 0;
+  const std::string wrong = die_while_making_the_journal(acts);
+  std::printf("%llu acts of making the journal, a death at each: %s\n",
+              static_cast<unsigned long long>(acts),
+              wrong.empty() ? "nothing is lost" : wrong.c_str());
+  return wrong.empty() ? 0 : 1;
+}
+
 int run_program(int count, char** words) {
   const std::string what = count > 1 ? words[1] : "";
   const auto number = [&](int at) { return std::strtoull(words[at], nullptr, 10); };
+  if (what == "first-open" && count == 2) return look_at_first_open();
   if (what == "replay" && count == 3) return replay(number(2));
   if (what == "seeds" && count == 4) return run_all(number(2), number(3), 1e9);
   if (what == "seconds" && count == 4)
     return run_all(number(3), std::uint64_t{1} << 60, std::strtod(words[2], nullptr));
   std::fprintf(stderr,
-               "usage: simulation seeds FIRST COUNT | seconds SECONDS FIRST | replay SEED\n");
+               "usage: simulation seeds FIRST COUNT | seconds SECONDS FIRST | replay SEED | "
+               "first-open\n");
   return 2;
 }
 
