@@ -97,6 +97,11 @@ Expected<void> keep_elsewhere(const std::string& place, const std::string& targe
   std::error_code none;
   if (fs::exists(*folder + kMark, none))
     if (auto ok = check_mark(*folder, place); !ok) return ok;
+  // What is not mounted only looks unused: jobs would go on without their checkpoints.
+  if (!before.empty())
+    if (auto ok = check_mark(before, place); !ok)
+      return fail("{}; to give it up for {}, remove the link {}", ok.error().message, *folder,
+                  place);
   if (fs::exists(fs::symlink_status(place, none)))
     if (auto ok = leave_behind(place, *folder); !ok) return ok;
   if (auto ok = replace_file(*folder + kMark, place, 0600); !ok) return ok;

@@ -62,6 +62,11 @@ TEST_F(ElsewhereTest, ADiskThatIsNotMountedIsNoEmptyFolder) {
   fs::create_directory(disk);
   EXPECT_THAT(refusal(disk), HasSubstr("is its file system not mounted?"));
   EXPECT_THAT(refusal(""), HasSubstr("is its file system not mounted?"));
+  EXPECT_THAT(refusal(other), HasSubstr("is its file system not mounted?"));
+  fs::remove(disk);
+  EXPECT_THAT(refusal(other), HasSubstr("remove the link " + place));
+  fs::remove(place);
+  EXPECT_EQ(refusal(other), "");
 }
 
 TEST_F(ElsewhereTest, AnotherDaemonsFolderIsRefused) {
