@@ -66,6 +66,17 @@ TEST_F(DiskBudgetTest, HoldsOverARestart) {
   EXPECT_FALSE(master->submit(kAda, large()));
 }
 
+TEST_F(DiskBudgetTest, TasksOfAnArrayCountBeforeTheyHaveRows) {
+  admitted_at_once = 0;
+  begin();
+  JobSpec many = spec(1);
+  many.array = "1-1500";
+  ASSERT_TRUE(master->submit(kAda, many));
+  const auto refused = master->submit(kAda, many);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("a user may have 4.0 MiB"));
+}
+
 TEST_F(DiskBudgetTest, OutputCountsFromTheEndOfARun) {
   const JobNumber job = submit(spec(1));
   run(job);

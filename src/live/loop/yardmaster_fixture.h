@@ -43,6 +43,7 @@ class MasterTest : public testing::Test {
     options.keep_checkpoints = keep_checkpoints;
     options.least_erased_a_day = least_erased_a_day;
     options.disk = disk;
+    options.admitted_at_once = admitted_at_once;
     auto started = Yardmaster::start(system, *journal, on, options);
     ASSERT_TRUE(started) << started.error().message;
     master = std::move(*started);
@@ -80,6 +81,7 @@ class MasterTest : public testing::Test {
   std::optional<Duration> keep_checkpoints;
   std::size_t least_erased_a_day = SchedulingOptions{}.least_erased_a_day;
   std::int64_t disk = SchedulingOptions{}.disk;
+  std::size_t admitted_at_once = SchedulingOptions{}.admitted_at_once;
   TemporaryDirectory directory;
   HandSystem system;
   std::unique_ptr<Journal> journal;
