@@ -128,4 +128,24 @@ def test_greedy_user():
         wait_until(lambda: journal.stat().st_size < full / 2, "the journal to shrink")
 
 
+def test_greedy_output():
+    """Sixteen jobs that were accepted before any had written print 20 MB each: what is kept of that is Eve's part."""
+    if not OTHERS_RUN_HERE:
+        raise Skip("only root can mount a small disk and be other users")
+    eve, bob = 65534, 65533
+    with Scene(slots=2, space="200m") as scene:
+        prints = {"command": ["head", "-c", "20000000", "/dev/zero"], "directory": "/", "array": "0-15"}
+        reply = scene.http("POST", "/v1/jobs", prints, uid=eve)
+        assert reply.status == 201, reply
+        for job in range(reply.json()["job"] + 1, reply.json()["job"] + 17):
+            scene.until(job, "done")
+        runs = scene.state / f"runs/u{eve}/jobs"
+        kept = sum(file.stat().st_blocks * 512 for file in runs.glob("*/out.*"))
+        assert 10e6 < kept <= 200 * 2**20 / 2 / 4, kept
+        reply = scene.http("POST", "/v1/jobs", {"command": ["echo", "bob"], "directory": "/"}, uid=bob)
+        assert reply.status == 201, reply
+        scene.until(reply.json()["job"], "done")
+        assert scene.logs(reply.json()["job"]) == "bob\n"
+
+
 run_tests(globals(), 400)

@@ -260,7 +260,9 @@ std::string Audit::look_at_reason(const MemoryWorld::Seen& run) {
   if (run.was_told && !told->second.has_reason.contains(run.id.run) && !is_older())
     return fmt::format("job {}: run {} was told to leave, and no event says why", run.id.job,
                        run.id.run);
-  if (told->second.without_gpu.contains(run.id.run) && !run.has_lost_gpu)
+  // Before the engine has chosen, the books may give it others than those that were ordered.
+  const bool has_gpus = run.has_run || !chooses_gpus_;
+  if (told->second.without_gpu.contains(run.id.run) && has_gpus && !run.has_lost_gpu)
     return fmt::format("job {}: run {} had to leave for a GPU that is gone, and has all of its own",
                        run.id.job, run.id.run);
   return {};
@@ -490,6 +492,9 @@ std::string Audit::look_at_disk() {
     if (sum.scripts > disk_ / 4)
       return fmt::format("user {} has scripts of {} bytes on disk; {} are allowed", user,
                          sum.scripts, disk_ / 4);
+    if (sum.output > disk_ / 4 && !is_restored_)
+      return fmt::format("user {} has output of {} bytes on disk; {} are allowed", user, sum.output,
+                         disk_ / 4);
   }
   return {};
 }

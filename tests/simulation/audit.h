@@ -13,8 +13,8 @@
 //     holds it; what events tell of a job is the state that it is in; what is recorded of a run is
 //     what it took, whatever the clock was set to; all that ran is in the history.
 //  6. Every user, and all together, are within their budgets: of memory, and of the disk, where the
-//     daemon's count is what the rows add up to. When all has ended, nothing but history and output
-//     is left.
+//     daemon's count is what the rows add up to; scripts and output of a user never take more than
+//     that. When all has ended, nothing but history and output is left.
 //  7. The policy in force is the last that was accepted.
 //  8. A run is told to leave only for a reason that its job's events tell, and for GPUs that are
 //     gone only if one of its own is or was: other GPUs, fewer, more or in another order, neither

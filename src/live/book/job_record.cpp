@@ -164,6 +164,8 @@ void read_life(const json& j, JobRecord& job) {
   job.failed_starts = j.value("failed_starts", 0U);
   if (const auto granted = j.find("granted"); granted != j.end())
     job.granted = {granted->at(0), granted->at(1), granted->at(2)};
+  if (const auto limit = j.find("output_limit"); limit != j.end())
+    job.output_limit = limit->get<std::int64_t>();
   job.born_as = j.value("born_as", "");
   job.runs_outside = j.value("runs_outside", false);
   job.ending = ending_from_json(j), job.old_run = old_run_from_json(j);
@@ -320,6 +322,7 @@ std::string life_to_json(const JobRecord& job) {
   if (job.failed_starts > 0) j["failed_starts"] = job.failed_starts;
   if (const Resources& each = job.granted; each != Resources{})
     j["granted"] = {each.gpus, each.milli_cpus, each.memory_mib};
+  if (job.output_limit) j["output_limit"] = *job.output_limit;
   if (!job.born_as.empty()) j["born_as"] = job.born_as;
   if (job.runs_outside) j["runs_outside"] = true;
   if (job.done_when_returned.us != 0) j["done_when_returned"] = job.done_when_returned.us;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -60,6 +61,8 @@ struct Launch {
   std::vector<Resources> grants = {};     // what each of them has: the share of its own machine
   std::uint32_t restarts = 0;             // how often it was paused or moved before
   ArrayTask task;                         // its place in an array, if it is of one
+  /// Bytes that are to be kept of each worker's output at most, where the engine keeps it.
+  std::int64_t output_limit = std::numeric_limits<std::int64_t>::max();
   std::string born_as;                    // the engine's own name of a job that it reported
 };
 
@@ -154,6 +157,9 @@ class Engine {
   [[nodiscard]] virtual std::string describe() const { return trainyard::describe(cluster()); }
   /// Whether it ends jobs that have used up their time, and says so, by itself.
   [[nodiscard]] virtual bool keeps_time_limits() const { return false; }
+  /// Bytes that it keeps of a worker's output at most, on the disk whose use is bounded for each
+  /// user; 0: none there.
+  [[nodiscard]] virtual std::int64_t keeps_output() const { return 0; }
   /// Whether it can put one job's bytes before another's by itself. If not, agents on machines may;
   /// without either, flow stages are idle.
   [[nodiscard]] virtual FlowClasses flow_classes() const { return FlowClasses::ignored; }

@@ -39,22 +39,28 @@ DiskUse disk_use_of(JobSpec spec, std::size_t count) {
           .history = history};
 }
 
+std::int64_t room_on_disk(const DiskUse& own, const AllDiskUse& all, std::int64_t most) {
+  const std::int64_t share = most / kUsersPart;
+  const std::int64_t average = most / std::max<std::int64_t>(all.users, 1);
+  const std::int64_t in_all = std::max(most - all.use.sum(), average - own.sum());
+  return std::max<std::int64_t>(std::min(share - own.sum(), in_all), 0);
+}
+
 Answer<void> check_disk_budget(const DiskUse& own, const AllDiskUse& all, const DiskUse& more,
                                std::int64_t most) {
-  const std::int64_t wanted = own.sum() + more.sum(), share = most / kUsersPart;
-  if (wanted > share)
+  if (more.sum() <= room_on_disk(own, all, most)) return {};
+  const std::int64_t share = most / kUsersPart;
+  if (own.sum() + more.sum() > share)
     return refuse(Refusal::Kind::conflict,
                   "your jobs take {} of the daemon's disk ({}), and this would take {} more; a "
                   "user may have {}: {}",
                   mib(own.sum()), parts_of(own), mib(more.sum()), mib(share), advice_for(own));
   const std::int64_t average = most / std::max<std::int64_t>(all.users, 1);
-  if (all.use.sum() + more.sum() > most && wanted > average)
-    return refuse(Refusal::Kind::unavailable,
-                  "the jobs of all users take {} of the daemon's disk ({}), and {} are the most; "
-                  "yours take {}, which is more than an equal share of {}: {}",
-                  mib(all.use.sum()), parts_of(all.use), mib(most), mib(own.sum()), mib(average),
-                  advice_for(own));
-  return {};
+  return refuse(Refusal::Kind::unavailable,
+                "the jobs of all users take {} of the daemon's disk ({}), and {} are the most; "
+                "yours take {}, which is more than an equal share of {}: {}",
+                mib(all.use.sum()), parts_of(all.use), mib(most), mib(own.sum()), mib(average),
+                advice_for(own));
 }
 
 }  // namespace trainyard

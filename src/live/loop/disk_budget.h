@@ -12,9 +12,12 @@ namespace trainyard {
 /// as it takes of memory.
 DiskUse disk_use_of(JobSpec spec, std::size_t count);
 
-/// Refuses `more` where its user has no room left. `most` is what all users may take; one user, a
+/// How many bytes more the jobs of a user may take. `most` is what all users may take; one user, a
 /// quarter of it. Where all take more than that together, it is those above the average that have
 /// to wait: a user with little on disk is never refused for what others have.
+std::int64_t room_on_disk(const DiskUse& own, const AllDiskUse& all, std::int64_t most);
+
+/// Refuses `more` where its user has no room left for it.
 Answer<void> check_disk_budget(const DiskUse& own, const AllDiskUse& all, const DiskUse& more,
                                std::int64_t most);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "live/loop/output_limit.h"
+
 namespace trainyard {
 namespace {
 
@@ -99,12 +101,28 @@ void Runs::launch(JobNumber number) {
     const std::string& machine = state_.cluster->machine(worker.machine).name;
     if (machines.empty() || machines.back() != machine) machines.push_back(machine);
   }
+  limit_output(job);
   json details{{"run", job.runs}, {"gpus", gpus}};
   if (const JobNumber oldest = state_.yard.oldest_queued(); oldest != 0 && oldest < number)
     details["passes"] = oldest;
   if (state_.cluster->machines.size() > 1) details["machines"] = machines;
   state_.note(job, Happening::starting, details);
+  tell_output_limit(job);
   state_.later([this, launch = std::move(launch)] { start_run(launch); });
+}
+
+/// None for now if the journal cannot be read: nothing is started before it can be.
+void Runs::limit_output(JobRecord& job) const {
+  job.output_limit.reset();
+  if (const auto limit = output_limit_of(state_, job)) job.output_limit = *limit;
+}
+
+void Runs::tell_output_limit(const JobRecord& job) const {
+  if (!job.output_limit || *job.output_limit >= state_.engine.keeps_output()) return;
+  state_.note(job, Happening::noted,
+              details_of(job.runs, fmt::format("of each worker's output {} KiB are kept at most: "
+                                               "the user's jobs have little room left on disk",
+                                               *job.output_limit / 1024)));
 }
 
 /// It was ordered a while ago if the journal could not be written: machines may have other ids,
@@ -116,7 +134,10 @@ void Runs::start_run(Launch launch) {
   if (!holds_gpus(known->phase()) || !state_.yard.is_as_asked(known->number))
     return hear(never_begun(Kind::lost, launch.id, state_.now(),
                             "it lost its place before it was started"));
-  const JobRecord& job = *known;
+  if (!known->output_limit) limit_output(state_.book.edit(launch.id.job));
+  const JobRecord& job = state_.book.at(launch.id.job);
+  if (!job.output_limit) return wait_for_the_machine(job.number, "the journal cannot be read");
+  launch.output_limit = *job.output_limit;
   launch.workers = state_.yard.places(job.number);
   launch.grants = state_.yard.grants(job.number);
   auto payload = state_.journal.payload(job.submission());
@@ -266,6 +287,7 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   JobRecord& job = state_.book.edit(number);
   const bool exited = report.kind == RunReport::Kind::exited;
   job.output_bytes += report.output_bytes;
+  job.output_limit.reset();
   if (exited) job.exit_status = report.exit_status;
   if (job.old_run != OldRun::none) return hear_end_of_old_run(number, report);
   if (!holds_gpus(job.phase())) return;

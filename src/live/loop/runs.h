@@ -36,6 +36,8 @@ class Runs {
   void carry_out(const LiveYard::Order& order);
   void tell_who_is_passed();
   void launch(JobNumber job);
+  void limit_output(JobRecord& job) const;
+  void tell_output_limit(const JobRecord& job) const;
   void pause(JobNumber job);
   void start_run(Launch launch);
   void wait_for_the_machine(JobNumber job, const std::string& why);

@@ -21,6 +21,13 @@ std::string segment_path(const std::string& directory, std::int32_t worker, std:
   return fmt::format("{}/out.{}.{}", directory, worker, offset);
 }
 
+/// Whole blocks, so that a segment takes no more of the disk than it has bytes.
+std::uint64_t segment_bytes(std::int64_t limit) {
+  constexpr std::int64_t kBlock = 4096, kSegments = 1 + kLastSegments;
+  if (limit < kLeastOutput) return 0;
+  return static_cast<std::uint64_t>(std::min(limit, kMostOutput) / kSegments / kBlock * kBlock);
+}
+
 /// The offsets of a worker's segments, in order.
 Expected<std::vector<std::uint64_t>> segments(const std::string& directory, std::int32_t worker) {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(directory.c_str()), ::closedir);
@@ -60,14 +67,15 @@ void read_segment(const std::string& path, std::uint64_t from, std::size_t limit
 
 }  // namespace
 
-LogWriter::LogWriter(std::string directory, std::int32_t worker)
-    : directory_(std::move(directory)), worker_(worker) {}
+LogWriter::LogWriter(std::string directory, std::int32_t worker, std::int64_t limit)
+    : directory_(std::move(directory)), worker_(worker), segment_bytes_(segment_bytes(limit)) {}
 
 void LogWriter::write(std::string_view text, Time now) {
   while (!text.empty()) {
-    if (segment_ && offset_ - segment_begin_ >= kSegmentBytes) segment_.reset();
+    if (segment_bytes_ == 0) return lose(text.size(), now);
+    if (segment_ && offset_ - segment_begin_ >= segment_bytes_) segment_.reset();
     if (!segment_ && (now < retry_at_ || !open_segment())) return lose(text.size(), now);
-    const std::uint64_t room = kSegmentBytes - (offset_ - segment_begin_);
+    const std::uint64_t room = segment_bytes_ - (offset_ - segment_begin_);
     const std::string_view part = text.substr(0, room);
     const ssize_t written = ::write(segment_.get(), part.data(), part.size());
     if (written < 0 && errno == EINTR) continue;

@@ -1,7 +1,8 @@
-// What a worker writes, in files out.W.OFFSET of 16 MiB each; OFFSET is how much it had written
-// before. The first segment and the last three are kept, so that a job that prints without end
-// leaves 64 MiB: how it began, and how it ends. A disk that is full loses output, never the job:
-// what could not be written is a gap between two segments.
+// What a worker writes, in files out.W.OFFSET, a quarter of its limit each; OFFSET is how much it
+// had written before. The first segment and the last three are kept, so that a job that prints
+// without end leaves at most its limit, 64 MiB if its user has room for that on disk: how it began,
+// and how it ends. A disk that is full loses output, never the job: what could not be written is a
+// gap between two segments.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,15 @@ namespace trainyard {
 
 constexpr std::uint64_t kSegmentBytes = 16U << 20U;
 constexpr std::size_t kLastSegments = 3;
+constexpr std::int64_t kMostOutput = kSegmentBytes * (1 + kLastSegments);
+/// Nothing is kept where the limit is less: a segment would be smaller than is worth a file.
+constexpr std::int64_t kLeastOutput = 256 << 10;
 
 /// Used by one supervisor for one worker.
 class LogWriter {
  public:
-  LogWriter(std::string directory, std::int32_t worker);
+  /// At most `limit` bytes are kept.
+  LogWriter(std::string directory, std::int32_t worker, std::int64_t limit = kMostOutput);
 
   void write(std::string_view text, Time now);
   [[nodiscard]] std::uint64_t written() const { return offset_; }
@@ -33,6 +38,7 @@ class LogWriter {
 
   std::string directory_;
   std::int32_t worker_;
+  std::uint64_t segment_bytes_;      // 0: nothing is kept
   std::uint64_t offset_ = 0;         // of all that the worker wrote
   std::uint64_t segment_begin_ = 0;  // of the open one
   Descriptor segment_;

@@ -79,6 +79,25 @@ TEST_F(LogSegmentsTest, AnyPartOfWhatIsKeptIsReadRight) {
       << "but goes on into the next segment";
 }
 
+TEST_F(LogSegmentsTest, NoMoreOfTheDiskIsTakenThanTheLimit) {
+  constexpr std::int64_t kLimit = 300'000, kSegment = 300'000 / 4 / 4096 * 4096;
+  LogWriter log(folder_, 0, kLimit);
+  constexpr std::uint64_t kAll = 2'000'000;
+  while (log.written() < kAll) log.write(bytes(log.written(), 1000), {});
+  EXPECT_LE(kept_output(folder_), kLimit + 4096) << "with the directory itself";
+  EXPECT_EQ(read(0, kAll).text, bytes(0, kSegment)) << "how it began";
+  const LogText end = read(kAll - 1000, kAll);
+  EXPECT_EQ(end.text, bytes(kAll - 1000, 1000)) << "how it ended";
+}
+
+TEST_F(LogSegmentsTest, NothingIsKeptWhereThereIsNoRoom) {
+  LogWriter log(folder_, 0, kLeastOutput - 1);
+  log.write(bytes(0, 1000), {});
+  EXPECT_EQ(log.written(), 1000U);
+  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_EQ(read(0, 100).text, "");
+}
+
 TEST_F(LogSegmentsTest, WhatCannotBeWrittenIsAGap) {
   // A limit of the process stands in for the end of a disk.
   LogWriter log(folder_, 0);

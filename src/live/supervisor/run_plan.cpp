@@ -96,6 +96,7 @@ RunPlan run_plan_from(const json& value) {
   plan.processes = value.value("processes", std::int64_t{0});
   plan.user_processes = value.value("user_processes", std::int64_t{0});
   if (value.contains("denied_devices")) plan.denied_devices = devices_from(value["denied_devices"]);
+  plan.output_limit = value.value("output_limit", plan.output_limit);
   plan.ask_after.us = value.value("ask_after_us", std::int64_t{0});
   plan.cgroups = cgroup_places_from(value.at("cgroups"));
   get(value, "cgroup", plan.cgroup);
@@ -162,6 +163,7 @@ std::string to_json(const RunPlan& plan) {
                   {"restarts", plan.restarts},
                   {"task", to_json(plan.task)},
                   {"stop", as_json(plan.stop)},
+                  {"output_limit", plan.output_limit},
                   {"ask_after_us", plan.ask_after.us},
                   {"cgroups", as_json(plan.cgroups)},
                   {"cgroup", plan.cgroup}});

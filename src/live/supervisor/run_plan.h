@@ -30,6 +30,7 @@
 #include "live/job/job_array.h"
 #include "live/job/job_word.h"
 #include "live/supervisor/cgroup.h"
+#include "live/supervisor/log_segments.h"
 #include "live/system/user_files.h"
 
 namespace trainyard {
@@ -80,6 +81,7 @@ struct RunPlan {
   std::int64_t processes = 0;       // its group may have, threads included; 0: no limit
   std::int64_t user_processes = 0;  // ... and by RLIMIT_NPROC its user; 0: as the daemon
   std::vector<DeviceRange> denied_devices;
+  std::int64_t output_limit = kMostOutput;  // bytes that are kept of each worker's output
   Duration ask_after;  // its signal comes so long after the start by itself; 0: only when stopped
   CgroupPlaces cgroups;
   std::string cgroup;  // the name of its group in each of them

@@ -121,7 +121,7 @@ Expected<void> Supervisor::start_workers(const LoginLimits& login) {
     if (!process) return tl::make_unexpected(process.error());
     workers_.push_back({.pid = process->pid,
                         .output = std::move(process->output),
-                        .log = LogWriter(directory_, number)});
+                        .log = LogWriter(directory_, number, plan_.output_limit)});
     ++workers_left_;
     epoll_event event{.events = EPOLLIN, .data = {.u64 = rank}};
     ::epoll_ctl(events_.get(), EPOLL_CTL_ADD, workers_.back().output.get(), &event);

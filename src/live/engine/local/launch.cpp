@@ -159,6 +159,7 @@ Expected<RunPlan> plan_run(const Launch& launch, const Account& account, const L
                .grace = spec.grace,
                .kill_wait = Stop{}.kill_wait};
   plan.ask_after = asked_after(spec);
+  plan.output_limit = launch.output_limit;
   confine(launch, site, plan);
   plan.cgroups = site.cgroups;
   plan.cgroup = fmt::format("{}/{}.{}", site.cgroup, plan.job, plan.run);

@@ -64,6 +64,7 @@ class LocalEngine : public Engine {
 
   [[nodiscard]] const Cluster& cluster() const override { return cluster_; }
   [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] std::int64_t keeps_output() const override { return kMostOutput; }
   Expected<void> start(const Launch& launch) override;
   Expected<void> stop(const Stop& stop) override;
   Expected<void> adopt(RunId id) override;

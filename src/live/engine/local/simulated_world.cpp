@@ -290,8 +290,9 @@ void SimulatedWorld::start_workers(Supervisor& of, Time at) {
 void SimulatedWorld::write_what_jobs_write(Supervisor& of, Time at) {
   const MemoryScript& script = of.what.script;
   for (std::size_t worker = 0; worker < of.plan.gpus.size(); ++worker)
-    LogWriter(of.directory, static_cast<std::int32_t>(worker)).write(script.output, at);
-  written_[of.id] = script.output;
+    LogWriter(of.directory, static_cast<std::int32_t>(worker), of.plan.output_limit)
+        .write(script.output, at);
+  written_[of.id] = of.plan.output_limit < kLeastOutput ? "" : script.output;
   const UserDirectory own = job_directory(of.directory);
   if (script.tells)
     std::ofstream(own.told_to_user("report.json"))

@@ -15,6 +15,7 @@ class MemoryEngine : public Engine {
   MemoryEngine(System& system, MemoryWorld& world);
 
   [[nodiscard]] const Cluster& cluster() const override { return cluster_; }
+  [[nodiscard]] std::int64_t keeps_output() const override { return 1 << 20; }
   [[nodiscard]] std::map<JobNumber, Trace> traces() const override;
   Expected<void> start(const Launch& launch) override;
   Expected<void> stop(const Stop& stop) override;

@@ -220,6 +220,7 @@ Expected<void> MemoryWorld::start(const Launch& launch) {
   run.places = launch.workers;
   run.gpus = gpus_of(run.places);
   run.grants = launch.grants;
+  run.output_limit = launch.output_limit;
   run.lives.assign(launch.workers.size(), true);
   if (other_scripts_) run.script = other_scripts_(launch);
   if (const auto birth = births_.find(launch.born_as); birth != births_.end())
@@ -467,7 +468,7 @@ void MemoryWorld::begin_to_run(RunId id, Run& run, Time at) {
 }
 
 void MemoryWorld::begin_to_write(RunId id, Run& run) {
-  run.output = run.script.output;
+  run.output = run.script.output.substr(0, static_cast<std::size_t>(run.output_limit));
   run.has_output = true;
   if (!run.script.saves.empty()) checkpoints_[id.job] += run.script.saves;
 }
@@ -485,7 +486,7 @@ void MemoryWorld::end(RunId id, Run& run, Kind kind, Time at, int status, const 
   run.end.was_killed = kind == Kind::exited && status == 128 + SIGKILL;
   run.end.why = why;
   if (run.has_run)
-    run.end.output_bytes = static_cast<std::int64_t>(run.script.output.size() * run.places.size());
+    run.end.output_bytes = static_cast<std::int64_t>(run.output.size() * run.places.size());
   say(run, run.end);
 }
 

@@ -117,6 +117,7 @@ class MemoryWorld {
     bool is_broken = false;  // a part of it is gone, and the rest hangs
     bool is_heard = false;   // by the present engine
     bool has_run = false, is_forgotten = false;
+    std::int64_t output_limit = std::numeric_limits<std::int64_t>::max();
     std::string output;
     bool has_output = false;  // be it empty
     RunReport end;
