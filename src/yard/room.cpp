@@ -47,10 +47,10 @@ void RoomFinder::begin(JobId waiter, Reach reach) {
 /// Of the tier within which the gang has to stay; there are no more of these than machines.
 std::uint32_t RoomFinder::group_of(MachineId machine) const {
   const Cluster& cluster = yard_.cluster();
+  if (reach_.tier >= cluster.tiers.size()) return 0;
   if (reach_.tier == kMachineTier) return static_cast<std::uint32_t>(machine);
   const auto rack = static_cast<std::uint32_t>(cluster.machine(machine).rack);
   if (reach_.tier == kRackTier) return rack;
-  if (reach_.tier >= cluster.tiers.size()) return 0;
   return trainyard::group_of(cluster.tiers[reach_.tier], rack);
 }
 

@@ -13,7 +13,6 @@
 // (most_freed.h), and only jobs are offered that run where there could be room (freed_by_group.h).
 #include <algorithm>
 
-#include "policy/job_at.h"
 #include "policy/members.h"
 #include "policy/preempt/freed_by_group.h"
 #include "policy/preempt/gain.h"
@@ -32,24 +31,28 @@ class Benefit final : public PreemptStage {
         gpu_price_(context.gpu_price()),
         estimates_(context.estimates()),
         most_freed_(context.yard()),
-        freed_(context.yard()) {}
+        freed_(context.yard()),
+        freed_by_ends_(context.yard()) {
+    note_machines();
+  }
 
   void on_phase(JobId job, Phase from, Phase to) override {
     if (from == Phase::running) {
-      running_.erase({by_left_.rank(job), job});
+      running_.erase({by_left_.rank(job), job, {}});
       by_left_.remove(job);
     }
     if (to == Phase::running) {
       by_left_.add(yard_, job, estimates_.rank(job));
-      running_.insert({by_left_.rank(job), job});
+      running_.insert({by_left_.rank(job), job, held_by(yard_, job)});
       note_cost(job);
     }
   }
+  void on_machine(MachineId /*machine*/) override { note_machines(); }
   void on_outlook(JobId job) override {
     if (yard_.state(job).phase != Phase::running) return;
-    running_.erase({by_left_.rank(job), job});
+    running_.erase({by_left_.rank(job), job, {}});
     by_left_.rerank(yard_, job, estimates_.rank(job));
-    running_.insert({by_left_.rank(job), job});
+    running_.insert({by_left_.rank(job), job, held_by(yard_, job)});
     note_cost(job);
   }
 
@@ -85,12 +88,17 @@ class Benefit final : public PreemptStage {
   [[nodiscard]] GainWaiter waiter_terms(JobId waiter) const;
   [[nodiscard]] GainVictim victim_terms(JobId victim, Time rank) const;
   [[nodiscard]] Candidate candidate(const GainWaiter& w, const Running& running) const;
+  [[nodiscard]] double width(JobId job) const;
   /// What any pause loses at least.
   [[nodiscard]] double least_lost(const GainWaiter& w) const;
 
   /// When the waiter would have room if nobody were paused; infinite if that cannot be told. Where
   /// more than kMostEnds have to end before, not before the last of those.
-  [[nodiscard]] double first_room(JobId waiter, Reach reach, RoomFinder& finder) const;
+  [[nodiscard]] double first_room(JobId waiter, Reach reach, RoomFinder& finder);
+  template <class FitsWith>
+  [[nodiscard]] double first_end(FitsWith fits_with) const;
+  [[nodiscard]] bool is_room_if_gpus(JobId waiter, Reach reach) const;
+  void note_machines();
   [[nodiscard]] bool cannot_pay(const GainWaiter& w) const;
   void note_cost(JobId job);
   [[nodiscard]] Time next_look() const;
@@ -110,8 +118,10 @@ class Benefit final : public PreemptStage {
   const Worth& worth_;
   const GpuPrice& gpu_price_;
   const Estimator& estimates_;
-  Pausable<Time> by_left_;     // those that may be paused, or soon
-  SortedList<JobAt> running_;  // all of them
+  Pausable<Time> by_left_;              // those that may be paused, or soon
+  SortedList<Running> running_;         // all of them
+  bool are_all_up_ = false;             // the machines
+  mutable std::vector<double> widths_;  // by shape; 0: not known yet
   double least_cost_ = std::numeric_limits<double>::infinity();  // of pausing any that ever ran
 
   MostFreed<Time> most_freed_;  // for all that wait
@@ -119,6 +129,7 @@ class Benefit final : public PreemptStage {
   // Of the present waiter.
   std::int32_t needed_ = 0;            // GPUs
   FreedByGroup freed_;                 // by those that were seen
+  FreedByGroup freed_by_ends_;         // by those that end first
   std::vector<Running> seen_;          // in the walk
   std::vector<Candidate> candidates_;  // the same
   std::vector<Candidate> paying_;      // of these
@@ -146,12 +157,20 @@ GainVictim Benefit::victim_terms(JobId victim, Time rank) const {
 Benefit::Candidate Benefit::candidate(const GainWaiter& w, const Running& running) const {
   const GainVictim v = victim_terms(running.job, running.rank);
   const double gain = w.price * v.left - v.price * w.remaining - w.price * v.leave;
-  return {(std::floor(gain) - pause_loss(w, v)) * worth_.width(running.job), running};
+  return {(whole(gain) - pause_loss(w, v)) * width(running.job), running};
+}
+
+/// All jobs of a shape are as wide.
+double Benefit::width(JobId job) const {
+  const ShapeId shape = yard_.state(job).shape;
+  grow_to(widths_, index(shape), 0);
+  double& known = widths_[index(shape)];
+  if (known == 0) known = worth_.width(job);
+  return known;
 }
 
 double Benefit::least_lost(const GainWaiter& w) const {
-  return w.remaining + std::floor(least_cost_ + w.load) +
-         std::floor(least_cost_ * w.others_per_gpu);
+  return w.remaining + whole(least_cost_ + w.load) + whole(least_cost_ * w.others_per_gpu);
 }
 
 bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
@@ -213,22 +232,52 @@ bool Benefit::could_free(std::int64_t claim, std::int64_t gpus) {
 /// When the time left of the one that has most will have grown by an eighth.
 Time Benefit::next_look() const {
   constexpr Duration kLeast = seconds(1);
-  const Duration most = estimates_.left_at(running_.back().at);
+  const Duration most = estimates_.left_at(running_.back().rank);
   return yard_.now() + std::max(kLeast, Duration{most.us / 8});
 }
 
-double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) const {
-  double left = std::numeric_limits<double>::infinity();
+double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) {
+  if (is_room_if_gpus(waiter, reach)) {
+    freed_by_ends_.begin(kAnyKind, std::min(reach.tier, yard_.cluster().tiers.size() - 1));
+    return first_end(
+        [&](const Running& next) { return freed_by_ends_.add(next.job, next.place) >= needed_; });
+  }
   finder.begin(waiter, reach);
+  return first_end([&](const Running& next) { return finder.fits_with(next.job); });
+}
+
+template <class FitsWith>
+double Benefit::first_end(FitsWith fits_with) const {
+  double left = std::numeric_limits<double>::infinity();
   // Who has outlived its estimate may stay for any time: nobody waits for it.
-  const JobAt alive{estimates_.rank_of(microseconds(1)), JobId{0}};
+  const Running alive{estimates_.rank_of(microseconds(1)), JobId{0}, {}};
   std::size_t looked_at = 0;
-  running_.each_from(alive, [&](const JobAt& next) {
-    if (!finder.fits_with(next.job) && ++looked_at < kMostEnds) return true;
-    left = static_cast<double>(estimates_.left_at(next.at).us);
+  running_.each_from(alive, [&](const Running& next) {
+    if (!fits_with(next) && ++looked_at < kMostEnds) return true;
+    left = static_cast<double>(estimates_.left_at(next.rank).us);
     return false;
   });
   return left;
+}
+
+/// True if the gang has room wherever there are GPUs enough within its reach, so that they need
+/// only be counted: any machine will do, each worker takes one GPU and nothing else, and how many
+/// are free in a group of this tier is known (freed_by_group.h).
+bool Benefit::is_room_if_gpus(JobId waiter, Reach reach) const {
+  const Shape& shape = yard_.shape(waiter);
+  const std::vector<Tier>& tiers = yard_.cluster().tiers;
+  const bool is_any_machine = are_all_up_ && shape.fit == nullptr &&
+                              (shape.kind == kAnyKind || yard_.cluster().kinds.size() <= 1);
+  const bool is_any_spread = reach.tier == kMachineTier || reach.machines >= shape.workers;
+  const bool is_counted =
+      reach.tier <= kRackTier || tiers[std::min(reach.tier, tiers.size() - 1)].racks == 0;
+  return is_any_machine && is_any_spread && is_counted && shape.per_worker == Resources{.gpus = 1};
+}
+
+void Benefit::note_machines() {
+  are_all_up_ = true;
+  for (std::uint32_t m = 0; m < yard_.cluster().machines.size(); ++m)
+    are_all_up_ = are_all_up_ && yard_.free().is_up(MachineId{m});
 }
 
 /// As long as one may gain anything.
@@ -272,15 +321,18 @@ bool Benefit::offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers) {
   }
 }
 
+/// Of dozens a few are offered until the gang fits, so they are not sorted.
 bool Benefit::offer_best(Offers offers) {
   paying_.clear();
   for (const Candidate& c : candidates_)
     if (c.gain > 0 && freed_.has_beside(c.running.job, c.running.place, needed_))
       paying_.push_back(c);
-  std::sort(paying_.begin(), paying_.end(),
-            [](const Candidate& a, const Candidate& b) { return b < a; });
-  return std::any_of(paying_.begin(), paying_.end(),
-                     [&](const Candidate& c) { return offers.make(c.running.job); });
+  std::make_heap(paying_.begin(), paying_.end());
+  for (; !paying_.empty(); paying_.pop_back()) {
+    std::pop_heap(paying_.begin(), paying_.end());
+    if (offers.make(paying_.back().running.job)) return true;
+  }
+  return false;
 }
 
 PauseGain Benefit::gain_of(const GainWaiter& w, std::span<const JobId> victims) const {

@@ -17,6 +17,15 @@ double gain_min(const GainWaiter& w, std::initializer_list<GainVictim> victims) 
   return gain.gain() / kMinute;
 }
 
+TEST(PauseGain, WholeIsTheFloor) {
+  constexpr double k2to52 = 4503599627370496;
+  for (const double x : {0.0, 0.25, 1.0, 1.75, 1e9 + 0.5, k2to52 - 0.5, k2to52, 3e20,
+                         std::numeric_limits<double>::infinity()}) {
+    EXPECT_EQ(whole(x), std::floor(x));
+    EXPECT_EQ(whole(-x), std::floor(-x));
+  }
+}
+
 TEST(PauseGain, OneSlotIsTheSumOfCompletionTimesWithoutLessWith) {
   GainWaiter w{10 * kMinute, 2 * kMinute};
   // Not pausing: 60 and 60 + 2 + 10. Pausing: 1 + 2 + 10 and 1 + 2 + 10 + 2 + 60.
