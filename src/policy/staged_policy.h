@@ -96,7 +96,8 @@ class StagedPolicy final : public Policy, private Dispatcher {
   void wake_for_overdue(Plan& plan) const;
   // Jobs that run and compete anew (staged_policy_rebids.cpp).
   void move_closer();
-  [[nodiscard]] bool would_change_nothing() const;
+  [[nodiscard]] bool would_change_nothing();
+  [[nodiscard]] bool cannot_use_rebids(const Queue::Entry& head, std::int64_t gpus);
   void hold_auction();
   void bid_for_them();
   bool give(JobId job, Placement& room);

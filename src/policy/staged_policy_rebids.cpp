@@ -42,11 +42,11 @@ void StagedPolicy::move_closer() {
   movers_.clear();
 }
 
-/// True if everyone keeps what it has: each of those that bid anew holds one machine, so that no
-/// room is closer, and all of their GPUs together, with those that are free, are too few for any
-/// job that waits. Most leases end like this.
-bool StagedPolicy::would_change_nothing() const {
-  std::int64_t gpus = yard_.free().of(kAnyKind).free_gpus;
+/// True if every job keeps what it has: each of those that bid anew holds one machine, so that no
+/// room is closer, and no job that waits could use their GPUs. Most leases end like this.
+bool StagedPolicy::would_change_nothing() {
+  const std::int64_t free_gpus = yard_.free().of(kAnyKind).free_gpus;
+  std::int64_t gpus = free_gpus;
   for (const JobId job : rebids_) {
     const Placement& shares = yard_.placement(job);
     if (shares.size() > 1 || !yard_.free().is_up(shares.front().machine)) return false;
@@ -57,8 +57,25 @@ bool StagedPolicy::would_change_nothing() const {
   // Whoever could hold back those behind it might take the GPUs from them and leave them idle.
   if (!stages_.backfill->can_starve() || overdue() != kNoJob) return false;
   bool is_too_few = true;
-  queue_.each_head([&](const Queue::Entry& head) { return is_too_few = head.gpus > gpus; });
+  queue_.each_head([&](const Queue::Entry& head) {
+    return is_too_few = head.gpus > gpus || cannot_use_rebids(head, gpus - free_gpus);
+  });
   return is_too_few;
+}
+
+/// True if the job found no room in what is free, has to stay within a machine or a rack, and where
+/// a job bids anew there would be too few GPUs with all that are bid for.
+bool StagedPolicy::cannot_use_rebids(const Queue::Entry& head, std::int64_t gpus) {
+  if (memory(head.lane).no_room_since_release != releases_) return false;
+  const std::size_t tier = stages_.place->reach(head.job).tier;
+  if (tier > kRackTier) return false;
+  return std::ranges::none_of(rebids_, [&](JobId job) {
+    const MachineId machine = yard_.placement(job).front().machine;
+    const std::size_t rack = index(yard_.cluster().machine(machine).rack);
+    const std::int64_t free = tier == kMachineTier ? yard_.free().on(machine).gpus
+                                                   : yard_.free().of(kAnyKind).free_in_rack[rack];
+    return free + gpus >= head.gpus;
+  });
 }
 
 void StagedPolicy::hold_auction() {
