@@ -113,25 +113,26 @@ class Delay final : public PlaceStage {
   /// The machines of the rack with room for the most workers first.
   void fill_rack(const Shape& shape, const Avoid* avoid, std::size_t rack, GangFiller& filler) {
     list_rack(shape, avoid, rack);
-    std::stable_sort(machines_.begin(), machines_.end(),
-                     [](const auto& a, const auto& b) { return a.slots > b.slots; });
+    std::sort(machines_.begin(), machines_.end(), [](const auto& a, const auto& b) {
+      return a.slots != b.slots ? a.slots > b.slots : a.machine < b.machine;
+    });
     for (const MachineRoom& machine : machines_)
       if (!filler.complete()) filler.fill(machine.machine);
   }
 
-  std::int64_t list_rack(const Shape& shape, const Avoid* avoid, std::size_t rack) {
+  void list_rack(const Shape& shape, const Avoid* avoid, std::size_t rack) {
     machines_.clear();
-    std::int64_t slots = 0;
+    const CountIndex& machines = yard_.free().of(shape.kind).machines;
+    const auto gpus = static_cast<std::size_t>(shape.per_worker.gpus);
     const Rack& of = yard_.cluster().racks[rack];
-    for (std::uint32_t m = of.first_machine; m < of.first_machine + of.machine_count; ++m) {
-      if (!yard_.free().is_up(MachineId{m}) || (avoid != nullptr && (*avoid)[m])) continue;
-      if (shape.kind != kAnyKind && yard_.cluster().machines[m].kind != shape.kind) continue;
-      const std::int32_t here =
-          shape.fitting(MachineId{m}, yard_.free().on(MachineId{m}), shape.workers);
+    const std::size_t end = of.first_machine + of.machine_count;
+    for (std::size_t m = machines.next(of.first_machine, gpus); m < end;
+         m = machines.next(m + 1, gpus)) {
+      if (avoid != nullptr && (*avoid)[m]) continue;
+      const MachineId machine{static_cast<std::uint32_t>(m)};
+      const std::int32_t here = shape.fitting(machine, yard_.free().on(machine), shape.workers);
       if (here > 0) machines_.push_back({m, here});
-      slots += here;
     }
-    return slots;
   }
 
   bool anywhere(const Shape& shape, const Avoid* avoid, Placement& out) {

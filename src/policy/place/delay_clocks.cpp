@@ -174,12 +174,12 @@ Duration DelayClocks::wait_for(const Yard& yard, JobId job, std::size_t tier) {
 Duration DelayClocks::tuned_wait(const Yard& yard, JobId job, std::size_t tier) {
   const std::size_t last = yard.cluster().tiers.size() - 1;
   const auto history = static_cast<double>(set_.history);
+  Demand& demand = demand_of(yard, job);
   double least = 0;  // leases: never less than for the tier below
   for (std::size_t t = kRackTier; t <= tier; ++t) {
     const double most = t == kRackTier ? std::ceil(0.8 * history) : history;
     const double floor = t == last ? 12 : 6 * static_cast<double>(t);
-    const double estimate =
-        demand_of(yard, job).windows[t - 1].estimate(yard.now(), set_.lease * set_.history);
+    const double estimate = demand.windows[t - 1].estimate(yard.now(), set_.lease * set_.history);
     least = std::max(least, std::min(most, std::max(floor, std::ceil(estimate))));
   }
   return set_.lease * static_cast<std::int64_t>(least);
