@@ -62,7 +62,15 @@ class Hostile {
     const JobId who =
         random_.below(3) == 0 ? JobId{static_cast<std::uint32_t>(yard_.jobs())} : job();
     if (kind == EventKind::cancelled) audit_.expect_cancellation(who);
+    if (kind == EventKind::loaded && random_.below(4) == 0) return loaded(at, who);
     return Event::of(at, kind, who);
+  }
+
+  /// It has done more or less than the yard believes, by now.
+  Event loaded(Time at, JobId who) {
+    const Duration done = index(who) < yard_.jobs() ? yard_.work_done(who) : Duration{};
+    const Duration by = seconds(static_cast<std::int64_t>(random_.below(60)) - 40);
+    return Event::loaded_with(at, who, std::max(done + by, Duration{}));
   }
 
   Placement placement() {

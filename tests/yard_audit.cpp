@@ -21,7 +21,8 @@ bool may_follow(Phase from, Phase to) {
     case Phase::starting:
       return to == Phase::running || to == Phase::queued || has_ended(to);
     case Phase::running:
-      return to == Phase::draining || to == Phase::queued || has_ended(to);
+      return to == Phase::draining || to == Phase::starting || to == Phase::queued ||
+             has_ended(to);  // starting: it had not loaded yet
     case Phase::draining:
       return to == Phase::queued || has_ended(to);
     default:

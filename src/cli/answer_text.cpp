@@ -138,10 +138,9 @@ std::string job_table(const json& jobs) {
   std::vector<std::vector<std::string>> rows{heading(columns)};
   for (const json& job : jobs) {
     rows.push_back({job.at("id"), shortened(job.at("name").get<std::string>(), 24), job.at("user"),
-                    job.at("class"), coloured_state(job.at("state").get<std::string>()),
-                    gpus_of(job), span(std::floor(age(job))),
-                    job.at("time_s") > 0 ? span(job["time_s"]) : "-", progress_of(job),
-                    where(job)});
+                    job.at("class"), coloured_state(state_in_queue(job)), gpus_of(job),
+                    span(std::floor(age(job))), job.at("time_s") > 0 ? span(job["time_s"]) : "-",
+                    progress_of(job), where(job)});
     if (are_slurms) rows.back().push_back(engines_id(job));
   }
   return table(rows);
@@ -162,6 +161,21 @@ std::string flow_line(const json& machine) {
 }
 
 }  // namespace
+
+std::string state_in_queue(const json& job) {
+  return job.value("paused", false) ? "paused" : job.at("state").get<std::string>();
+}
+
+std::string pause_text(const json& pause) {
+  std::string text = ago(pause.at("at"));
+  text += pause.at("for").is_number()
+              ? fmt::format(", to make room for job {}", pause["for"].get<std::int64_t>())
+              : ", to go on elsewhere or with another size";
+  if (pause.at("took_s").is_number()) text += "; it left after " + span(pause["took_s"]);
+  if (pause.contains("lost_s"))
+    text += fmt::format(", was killed, and lost {} of work", span(pause["lost_s"]));
+  return text;
+}
 
 std::string machine_table(const json& cluster) {
   std::vector<std::vector<std::string>> rows{heading(

@@ -27,6 +27,10 @@ std::string places(const nlohmann::json& job);
 std::string size_range(const nlohmann::json& job, std::int64_t times = 1);
 /// Columns as wide as they need be; the first row is the heading.
 std::string table(const std::vector<std::vector<std::string>>& rows);
+/// A job's state as people call it: one that gave way and waits to go on is paused.
+std::string state_in_queue(const nlohmann::json& job);
+/// "2m ago, to make room for job 12; it left after 2s" of the last pause of a job.
+std::string pause_text(const nlohmann::json& pause);
 /// Jobs as `queue` and `watch` list them.
 std::string job_table(const nlohmann::json& jobs);
 /// Machines as `nodes` and `watch` list them.

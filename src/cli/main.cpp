@@ -40,6 +40,7 @@ void add_live_commands(Command& program) {
   add_queue_command(program);
   add_show_command(program);
   add_why_command(program);
+  add_events_command(program);
   add_logs_command(program);
   add_cancel_command(program);
   add_nodes_command(program);

@@ -39,6 +39,7 @@ struct ServeOptions {
   std::string engine = "local", partition;
   bool dry_run = false;
   std::uint64_t slots = 0;
+  std::string load_time = "15s";
   std::string keep = "30d", keep_checkpoints = "never";
   std::string memory = "1GiB", disk = "50%";
   std::string log, log_level = "info";
@@ -164,6 +165,8 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   if (!state) return tl::make_unexpected(state.error());
   const auto keep = parse_duration(options.keep);
   if (!keep) return fail_at("--keep", keep.error());
+  const auto load_time = parse_duration(options.load_time);
+  if (!load_time) return fail_at("--load-time", load_time.error());
   const auto keep_checkpoints = parse_keep(options.keep_checkpoints);
   if (!keep_checkpoints) return fail_at("--keep-checkpoints", keep_checkpoints.error());
   const auto memory = parse_memory(options.memory);
@@ -186,6 +189,7 @@ Expected<void> run(ServeOptions options, const sigset_t& ends, Log& log) {
   daemon_options.scheduling.policy = {options.policy, settings};
   daemon_options.scheduling.keep_output = *keep;
   daemon_options.scheduling.keep_checkpoints = *keep_checkpoints;
+  daemon_options.scheduling.load_time = *load_time;
   daemon_options.scheduling.private_jobs = options.is_private;
   daemon_options.scheduling.explains_starts = options.dry_run;
   daemon_options.scheduling.memory = bytes / 2;
@@ -253,6 +257,10 @@ void add_scheduling_options(Command& command, ServeOptions& options) {
       "--set", &options.settings,
       "a parameter, stage.param=value; repeatable. It holds for every policy that has it, "
       "also for one that is set later. yard.min_run is 10s here unless it is set");
+  command.option("--load-time", &options.load_time,
+                 "how long a run counts as loading, and is not paused, where its job reports no "
+                 "progress and nothing is known of jobs like it",
+                 {.type = "DURATION", .initial = options.load_time});
   command.option("--engine", &options.engine,
                  "what runs the jobs: this machine, or a Slurm cluster (see trainyard slurm)",
                  {.initial = options.engine, .words = {"local", "slurm"}});

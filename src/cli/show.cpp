@@ -1,6 +1,9 @@
 // trainyard show: all that is known of a job.
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "base/text_plot.h"
 #include "cli/answer_text.h"
 #include "cli/client.h"
@@ -36,7 +39,27 @@ ReportedCurve curve_of(const json& job) {
   return {std::move(points), 1};
 }
 
-std::string learning_of(const json& fit) {
+/// What a fit knows as the part of the first loss that is gone, as a loss.
+double as_loss(double gone, double first) {
+  return first * (1 - gone);
+}
+
+std::optional<double> first_loss(const ReportedCurve& curve) {
+  for (const ReportedCurve::Point& point : curve.points())
+    if (point.loss) return point.loss;
+  return {};
+}
+
+/// A job that tells no accuracy is fitted by its loss.
+bool tells_accuracy(const ReportedCurve& curve) {
+  return std::ranges::any_of(curve.points(),
+                             [](const auto& point) { return point.accuracy.has_value(); });
+}
+
+std::string learning_of(const json& fit, const ReportedCurve& curve) {
+  if (const auto first = first_loss(curve); first && !tells_accuracy(curve))
+    return fmt::format("loss {:.3g}; its curve tends to {:.3g}",
+                       as_loss(fit.at("accuracy"), *first), as_loss(fit.at("limit"), *first));
   std::string text = fmt::format("accuracy {:.3g}", fit.at("accuracy").get<double>());
   if (!fit.at("reached").is_null())
     text += fmt::format(", {:.0f}% of the {:.3g} that its curve tends to",
@@ -50,16 +73,21 @@ std::string drawn_curve(const json& job) {
   const json fit = job.value("curve_fit", json());
   if (!fit.is_object()) return {};
   const Hyperbola curve{fit.at("limit"), fit.at("slope"), fit.at("offset")};
+  const ReportedCurve reported = curve_of(job);
+  const auto first_of_all = first_loss(reported);
+  const bool is_loss = first_of_all && !tells_accuracy(reported);
+  const auto drawn = [&](double y) { return is_loss ? as_loss(y, *first_of_all) : y; };
   PlotSeries told{.mark = 'o'}, fitted{.mark = '.'};
-  for (const LearningPoint& point : learning_points(curve_of(job)))
-    told.points.push_back({point.step, point.accuracy});
+  for (const LearningPoint& point : learning_points(reported))
+    told.points.push_back({point.step, drawn(point.accuracy)});
   if (told.points.empty()) return {};
   const double first = told.points.front().x, last = told.points.back().x;
   for (std::size_t i = 0; i < kColumns; ++i) {
     const double step = first + (last - first) * static_cast<double>(i) / (kColumns - 1);
-    fitted.points.push_back({step, curve.at(step)});
+    fitted.points.push_back({step, drawn(curve.at(step))});
   }
-  return fmt::format("\naccuracy by step: o as it was told, . the curve that fits it\n{}",
+  return fmt::format("\n{} by step: o as it was told, . the curve that fits it\n{}",
+                     is_loss ? "loss" : "accuracy",
                      plot(std::vector{fitted, told}, kColumns, kRows));
 }
 
@@ -81,12 +109,19 @@ std::string needs(const json& job) {
 
 std::string state_of(const json& job) {
   const std::string state = job.at("state");
-  std::string text = coloured_state(state);
+  std::string text = coloured_state(state_in_queue(job));
+  if (job.value("loading", false)) text += ", loading";
   if (job.value("stopping", false) && !is_end_state(state)) text += ", being ended";
   if (const std::string reason = job.value("reason", ""); !reason.empty())
     text += " (" + reason + ")";
   if (const std::string waits = job.at("waits_by"); !waits.empty()) text += " (" + waits + ")";
   return text + ", since " + ago(job.at("since"));
+}
+
+/// To the second, or to a tenth of one.
+std::string about(const json& seconds) {
+  const double s = seconds.get<double>();
+  return s < 10 ? fmt::format("{:.1f} s", s) : span(std::round(s));
 }
 
 /// What is shown only of one's own jobs, and to operators.
@@ -97,8 +132,19 @@ void add_private(const json& job, const Add& add) {
   add("grace", span(job.at("grace_s")));
   add("signal", job.at("signal").get<std::string>());
   if (job.at("pauses") > 0)
-    add("paused", fmt::format("{}, the last took {}", counted(job.at("pauses").get<int>(), "time"),
-                              span(job.at("pause_took_s"))));
+    add("paused",
+        counted(job.at("pauses").get<int>(), "time") +
+            (job.at("last_pause").is_object() ? ", last " + pause_text(job["last_pause"])
+                                              : ", the last took " + span(job.at("pause_took_s"))));
+  if (job.at("pause_cost_s").is_number())
+    add("a pause costs", fmt::format("about {} (of which {} to load)", about(job["pause_cost_s"]),
+                                     about(job.at("load_s"))));
+  else if (job.at("load_s").is_number())
+    add("a start takes", fmt::format("about {} to load", about(job["load_s"])));
+  if (job.at("lost_s") > 0)
+    add("lost", span(job["lost_s"]) +
+                    " on GPUs without lasting progress: loading, saving, and "
+                    "work that was not kept");
   if (!job.at("after").empty())
     add("after",
         fmt::format("{}", fmt::join(job.at("after").get<std::vector<std::int64_t>>(), ", ")));
@@ -131,7 +177,7 @@ std::string describe(const json& job) {
   if (job.contains("progress") && job["progress"].is_object())
     add("progress", progress_of(job["progress"]));
   if (job.contains("curve_fit") && job["curve_fit"].is_object())
-    add("learning", learning_of(job["curve_fit"]));
+    add("learning", learning_of(job["curve_fit"], curve_of(job)));
   add("submitted", ago(job.at("submitted")));
   add("started", ago(job.at("started")));
   add("ended", ago(job.at("ended")));

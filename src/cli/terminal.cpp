@@ -40,13 +40,14 @@ std::string coloured(std::string_view text, Colour colour) {
 }
 
 std::string coloured_state(std::string_view state) {
-  constexpr std::array<std::pair<std::string_view, Colour>, 12> kColours{
+  constexpr std::array<std::pair<std::string_view, Colour>, 13> kColours{
       {{"running", Colour::green},
        {"up", Colour::green},
        {"starting", Colour::cyan},
        {"reserved", Colour::cyan},
        {"draining", Colour::cyan},
        {"queued", Colour::yellow},
+       {"paused", Colour::yellow},
        {"held", Colour::yellow},
        {"closed", Colour::yellow},
        {"done", Colour::faint},

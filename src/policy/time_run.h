@@ -15,7 +15,8 @@ class TimeRun {
     if (from != Phase::running && to != Phase::running) return;
     grow_to(runs_, index(job), yard.workload().jobs.size());
     Runs& runs = runs_[index(job)];
-    if (from == Phase::running) runs.ran += yard.now() - runs.since;
+    const bool had_loaded = to != Phase::starting;
+    if (from == Phase::running && had_loaded) runs.ran += yard.now() - runs.since;
     if (to == Phase::running) runs.since = yard.now();
   }
 

@@ -18,9 +18,10 @@ namespace trainyard {
 ///                ^                                   |
 ///                +---------- draining <--------------+         and cancelled from anywhere
 /// A job that holds GPUs can also return to the queue by itself, or be lost and go back there; one
-/// that drains can come to its end instead of leaving.
-/// reserved: its room is being made; it holds what was free of it. starting: it loads. draining: it
-/// has been told to leave and saves. The last three before `done` hold the job's GPUs.
+/// that drains can come to its end instead of leaving. One that runs is starting again for an
+/// instant when it turns out that it had not loaded yet. reserved: its room is being made; it holds
+/// what was free of it. starting: it loads. draining: it has been told to leave and saves. The last
+/// three before `done` hold the job's GPUs.
 enum class Phase : std::uint8_t {
   absent,
   queued,
@@ -44,7 +45,8 @@ std::string_view name(Phase phase);
 enum class EventKind : std::uint8_t {
   clock,             // time has come this far; nobody in particular
   submitted,         // a job: absent -> queued
-  loaded,            // starting -> running
+  loaded,            // starting -> running; of a job that runs, with event.estimate.work: it was
+                     // believed to have loaded, and has only now
   finished,          // running or draining -> done
   drained,           // draining -> queued
   crashed,           // starting, running or draining -> failed: its own fault, it is not run again
@@ -73,8 +75,9 @@ struct Event {
   EventKind kind{};
   std::uint32_t subject = 0;  // the number of a job or machine
   Rate rate{};                // of rate_changed
-  /// Of estimate_changed; and of `finished`, where `work` is how much it was in the end. (Not
-  /// given: the job's duration.)
+  /// Of estimate_changed; of `finished`, where `work` is how much it was in the end (not given: the
+  /// job's duration); and of `loaded`, where `work` is what the job has done by now (not given:
+  /// what it had done before the run).
   Estimate estimate{};
   LearningPoint point{};  // of learnt
 
@@ -92,6 +95,9 @@ struct Event {
   }
   static Event learnt_by(Time at, JobId job, const LearningPoint& point) {
     return {at, EventKind::learnt, static_cast<std::uint32_t>(job), {}, {}, point};
+  }
+  static Event loaded_with(Time at, JobId job, Duration work) {
+    return {at, EventKind::loaded, static_cast<std::uint32_t>(job), {}, {.work = work}};
   }
   static Event finished_after(Time at, JobId job, Duration work) {
     return {at, EventKind::finished, static_cast<std::uint32_t>(job), {}, {.work = work}};

@@ -80,7 +80,7 @@ Verdict Yard::happen(const Event& event) {
 Verdict Yard::happen_to(JobId job, const Event& event) {
   switch (event.kind) {
     case EventKind::loaded:
-      return load(job);
+      return load(job, event.estimate.work);
     case EventKind::finished:
       return finish(job, event.estimate.work);
     case EventKind::drained:
@@ -102,13 +102,45 @@ Verdict Yard::happen_to(JobId job, const Event& event) {
   }
 }
 
-Verdict Yard::load(JobId job) {
+/// Nothing was done while it loaded, unless the engine knows better. One that was believed to have
+/// loaded starts anew.
+Verdict Yard::load(JobId job, Duration work) {
   JobState& state = states_[index(job)];
+  if (state.phase == Phase::running && work.us >= 0) return load_late(job, work);
   if (state.phase != Phase::starting) return Verdict::wrong_phase;
-  state.lost += now_ - state.since;
-  runs_[state.run].at = now_;
+  Run& run = runs_[state.run];
+  const Duration held = now_ - state.since;
+  const Duration gained = work.us < 0 ? Duration{} : work - state.done;
+  const bool is_written = this->job(job).checkpoint_interval.us > 0;
+  if (gained.us > 0 && (is_written || gained > run.rate.work_in(held))) return Verdict::wrong_value;
+  const Duration used = gained.us > 0 ? std::min(run.rate.time_for(gained), held) : gained;
+  state.lost += held - used;
+  state.slowed += used - gained;
+  take_back(job, state.done + gained);
+  run.at = now_;
   enter(job, Phase::running);
   return Verdict::ok;
+}
+
+/// It has loaded only now, and has done no more than `work`.
+Verdict Yard::load_late(JobId job, Duration work) {
+  if (this->job(job).checkpoint_interval.us > 0 || work > progress(job).done)
+    return Verdict::wrong_value;
+  book(job, progress(job));
+  JobState& state = states_[index(job)];
+  state.lost += state.done - work;
+  take_back(job, work);
+  enter(job, Phase::starting);
+  enter(job, Phase::running);
+  return Verdict::ok;
+}
+
+/// From now on that is what the job has done, also before its present run.
+void Yard::take_back(JobId job, Duration work) {
+  JobState& state = states_[index(job)];
+  Run& run = runs_[state.run];
+  state.done = work;
+  run.saved = std::min(run.saved, work), run.brought = std::min(run.brought, work);
 }
 
 Verdict Yard::submit(JobId job) {

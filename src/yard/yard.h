@@ -303,7 +303,9 @@ class Yard {
   Verdict happen(const Event& event);
   Verdict happen_to(JobId job, const Event& event);
   Verdict submit(JobId job);
-  Verdict load(JobId job);
+  Verdict load(JobId job, Duration work);
+  Verdict load_late(JobId job, Duration work);
+  void take_back(JobId job, Duration work);
   Verdict finish(JobId job, Duration work);
   Verdict drain(JobId job);
   Verdict end_early(JobId job, Phase end);

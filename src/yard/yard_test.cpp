@@ -43,6 +43,60 @@ TEST(YardLife, FromSubmissionToTheEnd) {
   EXPECT_EQ(h.orders(), "") << "nothing is left to do for one that finished";
 }
 
+// --- Load that the engine cannot see
+// ---------------------------------------------------------------
+
+class YardLoad : public testing::Test {
+ protected:
+  YardLoad() {
+    h.at(minutes(5));
+    HandYard::must(h.start(job, on(0, 4)));
+    h.at(minutes(7));
+  }
+  Verdict loaded_with(Duration work) {
+    return h.yard.apply(Event::loaded_with(h.yard.now(), job, work));
+  }
+  [[nodiscard]] const JobState& state() const { return h.yard.state(job); }
+
+  HandYard h{*parse_cluster_shorthand("1x8xV100"), {.min_run = minutes(1), .max_pauses = 64}};
+  JobId job = h.submit(gang(4));
+};
+
+TEST_F(YardLoad, WhatWasDoneBeforeItWasHeardOfCounts) {
+  ASSERT_EQ(loaded_with(seconds(90)), Verdict::ok);
+  EXPECT_EQ(state().done, seconds(90));
+  EXPECT_EQ(state().lost, seconds(30));
+  h.at(minutes(8));
+  EXPECT_EQ(h.yard.work_done(job), seconds(150));
+  h.tell(EventKind::lost, job);
+  EXPECT_EQ(state().done, Duration{}) << "it had saved nothing";
+  EXPECT_EQ(state().lost, minutes(3));
+}
+
+TEST_F(YardLoad, OneThatHadNotLoadedHasDoneNothingAndIsProtectedFromNowOn) {
+  h.tell(EventKind::loaded, job);
+  h.at(minutes(10));
+  EXPECT_EQ(h.yard.pausable_from(job, kNoJob), Time{} + minutes(8));
+  ASSERT_EQ(loaded_with({}), Verdict::ok);
+  EXPECT_EQ(h.phase(job), Phase::running);
+  EXPECT_EQ(state().done, Duration{});
+  EXPECT_EQ(state().lost, minutes(5));
+  EXPECT_EQ(h.yard.pausable_from(job, kNoJob), Time{} + minutes(11));
+  EXPECT_EQ(h.yard.attained(job), Duration{});
+  h.at(minutes(12));
+  h.tell(EventKind::finished, job);
+  EXPECT_EQ(state().lost, minutes(5));
+}
+
+TEST_F(YardLoad, WhatCannotBeIsRefused) {
+  EXPECT_EQ(loaded_with(minutes(3)), Verdict::wrong_value) << "it was there for two minutes";
+  h.tell(EventKind::loaded, job);
+  h.at(minutes(8));
+  EXPECT_EQ(loaded_with(minutes(2)), Verdict::wrong_value) << "it has done one minute";
+  EXPECT_EQ(h.hear(EventKind::loaded, job), Verdict::wrong_phase);
+  EXPECT_EQ(h.yard.work_done(job), minutes(1));
+}
+
 TEST(YardLife, CheckpointsOfItsOwnAreLostTime) {
   HandYard h("1x8xV100");
   Job job = gang(1, 1, minutes(25));

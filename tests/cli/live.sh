@@ -111,7 +111,10 @@ expect "only what is done" '"job":2' "$work/out"
 ! grep -q '"job":3' "$work/out" || fail "a running job among those that are done"
 yard why 4
 expect "why it waits" "^resources: needs 4 GPUs" "$work/out"
-expect "when it may start" "^expected start: .* \\(in about 10m\\), if the jobs before it" "$work/out"
+expect "when it may start" "^expected start: .* \\(in about 1[01]m\\), if the jobs before it" "$work/out"
+yard events 1
+expect "what happened to a job, with times" "^20[0-9-]* [0-9:]*  run 1 is running$" "$work/out"
+expect "how it ended" "  failed: exit status 3$" "$work/out"
 yard why 5
 expect "why it is held" "^dependency: " "$work/out"
 yard nodes

@@ -106,9 +106,9 @@ std::string Audit::look_at_damage() {
     if (damage.table != "job" || damage.column == "ended") continue;
     const auto job = machine_.master().job(kOperator, damage.job);
     if (!job || job->phase() != Phase::failed || job->reason.find(row) == std::string::npos)
-      return fmt::format("{}: column {} has a flipped bit, and job {} is {}: {}", row,
-                         damage.column, damage.job, job ? state_name(job->phase()) : "not there",
-                         job ? job->reason : "");
+      return fmt::format(
+          "{}: column {} has a flipped bit, and job {} is {}: {}", row, damage.column, damage.job,
+          job ? state_name(job->shown_phase()) : "not there", job ? job->reason : "");
   }
   return {};
 }
@@ -327,7 +327,7 @@ std::string Audit::take(const LiveEvent& event) {
   if (told.has_ended) return fmt::format("job {}: event {} after its end", event.job, event.kind);
   // Where the engine chooses GPUs, those of a run that starts are a guess of the books.
   const bool is_guess = chooses_gpus_ && told.last == "starting";
-  told.last = event.kind;
+  told.last = event.kind == "loaded" ? "running" : event.kind;
   told.has_ended = is_end(event.kind);
   if (event.kind == "starting") ++told.starts;
   // A job that began outside, or a run of a job that the journal has lost, has its first run.
@@ -367,7 +367,8 @@ std::string Audit::look_at_machines() {
     const auto job = machine_.master().job(kOperator, number);
     if (!job) return fmt::format("job {} holds {} GPUs and is not known", number, gpus);
     if (job->has_ended())
-      return fmt::format("job {} holds {} GPUs and is {}", number, gpus, state_name(job->phase()));
+      return fmt::format("job {} holds {} GPUs and is {}", number, gpus,
+                         state_name(job->shown_phase()));
   }
   for (const MemoryWorld::Seen& run : machine_.runs())
     for (std::size_t rank = 0; run.lives && rank < run.places.size(); ++rank) {
@@ -405,7 +406,7 @@ bool Audit::has_left_gpu(const MemoryWorld::Seen& run) {
 /// It runs on GPUs of the engine's choice, of which the daemon has not been told yet.
 bool Audit::is_unheard(const MemoryWorld::Seen& run) {
   const auto job = machine_.master().job(kOperator, run.id.job);
-  return chooses_gpus_ && job && job->phase() == Phase::starting;
+  return chooses_gpus_ && job && job->phase() == Phase::starting && !job->has_started;
 }
 
 std::string Audit::look_at_jobs() {
@@ -427,11 +428,11 @@ std::string Audit::look_at_jobs() {
     if (is_damaged(job.number)) continue;
     if (const auto ended = ended_.find(job.number); ended != ended_.end())
       return fmt::format("job {} was {}, and is now {}", job.number, ended->second,
-                         state_name(job.phase()));
+                         state_name(job.shown_phase()));
     const Told& told = told_[job.number];
     if (told.has_ended)
       return fmt::format("job {} is {}, but its last event is {}", job.number,
-                         state_name(job.phase()), told.last);
+                         state_name(job.shown_phase()), told.last);
     // A restored journal learns from the engine how often a job ran.
     const bool matches = is_restored_ ? told.starts <= job.runs : told.starts == job.runs;
     if (!matches && job.born_as.empty())
@@ -579,16 +580,16 @@ std::string Audit::look_at_promises() {
 
 std::string Audit::look_at_ended(const JobRecord& job) {
   if (!job.has_ended()) return {};
-  const std::string how = fmt::format("{} at {} after {} runs: {}", state_name(job.phase()),
+  const std::string how = fmt::format("{} at {} after {} runs: {}", state_name(job.shown_phase()),
                                       job.life.state.since.us, job.runs, job.reason);
   const auto [before, is_new] = ended_.emplace(job.number, how);
   if (!is_new && before->second != how)
     return fmt::format("job {} was {}, and is now {}", job.number, before->second, how);
   if (auto wrong = look_at_duration(job); !wrong.empty()) return wrong;
   const Told& told = told_[job.number];
-  if (told.last != state_name(job.phase()) && !compacts_)
+  if (told.last != state_name(job.shown_phase()) && !compacts_)
     return fmt::format("job {} is {}, and its last event is {}", job.number,
-                       state_name(job.phase()), told.last);
+                       state_name(job.shown_phase()), told.last);
   return {};
 }
 
@@ -600,7 +601,10 @@ std::string Audit::look_at_duration(const JobRecord& job) {
                         !job.progress && job.born_as.empty() && !is_clock_lost_ && !is_restored_;
   if (!is_plain || lasted == lasted_.end()) return {};
   const Duration recorded = job.life.state.done, true_one = lasted->second;
-  if (recorded >= true_one - kTolerance && recorded <= true_one + kTolerance) return {};
+  // Without a sign of progress what loads of other jobs took is no work.
+  const Duration known_load = {job.load.presumed.us / 4};
+  if (recorded >= true_one - known_load - kTolerance && recorded <= true_one + kTolerance)
+    return {};
   return fmt::format("job {} ran for {}, and {} are recorded", job.number, format(true_one),
                      format(recorded));
 }

@@ -4,6 +4,8 @@
 //   simulation seconds SECONDS FIRST   for so long
 //   simulation replay SEED             one, with every step of it
 //   simulation first-open              every death while the journal is made for the first time
+//   simulation pauses FIRST COUNT      jobs that are paused again and again, so many seeds under
+//                                      every preset (pauses.h)
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +17,8 @@
 #include <thread>
 
 #include "first_open.h"
+#include "pauses.h"
+#include "policy/registry.h"
 #include "simulation.h"
 
 namespace trainyard {
@@ -97,17 +101,34 @@ int look_at_first_open() {
   return wrong.empty() ? 0 : 1;
 }
 
+int run_pauses(std::uint64_t first, std::uint64_t count) {
+  std::uint64_t pauses = 0, wrong = 0;
+  for (const Preset& preset : presets())
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+      const StarvationResult result = keep_pausing(preset.name, seed);
+      pauses += result.pauses;
+      if (result.wrong.empty()) continue;
+      ++wrong;
+      std::printf("%s, seed %llu: %s\n", preset.name.c_str(), static_cast<unsigned long long>(seed),
+                  result.wrong.c_str());
+    }
+  std::printf("%zu policies: %llu pauses; %llu runs went wrong\n", presets().size(),
+              static_cast<unsigned long long>(pauses), static_cast<unsigned long long>(wrong));
+  return wrong == 0 && pauses > 0 ? 0 : 1;
+}
+
 int run_program(int count, char** words) {
   const std::string what = count > 1 ? words[1] : "";
   const auto number = [&](int at) { return std::strtoull(words[at], nullptr, 10); };
   if (what == "first-open" && count == 2) return look_at_first_open();
   if (what == "replay" && count == 3) return replay(number(2));
+  if (what == "pauses" && count == 4) return run_pauses(number(2), number(3));
   if (what == "seeds" && count == 4) return run_all(number(2), number(3), 1e9);
   if (what == "seconds" && count == 4)
     return run_all(number(3), std::uint64_t{1} << 60, std::strtod(words[2], nullptr));
   std::fprintf(stderr,
                "usage: simulation seeds FIRST COUNT | seconds SECONDS FIRST | replay SEED | "
-               "first-open\n");
+               "first-open | pauses FIRST COUNT\n");
   return 2;
 }
 

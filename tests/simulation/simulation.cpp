@@ -34,6 +34,7 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
   options_.policy = {some_policy(lots_), {}};
   options_.memory = std::array{std::size_t{64} << 10, std::size_t{512} << 20}[lots_.below(2)];
   options_.disk = 4 << 20;
+  options_.load_time = std::array{Duration{}, seconds(15), minutes(1)}[lots_.below(3)];
   options_.private_jobs = lots_.below(3) == 0;
   choose_keeping();
   const bool compacts = options_.keep_output != SchedulingOptions{}.keep_output;
@@ -116,6 +117,8 @@ MemoryScript Simulation::script_of(const Launch& launch) const {
   // In some seeds a few jobs write more than all that their user may have on disk.
   if (seed_ % 3 == 1 && launch.id.job % 2 == 0) script.output.append(600'000, 'x');
   if (lots.below(4) == 0) script.tells = JobProgress{10, 100, 0.5, 0.5, 1.0, 2.0};
+  script.tells_after = some_seconds(lots.below(2) == 0 ? 1 : 90);
+  script.tells_every = some_seconds(lots.below(2) == 0 ? 1 : 60);
   return script;
 }
 
@@ -150,7 +153,8 @@ void Simulation::tell_state() {
     for (const JobRecord& job : page->jobs)
       if (!job.has_ended())
         fmt::print("  job {} {} run {} broken {} ending {}: {}\n", job.number,
-                   state_name(job.phase()), job.runs, job.is_broken, name(job.ending), job.reason);
+                   state_name(job.shown_phase()), job.runs, job.is_broken, name(job.ending),
+                   job.reason);
   for (const MemoryWorld::Seen& run : machine_->runs())
     if (!run.has_ended)
       fmt::print("  run {}.{} has {} lives {} told {}\n", run.id.job, run.id.run, run.has_run,
@@ -460,7 +464,7 @@ void Simulation::finish() {
     if (machine_->now() > until) {
       const JobRecord& job = page->jobs.back();
       wrong_ = fmt::format("{} jobs never end, of which {} is {}: {}", page->jobs.size(),
-                           job.number, state_name(job.phase()),
+                           job.number, state_name(job.shown_phase()),
                            machine_->master().why(root, job.number)->reason.sentence);
       return;
     }

@@ -101,6 +101,39 @@ ReportedCurve curve_from_json(const json& j) {
   return {std::move(points), j.at("stride").get<std::uint32_t>()};
 }
 
+json load_to_json(const JobLoad& load) {
+  json j{{"presumed", load.presumed.us}, {"has_progressed", load.has_progressed}};
+  if (load.began != Time::never()) j["began"] = load.began.us;
+  if (load.took) j["took"] = load.took->us;
+  if (load.unseen > 0) j["unseen"] = load.unseen, j["unseen_work"] = load.unseen_work.us;
+  return j;
+}
+
+JobLoad load_from_json(const json& j) {
+  JobLoad load;
+  load.presumed = Duration{j.at("presumed")}, load.has_progressed = j.at("has_progressed");
+  if (j.contains("began")) load.began = Time{j.at("began")};
+  if (j.contains("took")) load.took = Duration{j.at("took")};
+  load.unseen = j.value("unseen", 0U);
+  load.unseen_work = Duration{j.value("unseen_work", std::int64_t{0})};
+  return load;
+}
+
+json last_pause_to_json(const LastPause& pause) {
+  json j{{"at", pause.at.us}, {"run", pause.run}};
+  if (pause.made_room_for != 0) j["for"] = pause.made_room_for;
+  if (pause.was_killed) j["lost"] = pause.lost.us;
+  return j;
+}
+
+LastPause last_pause_from_json(const json& j) {
+  LastPause pause{.at = Time{j.at("at")}, .run = j.at("run")};
+  pause.made_room_for = j.value("for", JobNumber{0});
+  pause.was_killed = j.contains("lost");
+  if (pause.was_killed) pause.lost = Duration{j.at("lost")};
+  return pause;
+}
+
 /// Up to format 2 of the journal it was three truth values.
 Ending ending_from_json(const json& j) {
   if (j.contains("ending")) return parse_ending(j.at("ending").get<std::string>()).value();
@@ -174,6 +207,8 @@ void read_life(const json& j, JobRecord& job) {
   if (j.contains("exit_status")) job.exit_status = j.at("exit_status").get<int>();
   if (j.contains("curve")) job.curve = curve_from_json(j.at("curve"));
   if (j.contains("pause_took")) job.pause_took = Duration{j.at("pause_took")};
+  if (j.contains("load")) job.load = load_from_json(j.at("load"));
+  if (j.contains("last_pause")) job.last_pause = last_pause_from_json(j.at("last_pause"));
   if (j.contains("progress"))
     if (auto progress = parse_progress(j.at("progress").dump())) job.progress = *progress;
 }
@@ -194,7 +229,10 @@ JobRecord public_part(const JobRecord& job) {
   part.spec.per_worker = job.spec.per_worker;
   part.spec.time = job.spec.time;
   part.submitted = job.submitted;
+  part.eligible = job.eligible;
   part.life.state = job.life.state;
+  part.load.began = job.load.began;
+  if (job.is_paused()) part.runs = part.last_pause.run = job.runs;
   part.life.room.placement = job.life.room.placement;
   part.life.room.gpus = job.life.room.gpus;
   part.waits_by = job.waits_by;
@@ -329,6 +367,8 @@ std::string life_to_json(const JobRecord& job) {
   if (job.exit_status) j["exit_status"] = *job.exit_status;
   if (!job.curve.points().empty()) j["curve"] = curve_to_json(job.curve);
   if (job.pause_took) j["pause_took"] = job.pause_took->us;
+  if (job.load != JobLoad{}) j["load"] = load_to_json(job.load);
+  if (job.last_pause.run != 0) j["last_pause"] = last_pause_to_json(job.last_pause);
   if (job.progress) j["progress"] = progress_to_json(*job.progress);
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }

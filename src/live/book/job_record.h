@@ -37,6 +37,29 @@ struct JobLife {
   std::vector<JobNumber> yielded_to;
 };
 
+/// A job's load: the time from when the processes of a run began to its first sign of progress.
+struct JobLoad {
+  Time began = Time::never();   // the processes of the present run, as long as it lasts
+  Duration presumed;            // of the present run: how long it counts as loading without a sign
+  bool has_progressed = false;  // in the present run
+  std::optional<Duration> took{};  // what the last load took that was measured
+  std::uint32_t unseen = 0;        // how many runs since the last sign were paused before any
+  Duration unseen_work;            // what was booked as work in them
+
+  bool operator==(const JobLoad&) const = default;
+};
+
+/// The last time that a job was told to leave for others.
+struct LastPause {
+  Time at = Time::never();
+  std::uint32_t run = 0;        // which of its runs that was; 0: it never was
+  JobNumber made_room_for = 0;  // 0: for none: it goes on elsewhere, or with another size
+  bool was_killed = false;      // it kept nothing of its run,
+  Duration lost{};              // ... which was so much work
+
+  bool operator==(const LastPause&) const = default;
+};
+
 struct JobRecord {
   JobNumber number = 0;
   ArrayTask task;  // its place in an array, if it is of one
@@ -69,6 +92,8 @@ struct JobRecord {
   std::optional<std::int64_t> output_limit;
   std::int64_t output_bytes = 0;       // of its runs that have ended; also once it is erased
   std::optional<Duration> pause_took;  // from being told to leave to having left, the last time
+  JobLoad load;
+  LastPause last_pause;
 
   // Not kept: how it is shown.
   bool in_part = false;  // it is somebody else's, and all is left out but what everybody may see
@@ -76,6 +101,20 @@ struct JobRecord {
 
   [[nodiscard]] Phase phase() const { return life.state.phase; }
   [[nodiscard]] RunId run() const { return {number, runs}; }
+  /// As people see it: one whose processes run is running, also while it loads.
+  [[nodiscard]] Phase shown_phase() const { return is_loading() ? Phase::running : phase(); }
+  [[nodiscard]] bool is_loading() const {
+    return phase() == Phase::starting && load.began != Time::never();
+  }
+  /// It was told to leave for others, and waits to go on.
+  [[nodiscard]] bool is_paused() const {
+    const bool waits = phase() == Phase::queued || phase() == Phase::reserved;
+    return waits && last_pause.run != 0 && last_pause.run == runs;
+  }
+  /// When its present run began, as far as that is known.
+  [[nodiscard]] Time run_began() const {
+    return load.began == Time::never() ? life.state.since : load.began;
+  }
   [[nodiscard]] bool is_held() const { return phase() == Phase::absent; }
   [[nodiscard]] bool has_ended() const { return trainyard::has_ended(phase()); }
   /// The number that its submission got: its array's, or its own. The payload is kept under it.

@@ -9,19 +9,30 @@
 namespace trainyard {
 namespace {
 
-constexpr std::array<std::string_view, kHappenings> kHappeningNames{
-    "submitted",      "queued",
-    "starting",       "running",
-    "pausing",        "paused",
-    "returned",       "lost",
-    "broken",         "cancelling",
-    "stopping",       "noted",
-    "done",           "failed",
-    "cancelled",      "machine closed",
-    "machine opened", "machine down",
-    "machine up",     "cluster changed",
-    "policy changed", "erasing suspended",
-    "erasing resumed"};
+constexpr std::array<std::string_view, kHappenings> kHappeningNames{"submitted",
+                                                                    "queued",
+                                                                    "starting",
+                                                                    "running",
+                                                                    "loaded",
+                                                                    "pausing",
+                                                                    "paused",
+                                                                    "returned",
+                                                                    "lost",
+                                                                    "broken",
+                                                                    "cancelling",
+                                                                    "stopping",
+                                                                    "noted",
+                                                                    "done",
+                                                                    "failed",
+                                                                    "cancelled",
+                                                                    "machine closed",
+                                                                    "machine opened",
+                                                                    "machine down",
+                                                                    "machine up",
+                                                                    "cluster changed",
+                                                                    "policy changed",
+                                                                    "erasing suspended",
+                                                                    "erasing resumed"};
 constexpr std::array<std::string_view, 5> kWaitNames{"", "dependency", "held", "resources",
                                                      "priority"};
 constexpr std::array<std::string_view, 4> kEndingNames{"none", "owner", "operator", "time limit"};

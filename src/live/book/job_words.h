@@ -33,6 +33,7 @@ enum class Happening : std::uint8_t {
   queued,      // nothing but the policy keeps it from starting any more
   starting,    // a run of it is to be started
   running,     // ... and has been
+  loaded,      // ... and has shown its first progress since
   pausing,     // it is told to leave, for another job
   paused,      // ... and has left
   returned,    // it has left by itself, and is to go on later

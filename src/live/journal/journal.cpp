@@ -528,17 +528,16 @@ Expected<std::vector<JobRecord>> Journal::ended_after(const JobFilter& of, JobNu
 }
 
 Expected<std::vector<LiveEvent>> Journal::events(std::int64_t after, std::size_t limit) const {
-  return read([&](Tables& tables) -> Expected<std::vector<LiveEvent>> {
-    SQLite::Statement& rows =
-        tables.statement("SELECT * FROM event WHERE sequence > ? ORDER BY sequence");
-    rows.bind(1, after);
-    std::vector<LiveEvent> events;
-    while (events.size() < limit && rows.executeStep()) {
-      const StoredRow row = whole_row(rows);
-      if (!tables.check(row, "event")) continue;
-      events.push_back({row.integer("sequence"), Time{row.integer("at")}, row.text("kind"),
-                        row.integer("job"), row.text("user"), row.text("details")});
-    }
+  return read([&](Tables& tables) {
+    return tables.events("SELECT * FROM event WHERE sequence > ? ORDER BY sequence", after, limit);
+  });
+}
+
+Expected<std::vector<LiveEvent>> Journal::events_of(JobNumber job, std::size_t limit) const {
+  return read([&](Tables& tables) {
+    auto events =
+        tables.events("SELECT * FROM event WHERE job = ? ORDER BY sequence DESC", job, limit);
+    if (events) std::ranges::reverse(*events);
     return events;
   });
 }

@@ -113,6 +113,8 @@ class Journal {
   /// At most `limit`, in order.
   [[nodiscard]] Expected<std::vector<LiveEvent>> events(std::int64_t after,
                                                         std::size_t limit) const;
+  /// The last of a job, at most `limit`, in order.
+  [[nodiscard]] Expected<std::vector<LiveEvent>> events_of(JobNumber job, std::size_t limit) const;
 
   // What a start asks for. It was read when the journal was opened, and follows what is committed;
   // it belongs to the same thread.

@@ -184,7 +184,7 @@ std::vector<RowField> row_of(const JobRecord& job, Duration lived) {
           {"gid", std::int64_t{job.owner.gid}},
           {"name", job.spec.name},
           {"class", std::string(name(job.spec.job_class))},
-          {"state", std::string(state_name(job.phase())), true},
+          {"state", std::string(state_name(job.shown_phase())), true},
           {"submitted", job.submitted.us, true},  // moves with the wall clock
           {"ended", or_null(job.has_ended(), job.life.state.since.us), true},
           {"life", life_to_json(job), true},
@@ -283,6 +283,20 @@ void Journal::Tables::end_folding(JobNumber array) {
   mark.bind(1, folding_key(array));
   mark.exec();
   remove_payload(array);
+}
+
+Expected<std::vector<LiveEvent>> Journal::Tables::events(const char* sql, std::int64_t number,
+                                                         std::size_t limit) {
+  SQLite::Statement& rows = statement(sql);
+  rows.bind(1, number);
+  std::vector<LiveEvent> events;
+  while (events.size() < limit && rows.executeStep()) {
+    const StoredRow row = whole_row(rows);
+    if (!check(row, "event")) continue;
+    events.push_back({row.integer("sequence"), Time{row.integer("at")}, row.text("kind"),
+                      row.integer("job"), row.text("user"), row.text("details")});
+  }
+  return events;
 }
 
 void Journal::Tables::insert(const LiveEvent& event) {

@@ -94,6 +94,8 @@ struct Journal::Tables {
   std::optional<JobArray> submitted_array(JobNumber array);
   JobNumber submission_after(JobNumber array);
   void insert(const LiveEvent& event);
+  /// The first that this statement finds with this number; damaged ones are left out.
+  Expected<std::vector<LiveEvent>> events(const char* sql, std::int64_t number, std::size_t limit);
   /// With the output of a job go its events (but the last of all, whose number is taken); the bytes
   /// of the output count no more.
   void mark_erased(const JobRecord& job, Leftover what);

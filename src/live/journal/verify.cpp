@@ -140,7 +140,7 @@ void Verifier::look_at_job(const StoredRow& row, const JobRecord& job) {
   const auto require = [&](bool holds, const std::string& problem) {
     if (!holds) add(fmt::format("job {}: {}", job.number, problem));
   };
-  const std::string_view state = state_name(job.phase());
+  const std::string_view state = state_name(job.shown_phase());
   require(row.text("state") == state,
           fmt::format("its state is {}, and by its life it is {}", row.text("state"), state));
   require(row.is_null("ended") != job.has_ended(),

@@ -15,7 +15,7 @@ bool is_wanted(const JobRecord& job, const JobFilter& filter) {
          (!filter.job_class || *filter.job_class == job.spec.job_class) &&
          (!filter.array || *filter.array == job.task.array) &&
          (filter.states.empty() ||
-          std::ranges::find(filter.states, job.phase()) != filter.states.end());
+          std::ranges::find(filter.states, job.shown_phase()) != filter.states.end());
 }
 
 /// Tasks of an array that wait in the same state become one: that with the highest number stands
@@ -45,7 +45,8 @@ class Folder {
 
  private:
   static bool waits_in_array(const JobRecord& job) {
-    return job.task.array != 0 && (job.is_held() || job.phase() == Phase::queued);
+    if (job.task.array == 0 || job.is_paused()) return false;
+    return job.is_held() || job.phase() == Phase::queued;
   }
 
   JobPage& page_;

@@ -13,7 +13,8 @@ using nlohmann::json;
 
 /// A yard that remembers fewer is not worth the trouble.
 constexpr std::size_t kFewJobs = 4'096;
-constexpr const char* kLearnt = "learnt";  // the setting
+constexpr const char* kLearnt = "learnt";  // the settings
+constexpr const char* kPauseCosts = "pause_costs";
 
 std::string text_of(const json& details) {
   return details.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -78,6 +79,12 @@ void LiveState::update_book() {
     touch(life);
     book.set_life(number, std::move(life));
   });
+}
+
+void LiveState::tell_loaded(JobNumber job, Duration work) {
+  if (yard.loaded(job, work, now()) != Verdict::ok) (void)yard.apply(EventKind::loaded, job, now());
+  update_book();
+  decisions.is_due = true;
 }
 
 std::optional<MachineId> find_machine(const Cluster& cluster, std::string_view name) {
@@ -162,8 +169,9 @@ constexpr Duration kClockIsOff = seconds(10);
 constexpr Time kPlausible{1'577'836'800'000'000};
 
 void shift_times(JobRecord& job, Duration by) {
-  for (Time* time : {&job.submitted, &job.eligible, &job.life.state.since,
-                     &job.life.state.first_start, &job.life.progress.at})
+  for (Time* time :
+       {&job.submitted, &job.eligible, &job.life.state.since, &job.life.state.first_start,
+        &job.life.progress.at, &job.load.began, &job.last_pause.at})
     if (*time != Time::never()) *time = *time + by;
 }
 
@@ -205,10 +213,27 @@ void LiveState::forget_ended_jobs() {
 }
 
 void LiveState::keep_learnt() {
-  std::string text = text_of(yard.learnt());
-  if (text == kept_learnt) return;
-  settings.emplace_back(kLearnt, text);
-  kept_learnt = std::move(text);
+  const auto keep = [&](const char* name, std::string text, std::string& kept) {
+    if (text == kept) return;
+    settings.emplace_back(name, text);
+    kept = std::move(text);
+  };
+  keep(kLearnt, text_of(yard.learnt()), kept_learnt);
+  keep(kPauseCosts, yard.pause_costs().to_json(), kept_costs);
+}
+
+void LiveState::recall_pause_costs() {
+  const auto kept = journal.setting(kPauseCosts);
+  if (!kept) return;
+  MeasuredPauses costs;
+  if (const auto read = costs.read(*kept); !read) {
+    system.log().write(LogLevel::warning,
+                       fmt::format("what pauses cost cannot be read, so it is measured anew: {}",
+                                   read.error().message));
+    return;
+  }
+  yard.recall(std::move(costs));
+  kept_costs = *kept;
 }
 
 void LiveState::recall_learnt() try {

@@ -35,7 +35,9 @@ struct SchedulingOptions {
   std::size_t least_erased_a_day = 1000;     // jobs that may be, however few are kept
   std::size_t admitted_at_once = 25;         // in a turn, of those that were submitted
   Duration kill_wait = seconds(30);          // from SIGTERM to SIGKILL
-  std::string reserve;           // the directory on whose disk space is kept; empty: none is
+  std::string reserve;  // the directory on whose disk space is kept; empty: none is
+  /// A run counts as loading for so long, where nothing is known of its job (loads.h).
+  Duration load_time;
   bool explains_starts = false;  // the log says why the job that waits longest is passed
   bool private_jobs = false;     // a user sees nothing of other users' jobs
   /// What jobs that have not ended may take of memory; those of one user, half of it.
@@ -83,7 +85,7 @@ struct LiveState {
         reserve(system, options.reserve),
         cluster(std::make_shared<Cluster>(engine.cluster())),
         has_flow_classes(engine.flow_classes() == FlowClasses::carried_out),
-        yard(cluster, engine.flow_classes()) {}
+        yard(cluster, engine.flow_classes(), options.load_time) {}
 
   [[nodiscard]] Time now() const { return clock.now(); }
 
@@ -107,6 +109,8 @@ struct LiveState {
 
   /// Tells the yard, and has the book agree with it.
   Verdict tell(EventKind kind, JobNumber job);
+  /// The job has loaded by now, and has done so much in all.
+  void tell_loaded(JobNumber job, Duration work);
   /// Has the book agree with the yard.
   void update_book();
   [[nodiscard]] const MachineStatus& status(MachineId machine) const;
@@ -128,6 +132,7 @@ struct LiveState {
   /// What the policy has learnt is to be written down, if there is news; and is taken from there.
   void keep_learnt();
   void recall_learnt();
+  void recall_pause_costs();
 
   System& system;
   Journal& journal;
@@ -161,6 +166,7 @@ struct LiveState {
   std::set<JobNumber> unfolding;                     // tasks whose rows are to be written
   std::int64_t last_sequence = 0;
   std::string kept_learnt = "{}";  // the last that was to be written
+  std::string kept_costs = "[]";   // the same, of what pauses cost
 };
 
 /// What flow stages are given live unless it is set otherwise: as many classes as most switches

@@ -83,6 +83,19 @@ Learnt LiveYard::learnt() const {
   return all;
 }
 
+/// As it was measured, of the job or of its user's jobs of the same model; else as the job said
+/// that reading its checkpoint took.
+Duration LiveYard::expected_load(const JobRecord& record) const {
+  if (record.load.took) return *record.load.took;
+  if (const auto known = costs_.of(record.owner.user, record.spec.model).load) return *known;
+  const bool has_told = record.progress && record.progress->load_s;
+  return has_told ? in_seconds(*record.progress->load_s) : load_time_;
+}
+
+void LiveYard::note_load(const JobRecord& record, Duration load) {
+  costs_.note_load(record.owner.user, record.spec.model, load);
+}
+
 Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   const JobSpec& spec = record.spec;
   Job job;
@@ -90,18 +103,16 @@ Job LiveYard::make_job(const JobRecord& record, Time eligible) {
   job.duration = job.estimate = expected_work(record);
   job.grace = spec.grace;
   if (record.pause_took) job.declared_pause = *record.pause_took;
+  job.save = costs_.of(record.owner.user, spec.model).save.value_or(Duration{});
+  job.load = expected_load(record);
   set_demand(job, spec, workload_);
   // A run keeps what it has, whatever has become of the machines (and see to_ids).
   const bool has_run = holds_gpus(record.phase()) && record.granted != Resources{};
   if (has_run && job.terms == kNoTerms) job.per_worker = record.granted;
   job.user = UserId{workload_.users.add(record.owner.user)};
   job.job_class = spec.job_class;
-  if (!spec.model.empty() && workload_.models.size() < index(kNoModel)) {
+  if (!spec.model.empty() && workload_.models.size() < index(kNoModel))
     job.model = ModelId{static_cast<std::uint16_t>(workload_.models.add(spec.model))};
-    if (const auto known = measured_.find({record.owner.user, spec.model});
-        known != measured_.end())
-      job.save = known->second.save, job.load = known->second.load;
-  }
   if (workload_.kinds.size() + 1 < index(kAnyKind)) set_kinds(job, spec, *cluster_, workload_);
   speed_->look_up_names();
   return job;
@@ -149,6 +160,7 @@ Verdict LiveYard::choose(JobNumber number, const std::vector<WorkerPlace>& place
     auto& there = gpus[static_cast<std::size_t>(share - placement.begin())];
     there.insert(there.end(), worker.gpus.begin(), worker.gpus.end());
   }
+  changed_.insert(number);
   return yard_->renumber(id(number), gpus);
 }
 
@@ -162,6 +174,10 @@ Verdict LiveYard::apply(EventKind kind, JobNumber number, Time now) {
 
 Verdict LiveYard::apply(EventKind kind, MachineId machine, Time now) {
   return yard_->apply(Event::of(now, kind, machine));
+}
+
+Verdict LiveYard::loaded(JobNumber number, Duration work, Time now) {
+  return yard_->apply(Event::loaded_with(std::max(now, yard_->now()), id(number), work));
 }
 
 void LiveYard::note_end(JobNumber number, Time ended, Duration unheard) {
@@ -180,13 +196,12 @@ void LiveYard::learn(const JobRecord& record, Time now) {
   Estimate estimate{.work = expected_work(record)};
   if (record.progress) {
     const JobProgress& progress = *record.progress;
-    if (progress.save_s) estimate.pause = record.spec.grace + in_seconds(*progress.save_s);
-    if (progress.load_s) estimate.load = in_seconds(*progress.load_s);
-    if (!record.spec.model.empty() && (progress.save_s || progress.load_s)) {
-      MeasuredPause& known = measured_[{record.owner.user, record.spec.model}];
-      if (progress.save_s) known.save = in_seconds(*progress.save_s);
-      if (progress.load_s) known.load = in_seconds(*progress.load_s);
+    if (progress.save_s) {
+      const Duration save = in_seconds(*progress.save_s);
+      estimate.pause = record.spec.grace + save;
+      costs_.note_save(record.owner.user, record.spec.model, save);
     }
+    if (record.load.took || progress.load_s) estimate.load = expected_load(record);
     const Duration so_far = ran(record.number, now);
     if (progress.total > 0 && progress.step > 0 && progress.step <= progress.total &&
         so_far.us > 0) {

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "live/book/job_record.h"
+#include "live/book/measured_pauses.h"
 #include "live/loop/live_demand.h"
 #include "live/service/service.h"
 #include "model/workload.h"
@@ -22,11 +23,6 @@
 
 namespace trainyard {
 
-/// What a pause of a user's jobs with one model costs, as they measured it themselves.
-struct MeasuredPause {
-  Duration save, load;
-};
-
 class LiveYard : private YardListener {
  public:
   struct Order {
@@ -34,8 +30,9 @@ class LiveYard : private YardListener {
     JobNumber job = 0;
   };
 
-  LiveYard(std::shared_ptr<const Cluster> cluster, FlowClasses flows)
-      : cluster_(std::move(cluster)), flows_(flows) {}
+  /// `load_time`: what a load is believed to take where nothing is known of it.
+  LiveYard(std::shared_ptr<const Cluster> cluster, FlowClasses flows, Duration load_time)
+      : cluster_(std::move(cluster)), flows_(flows), load_time_(load_time) {}
 
   /// Begins anew on this cluster, under this policy, with these jobs, held and ended ones left out.
   /// `now` is no earlier than anything that happened to them. `closed` are machines that take no
@@ -48,6 +45,10 @@ class LiveYard : private YardListener {
   /// begins goes on from there.
   [[nodiscard]] Learnt learnt() const;
   void recall(Learnt learnt) { learnt_ = std::move(learnt); }
+  /// What pauses of users' jobs cost, as far as it was measured.
+  [[nodiscard]] const MeasuredPauses& pause_costs() const { return costs_; }
+  void recall(MeasuredPauses costs) { costs_ = std::move(costs); }
+  void note_load(const JobRecord& job, Duration load);
 
   /// The job may start from now on; what it did before counts.
   [[nodiscard]] Verdict submit(const JobRecord& job, Time now);
@@ -63,6 +64,12 @@ class LiveYard : private YardListener {
   }
   [[nodiscard]] Verdict apply(EventKind kind, JobNumber job, Time now);
   [[nodiscard]] Verdict apply(EventKind kind, MachineId machine, Time now);
+  /// The job has loaded, and has done so much by now.
+  [[nodiscard]] Verdict loaded(JobNumber job, Duration work, Time now);
+  /// What a job that holds GPUs does in that time where it is.
+  [[nodiscard]] Duration work_in(JobNumber job, Duration time) const {
+    return yard_->rate(id(job)).work_in(std::max(time, Duration{}));
+  }
   /// The job ended by itself then, which may be earlier than when that is applied: what it did
   /// until then is all its work, with what it did in the time before anybody heard that it runs.
   /// `unheard` is negative if it ran for less than our clock says.
@@ -114,6 +121,7 @@ class LiveYard : private YardListener {
   void measure(JobId job, const JobProgress& progress, Time now);
   void tell_curve(JobId job, const ReportedCurve& curve, Time now);
   [[nodiscard]] JobId id(JobNumber job) const { return ids_.at(job); }
+  [[nodiscard]] Duration expected_load(const JobRecord& record) const;
   [[nodiscard]] Job make_job(const JobRecord& record, Time eligible);
   /// Into how many workers each of the yard's is divided.
   [[nodiscard]] std::int32_t parts(JobId job) const {
@@ -126,6 +134,7 @@ class LiveYard : private YardListener {
 
   std::shared_ptr<const Cluster> cluster_;
   FlowClasses flows_;
+  Duration load_time_;
   FlowTerms flow_terms_;  // since it began
   Workload workload_;
   std::vector<JobNumber> numbers_;  // by id
@@ -143,7 +152,7 @@ class LiveYard : private YardListener {
   std::unique_ptr<Policy> policy_;
   Learnt learnt_;  // before it
   std::set<JobNumber> changed_, queued_;
-  std::map<std::pair<std::string, std::string>, MeasuredPause> measured_;  // by user and model
+  MeasuredPauses costs_;
   std::uint64_t refused_ = 0;
 };
 

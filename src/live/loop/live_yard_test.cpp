@@ -51,7 +51,7 @@ class LiveYardTest : public testing::Test {
   static constexpr JobId kFirst{0};
   std::shared_ptr<const Cluster> cluster_ =
       std::make_shared<Cluster>(*parse_cluster_shorthand("1x4xV100"));
-  LiveYard yard_{cluster_, FlowClasses::ignored};
+  LiveYard yard_{cluster_, FlowClasses::ignored, Duration{}};
   Time now_;
   JobNumber last_ = 0;
   std::map<JobNumber, JobRecord> jobs_;
@@ -91,7 +91,7 @@ TEST_F(LiveYardTest, AnElasticJobStartsWithTheFewestWorkersAndRunsByTheKindThatI
 /// and the jobs that these decisions changed.
 std::pair<int, int> idle_minute(const std::string& policy, FlowClasses flows) {
   const auto cluster = std::make_shared<Cluster>(*parse_cluster_shorthand("200x1xV100"));
-  LiveYard yard(cluster, flows);
+  LiveYard yard(cluster, flows, Duration{});
   EXPECT_TRUE(yard.begin(cluster, *PolicySpec::parse(policy), {}, {}, Time{}));
   for (JobNumber number = 1; number <= 100; ++number) {
     JobRecord job;
@@ -176,7 +176,7 @@ TEST_F(LiveYardTest, WhatIsLearntIsKeptAndTakenUpAgain) {
   JobRecord read;
   read.number = job.number, read.spec = job.spec, read.owner = job.owner;
   ASSERT_TRUE(life_from_json(life_to_json(job), read));
-  LiveYard again(cluster_, FlowClasses::ignored);
+  LiveYard again(cluster_, FlowClasses::ignored, Duration{});
   ASSERT_TRUE(again.begin(cluster_, *PolicySpec::parse("srtf"), {&read}, {}, now_));
   EXPECT_EQ(again.yard().rate(kFirst), yard().rate(kFirst));
   EXPECT_EQ(again.yard().estimate(kFirst), yard().estimate(kFirst));
@@ -188,9 +188,7 @@ TEST_F(LiveYardTest, WhatPausesCostIsKnownOfTheNextJobOfTheModel) {
   JobRecord& job = submit(hours(1));
   job.spec.model = "resnet50";
   report(job, 1, 10);
-  job.progress->load_s = 7;
-  yard_.learn(job, now_);
-  report(job, 2, 10);  // of another save it says how long it took, and nothing of loading
+  yard_.note_load(job, seconds(7));
   job.progress->save_s = 5;
   yard_.learn(job, now_);
   JobRecord next = job;

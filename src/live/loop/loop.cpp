@@ -130,6 +130,7 @@ void Loop::turn(Commands& commands, Questions& questions) {
   for (const bool adds : {false, true}) take_in(commands, adds, answers);
   if (may_admit()) gate_.admit_some();
   hear_engine();
+  runs_.settle_loads();
   runs_.end_those_out_of_time();
   if (may_decide()) decide();
   runs_.take_orders();
@@ -322,7 +323,7 @@ void Loop::tidy() {
 Time Loop::next_deadline() const {
   if (!state_.counters.accepting) return state_.now() + kRetry;
   if (may_admit()) return state_.now();
-  Time next = std::min(retention_.next(), next_keeping_);
+  Time next = std::min({retention_.next(), next_keeping_, runs_.next_load()});
   if (!state_.counters.disk_full) next = std::min(next, next_tidying_);
   if (!state_.counters.disk_full) next = std::min(next, state_.decisions.next());
   for (const JobNumber number : state_.book.holding())

@@ -14,6 +14,7 @@ Expected<void> Recovery::recover() {
   if (auto ok = machines_.recall(); !ok) return ok;
   recall_settings();
   state_.recall_learnt();
+  state_.recall_pause_costs();
   state_.system.log().write(LogLevel::info,
                             fmt::format("the policy is {}; {} jobs have not ended yet",
                                         state_.policy.policy, state_.book.size()));

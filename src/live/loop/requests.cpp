@@ -209,7 +209,7 @@ Answer<void> Requests::refuse_to_cancel(const Identity& who, JobNumber number) c
     return refuse(Refusal::Kind::forbidden, "job {} is {}'s; only they and operators may cancel it",
                   name_of(*job), job->owner.user);
   return refuse(Refusal::Kind::conflict, "job {} has ended already ({}), so it cannot be cancelled",
-                name_of(*job), state_name(job->phase()));
+                name_of(*job), state_name(job->shown_phase()));
 }
 
 // --- Machines and the policy ---------------------------------------------------------------------

@@ -73,7 +73,8 @@ void Runs::carry_out(const LiveYard::Order& order) {
 
 void Runs::pause(JobNumber number) {
   ++state_.counters.paused;
-  const JobRecord& job = state_.book.at(number);
+  JobRecord& job = state_.book.edit(number);
+  job.last_pause = {.at = state_.now(), .run = job.runs, .made_room_for = job.life.room_for};
   json details{{"run", job.runs}};
   if (job.life.room_for != 0) details["for"] = job.life.room_for;
   state_.note(job, Happening::pausing, details);
@@ -150,6 +151,7 @@ void Runs::start_run(Launch launch) {
   if (auto begun = state_.engine.start(launch); !begun)
     return wait_for_the_machine(job.number, begun.error().message);
   state_.decisions.after_failed_start = {};
+  loads_.expect(launch.id.job);
 }
 
 /// It could not be started, by no fault of its own (the disk is full): tried again, however long
@@ -207,8 +209,8 @@ void Runs::stop_for_good(JobNumber number) {
 Time Runs::limit_of(const JobRecord& job) const {
   const bool is_ours = !job.is_broken && !job.runs_outside && !state_.engine.keeps_time_limits();
   const bool has_limit = job.spec.time.us != 0 && job.ending == Ending::none && is_ours;
-  if (!has_limit || job.phase() != Phase::running) return Time::never();
-  return job.life.state.since + job.spec.time;
+  if (!has_limit || job.shown_phase() != Phase::running) return Time::never();
+  return job.run_began() + job.spec.time;
 }
 
 void Runs::end_those_out_of_time() {
@@ -234,15 +236,10 @@ void Runs::hear(const RunReport& report) {
     return;
   }
   switch (report.kind) {
-    case RunReport::Kind::progress: {
-      JobRecord& job = state_.book.edit(number);
-      job.progress = report.progress;
-      if (!job.is_held()) job.curve.add(report.progress, state_.yard.ran(number, state_.now()));
-      state_.yard.learn(job, state_.now());
-      return;
-    }
+    case RunReport::Kind::progress:
+      return hear_progress(number, report.progress);
     case RunReport::Kind::started:
-      return hear_started(number, report.places);
+      return hear_started(number, time_of(report), report.places);
     case RunReport::Kind::broken:
       return break_up(number, report.why);
     case RunReport::Kind::withdrawn:
@@ -263,8 +260,17 @@ void Runs::hear_withdrawn(JobNumber number, const std::string& why) {
   stop_for_good(number);
 }
 
-void Runs::hear_started(JobNumber number, const std::vector<WorkerPlace>& places) {
-  if (state_.book.at(number).phase() != Phase::starting) return;
+void Runs::hear_progress(JobNumber number, const JobProgress& progress) {
+  loads_.hear(number, progress);
+  JobRecord& job = state_.book.edit(number);
+  job.progress = progress;
+  if (!job.is_held()) job.curve.add(progress, state_.yard.ran(number, state_.now()));
+  state_.yard.learn(job, state_.now());
+}
+
+void Runs::hear_started(JobNumber number, Time began, const std::vector<WorkerPlace>& places) {
+  const JobRecord& known = state_.book.at(number);
+  if (known.phase() != Phase::starting || known.has_started) return;
   if (!places.empty()) {
     if (const Verdict verdict = state_.yard.choose(number, places); verdict != Verdict::ok) {
       const std::string why = fmt::format(
@@ -278,8 +284,8 @@ void Runs::hear_started(JobNumber number, const std::vector<WorkerPlace>& places
   job.has_started = true;
   job.failed_starts = 0;
   if (job.ending == Ending::none) job.reason.clear();
-  (void)state_.tell(EventKind::loaded, number);
   state_.note(job, Happening::running, {{"run", job.runs}});
+  loads_.begin(number, began);
   state_.decisions.is_due = true;
 }
 
@@ -291,8 +297,14 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   if (exited) job.exit_status = report.exit_status;
   if (job.old_run != OldRun::none) return hear_end_of_old_run(number, report);
   if (!holds_gpus(job.phase())) return;
-  const bool has_run = job.phase() != Phase::starting;
-  if (exited && !job.is_broken) hear_started(number);
+  const bool has_run = job.phase() != Phase::starting || job.has_started;
+  if (exited && !job.is_broken) hear_started(number, state_.now());
+  // It may have ended while nobody was there to see it.
+  const bool unseen = state_.now() - kHeardWithin > time_of(report);
+  const Time ended = unseen ? std::max(time_of(report), job.run_began()) : state_.now();
+  const Duration heard = ended - job.run_began();
+  Duration booked = heard;
+  if (exited && job.is_loading()) booked = loads_.end(number, report.ran.value_or(heard));
   if (job.ending == Ending::by_time_limit && exited && report.asked_requeue)
     job.ending = Ending::none;
   if (job.ending != Ending::none) {
@@ -309,13 +321,9 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   if (job.phase() == Phase::draining) return hear_left(number, report);
   if (report.asked_requeue && !job.runs_outside)
     return come_back(number, EventKind::returned, "asked to run again");
-  // It may have ended while nobody was there to see it.
-  const bool unseen = state_.now() - kHeardWithin > time_of(report);
-  const Time ended = unseen ? std::max(time_of(report), job.life.state.since) : state_.now();
-  // So may it have begun. And a machine that was started anew with another clock cannot tell how
-  // long it was off: then more has been heard than the run took.
-  const Duration heard = ended - job.life.state.since;
-  state_.yard.note_end(number, ended, report.ran.value_or(heard) - heard);
+  // It may also have begun while nobody was there. And a machine that was started anew with another
+  // clock cannot tell how long it was off: then more has been booked than the run took.
+  state_.yard.note_end(number, ended, report.ran.value_or(booked) - booked);
   end_by_itself(number, report);
   job.life.state.since = ended;
 }
@@ -340,24 +348,31 @@ void Runs::hear_left(JobNumber number, const RunReport& report) {
   const bool comes_back = word == Word::saved || report.asked_requeue;
   if (!comes_back && report.was_killed) return hear_killed(number, report);
   if (!comes_back && exit_status == 0) return end_by_itself(number, report);
-  JobRecord& job = state_.book.edit(number);
-  job.pause_took = state_.now() - job.life.state.since;
-  job.quick_returns = 0;
-  (void)state_.tell(EventKind::drained, number);
-  state_.yard.learn(job, state_.now());
-  state_.note(job, Happening::paused, {{"run", job.runs}, {"exit_status", exit_status}});
-  state_.decisions.is_due = true;
+  loads_.leave(number, word == Word::saved);
+  requeue(number, EventKind::drained, {{"exit_status", exit_status}});
 }
 
 /// It did not leave within its grace: what it did in this run is lost.
 void Runs::hear_killed(JobNumber number, const RunReport& report) {
   JobRecord& job = state_.book.edit(number);
+  const Duration lost = job.life.state.done - job.life.progress.saved;
+  loads_.leave(number, false);
+  job.load.unseen_work = std::max(job.load.unseen_work - lost, Duration{});
+  job.last_pause.was_killed = true, job.last_pause.lost = lost;
+  requeue(number, EventKind::lost,
+          {{"exit_status", report.exit_status}, {"killed", true}, {"lost_s", lost.seconds()}});
+}
+
+/// A paused job has left.
+void Runs::requeue(JobNumber number, EventKind kind, json details) {
+  JobRecord& job = state_.book.edit(number);
   job.pause_took = state_.now() - job.life.state.since;
   job.quick_returns = 0;
-  (void)state_.tell(EventKind::lost, number);
+  details["run"] = job.runs, details["took_s"] = job.pause_took->seconds();
+  job.load.began = Time::never();
+  (void)state_.tell(kind, number);
   state_.yard.learn(job, state_.now());
-  state_.note(job, Happening::paused,
-              {{"run", job.runs}, {"exit_status", report.exit_status}, {"killed", true}});
+  state_.note(job, Happening::paused, details);
   state_.decisions.is_due = true;
 }
 
@@ -414,8 +429,9 @@ void Runs::try_again() {
 /// Back to the queue without having been told to, but not for ever.
 void Runs::come_back(JobNumber number, EventKind kind, const std::string& why) {
   JobRecord& job = state_.book.edit(number);
-  const bool quick = !job.is_broken && state_.now() - job.life.state.since < kQuick;
+  const bool quick = !job.is_broken && state_.now() - job.run_began() < kQuick;
   job.is_broken = false;
+  job.load.began = Time::never();
   job.quick_returns = quick ? job.quick_returns + 1 : 0;
   state_.decisions.is_due = true;
   if (job.quick_returns > kMostQuickReturns)

@@ -7,18 +7,22 @@
 
 #include "live/loop/gate.h"
 #include "live/loop/live_state.h"
+#include "live/loop/loads.h"
 
 namespace trainyard {
 
 class Runs {
  public:
-  Runs(LiveState& state, Gate& gate) : state_(state), gate_(gate) {}
+  Runs(LiveState& state, Gate& gate) : state_(state), gate_(gate), loads_(state) {}
 
   /// What the policy, and the yard itself, have ordered: a job that gets the room that was made for
   /// it starts without asking.
   void take_orders();
   void hear(const RunReport& report);
   void end_those_out_of_time();
+  /// Runs that count as loading no longer; and when there is next one.
+  void settle_loads() { loads_.settle(); }
+  [[nodiscard]] Time next_load() const { return loads_.next(); }
   /// Those whose start failed, and that have rested long enough.
   void try_again();
   /// A part of its run is gone: the rest is stopped, and the job queues again when nothing is left.
@@ -42,11 +46,13 @@ class Runs {
   void start_run(Launch launch);
   void wait_for_the_machine(JobNumber job, const std::string& why);
   void hear_withdrawn(JobNumber job, const std::string& why);
-  void hear_started(JobNumber job, const std::vector<WorkerPlace>& places = {});
+  void hear_progress(JobNumber job, const JobProgress& progress);
+  void hear_started(JobNumber job, Time began, const std::vector<WorkerPlace>& places = {});
   void hear_end(JobNumber job, const RunReport& report);
   void hear_end_of_old_run(JobNumber job, const RunReport& report);
   void hear_left(JobNumber job, const RunReport& report);
   void hear_killed(JobNumber job, const RunReport& report);
+  void requeue(JobNumber job, EventKind kind, nlohmann::json details);
   [[nodiscard]] Time time_of(const RunReport& report) const;
   void end_by_itself(JobNumber job, const RunReport& report);
   void fail_start(JobNumber job, const std::string& why);
@@ -54,6 +60,7 @@ class Runs {
 
   LiveState& state_;
   Gate& gate_;
+  Loads loads_;
   std::string last_passed_;  // what was said
 };
 

@@ -151,6 +151,17 @@ Answer<JobRecord> Views::job(const Identity& who, JobNumber number) const {
   return job;
 }
 
+Answer<std::vector<LiveEvent>> Views::events_of(const Identity& who, JobNumber number) const {
+  constexpr std::size_t kMost = 1000;
+  const auto job = visible(who, number);
+  if (!job) return tl::make_unexpected(job.error());
+  auto events = state_.journal.events_of(number, kMost);
+  if (!events) return unavailable(events.error());
+  if (job->in_part)
+    for (LiveEvent& event : *events) event = public_part(event);
+  return *std::move(events);
+}
+
 Answer<JobPage> Views::jobs(const Identity& who, const JobFilter& asked) const {
   JobFilter filter = asked;
   if (is_private() && who.role != Role::operator_) {
@@ -269,15 +280,15 @@ Answer<Service::HistoryPart> Views::history(const Identity& who,
 Answer<WhyAnswer> Views::why(const Identity& who, JobNumber number) {
   const auto shown = visible(who, number);
   if (!shown) return tl::make_unexpected(shown.error());
-  WhyAnswer answer{std::string(state_name(shown->phase())), WaitsBy::nothing, {}, ""};
+  WhyAnswer answer{std::string(state_name(shown->shown_phase())), WaitsBy::nothing, {}, ""};
   if (shown->has_ended()) return answer;
   const auto asked = loop_.look_up([&] {
     const JobRecord* job = state_.book.find(number);
     if (job != nullptr && !job->has_ended()) answer = why_waits(*job);
   });
   if (!asked) return tl::make_unexpected(asked.error());
-  if (shown->in_part) answer.advice.clear();          // it is not theirs to follow
-  if (is_private() && who.role != Role::operator_) {  // both count others
+  if (shown->in_part) answer.advice.clear(), answer.pause = {};  // it is not theirs to follow
+  if (is_private() && who.role != Role::operator_) {             // both count others
     answer.reason.place = 0;
     answer.flow.clear();
   }
@@ -287,12 +298,13 @@ Answer<WhyAnswer> Views::why(const Identity& who, JobNumber number) {
 WhyAnswer Views::why_waits(const JobRecord& job) const {
   if (job.is_held()) return why_held(job);
   const Phase phase = job.phase();
-  WhyAnswer answer{std::string(state_name(phase)), WaitsBy::nothing, {}, ""};
+  WhyAnswer answer{std::string(state_name(job.shown_phase())), WaitsBy::nothing, {}, ""};
   if (phase != Phase::queued && phase != Phase::reserved) {
     answer.reason.sentence = size_of(job);
     answer.flow = state_.yard.explain_flow(job.number);
     return answer;
   }
+  if (job.is_paused()) answer.pause = job.last_pause, answer.pause_took = job.pause_took;
   answer.reason = state_.yard.explain(job.number);
   if (std::optional<WhyAnswer> none = why_no_machine(answer)) return *none;
   if (job.failed_starts > 0) answer.reason.sentence += "; its last start failed: " + job.reason;
@@ -314,6 +326,7 @@ std::optional<WhyAnswer> Views::why_no_machine(const WhyAnswer& otherwise) const
     is_down = is_down || !by_operator;
   }
   WhyAnswer answer{otherwise.state, WaitsBy::held, {}, ""};
+  answer.pause = otherwise.pause, answer.pause_took = otherwise.pause_took;
   answer.reason = {"closed",
                    is_down ? "every machine is closed or down: nothing new starts"
                            : "every machine is closed: nothing new starts",

@@ -20,6 +20,7 @@ class Views {
   [[nodiscard]] Answer<JobRecord> job(const Identity& who, JobNumber job) const;
   [[nodiscard]] Answer<JobPage> jobs(const Identity& who, const JobFilter& filter) const;
   [[nodiscard]] Answer<WhyAnswer> why(const Identity& who, JobNumber job);
+  [[nodiscard]] Answer<std::vector<LiveEvent>> events_of(const Identity& who, JobNumber job) const;
   [[nodiscard]] Answer<Service::LogPage> logs(const Identity& who, JobNumber job,
                                               std::int32_t worker, std::uint32_t run,
                                               std::uint64_t offset) const;

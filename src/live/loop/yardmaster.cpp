@@ -105,6 +105,10 @@ Service::EventPage Yardmaster::events(const Identity& who, std::int64_t after, D
   return feed_.page(who, after, patience);
 }
 
+Answer<std::vector<LiveEvent>> Yardmaster::events_of(const Identity& who, JobNumber job) {
+  return views_.events_of(who, job);
+}
+
 std::int64_t Yardmaster::last_event() const {
   return feed_.last();
 }

@@ -59,6 +59,7 @@ class Yardmaster final : public Service {
                              bool vouched) override;
   Answer<HistoryPart> history(const Identity& who, const HistoryPart& before) override;
   EventPage events(const Identity& who, std::int64_t after, Duration patience) override;
+  Answer<std::vector<LiveEvent>> events_of(const Identity& who, JobNumber job) override;
   [[nodiscard]] std::int64_t last_event() const override;
   [[nodiscard]] Counters counters() const override;
   [[nodiscard]] bool may_count(const Identity& who) const override {

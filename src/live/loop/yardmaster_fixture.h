@@ -44,6 +44,7 @@ class MasterTest : public testing::Test {
     options.least_erased_a_day = least_erased_a_day;
     options.disk = disk;
     options.admitted_at_once = admitted_at_once;
+    options.load_time = load_time;
     auto started = Yardmaster::start(system, *journal, on, options);
     ASSERT_TRUE(started) << started.error().message;
     master = std::move(*started);
@@ -57,7 +58,7 @@ class MasterTest : public testing::Test {
 
   std::string state(JobNumber job) {
     const auto record = master->job(kOperator, job);
-    return record ? std::string(state_name(record->phase())) : record.error().message;
+    return record ? std::string(state_name(record->shown_phase())) : record.error().message;
   }
   JobRecord record(JobNumber job) { return *master->job(kOperator, job); }
   bool becomes(JobNumber job, const std::string& wanted) {
@@ -82,6 +83,7 @@ class MasterTest : public testing::Test {
   std::size_t least_erased_a_day = SchedulingOptions{}.least_erased_a_day;
   std::int64_t disk = SchedulingOptions{}.disk;
   std::size_t admitted_at_once = SchedulingOptions{}.admitted_at_once;
+  Duration load_time{};
   TemporaryDirectory directory;
   HandSystem system;
   std::unique_ptr<Journal> journal;

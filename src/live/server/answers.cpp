@@ -132,6 +132,16 @@ Reply answer_why(const Call& call) {
   return json_reply(call.service.why(call.who, *number));
 }
 
+Reply answer_events_of(const Call& call) {
+  const auto number = job_of(call);
+  if (!number) return refusal_reply(number.error());
+  const auto events = call.service.events_of(call.who, *number);
+  if (!events) return refusal_reply(events.error());
+  json list = json::array();
+  for (const LiveEvent& event : *events) list.push_back(to_json(event));
+  return as_json({{"events", std::move(list)}});
+}
+
 Reply answer_cluster(const Call& call) {
   return json_reply(call.service.cluster(call.who));
 }

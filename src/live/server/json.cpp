@@ -91,6 +91,34 @@ std::int32_t workers_now(const JobRecord& job) {
   return job.life.room.placement.empty() ? job.spec.workers : workers(job.life.room.placement);
 }
 
+/// In the queue, and of a task also until its array let it in.
+Duration waited(const JobRecord& job) {
+  const bool came_later = job.task.array != 0 && job.spec.after.empty();
+  const bool is_known = came_later && job.eligible != Time::never();
+  return job.life.state.waited +
+         (is_known ? std::max(job.eligible - job.submitted, Duration{}) : Duration{});
+}
+
+/// The last one, if there was any.
+json pause_of(const LastPause& pause, std::optional<Duration> took) {
+  if (pause.run == 0) return nullptr;
+  json value{{"at", when(pause.at)},
+             {"for", pause.made_room_for == 0 ? json(nullptr) : json(pause.made_room_for)},
+             {"took_s", took ? json(took->seconds()) : json(nullptr)}};
+  if (pause.was_killed) value["lost_s"] = pause.lost.seconds();
+  return value;
+}
+
+/// What one more pause would cost: from being told to leave to having left, and from the start to
+/// the first progress. Null where either was not measured yet.
+json pause_cost_of(const JobRecord& job) {
+  if (!job.load.took) return nullptr;
+  std::optional<Duration> leave = job.pause_took;
+  if (!leave && job.progress && job.progress->save_s)
+    if (const auto save = duration_from_seconds(*job.progress->save_s)) leave = *save;
+  return leave ? json((*leave + *job.load.took).seconds()) : json(nullptr);
+}
+
 /// What everybody may see: the same fields as public_part() leaves.
 json in_queue(const JobRecord& job, const std::vector<MachineView>& machines) {
   const JobSpec& spec = job.spec;
@@ -101,7 +129,8 @@ json in_queue(const JobRecord& job, const std::vector<MachineView>& machines) {
           {"task", job.task.array == 0 ? json(nullptr) : json(job.task.task)},
           {"name", spec.name},
           {"user", job.owner.user},
-          {"state", state_name(job.phase())},
+          {"state", state_name(job.shown_phase())},
+          {"paused", job.is_paused()},
           {"waits_by", name(job.waits_by)},
           {"class", name(spec.job_class)},
           {"workers", workers_now(job)},
@@ -111,9 +140,11 @@ json in_queue(const JobRecord& job, const std::vector<MachineView>& machines) {
           {"time_s", spec.time.seconds()},
           {"submitted", when(job.submitted)},
           {"started", when(state.first_start)},
-          {"since", when(job.is_held() ? job.submitted : state.since)},
+          {"since", when(job.is_held()      ? job.submitted
+                         : job.is_loading() ? job.run_began()
+                                            : state.since)},
           {"ended", when(state.end())},
-          {"waited_s", state.waited.seconds()},
+          {"waited_s", waited(job).seconds()},
           {"done_s", state.done.seconds()},
           {"placement", placement_of(job.life, machines)},
           {"flow_class", flow_class_of(job, machines)}};
@@ -133,6 +164,10 @@ void add_private(const JobRecord& job, json& value) {
                 {"reason", job.reason},
                 {"progress", job.progress ? to_json(*job.progress) : json(nullptr)},
                 {"curve", curve_of(job.curve)},
+                {"loading", job.is_loading()},
+                {"load_s", job.load.took ? json(job.load.took->seconds()) : json(nullptr)},
+                {"last_pause", pause_of(job.last_pause, job.pause_took)},
+                {"pause_cost_s", pause_cost_of(job)},
                 {"pause_took_s", job.pause_took ? json(job.pause_took->seconds()) : json(nullptr)},
                 {"runs", job.runs},
                 {"restarts", job.restarts},
@@ -189,6 +224,7 @@ json to_json(const WhyAnswer& why) {
           {"expected_start",
            why.reason.expected_start ? when(*why.reason.expected_start) : json(nullptr)},
           {"expected_if", why.reason.expected_start ? why.expected_if() : ""},
+          {"last_pause", pause_of(why.pause, why.pause_took)},
           {"advice", why.advice},
           {"flow", why.flow}};
 }

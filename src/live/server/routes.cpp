@@ -69,6 +69,15 @@ std::vector<Route> job_routes() {
        "",
        kJson,
        answer_why},
+      {"GET",
+       "/v1/jobs/{job}/events",
+       Role::viewer,
+       "What happened to the job, the last 1,000 events",
+       {kJob},
+       "",
+       kJson,
+       answer_events_of,
+       kLongList},
   };
 }
 

@@ -140,6 +140,13 @@ class FakeService : public Service {
     if (all <= after) return {{}, after};
     return {{events_.begin() + after, events_.end()}, all};
   }
+  Answer<std::vector<LiveEvent>> events_of(const Identity& who, JobNumber number) override {
+    if (const auto found = job(who, number); !found) return tl::make_unexpected(found.error());
+    const std::lock_guard lock(mutex_);
+    std::vector<LiveEvent> events = events_;
+    std::erase_if(events, [&](const LiveEvent& event) { return event.job != number; });
+    return events;
+  }
   [[nodiscard]] std::int64_t last_event() const override {
     const std::lock_guard lock(mutex_);
     return static_cast<std::int64_t>(events_.size());

@@ -24,6 +24,7 @@ constexpr std::array<Wording, kHappenings> kWordings{{
     {"is in the queue", LogLevel::debug},
     {"is starting", LogLevel::info},
     {"is running", LogLevel::debug},
+    {"has loaded", LogLevel::debug},
     {"is asked to leave", LogLevel::info},
     {"has left, and is in the queue again", LogLevel::info},
     {"is in the queue again", LogLevel::info},

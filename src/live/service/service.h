@@ -67,6 +67,8 @@ struct WhyAnswer {
   WaitReason reason;
   std::string advice;
   std::string flow{};  // of a job that sends over the network: why it is in its class
+  LastPause pause{};   // of a paused job
+  std::optional<Duration> pause_took{};
 
   /// Under what condition its expected start is right.
   [[nodiscard]] std::string expected_if() const {
@@ -232,6 +234,8 @@ class Service {
     std::int64_t reached = 0;  // whether or not it was shown: where to go on
   };
   virtual EventPage events(const Identity& who, std::int64_t after, Duration patience) = 0;
+  /// The last 1,000 of a job, in order, as far as they may be shown.
+  virtual Answer<std::vector<LiveEvent>> events_of(const Identity& who, JobNumber job) = 0;
   [[nodiscard]] virtual std::int64_t last_event() const = 0;
   [[nodiscard]] virtual Counters counters() const = 0;
   /// True if `who` may see numbers about all users' jobs together.

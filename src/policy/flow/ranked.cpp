@@ -33,9 +33,9 @@ FlowClass RankedFlow::class_at(std::size_t place) const {
   return FlowClass{static_cast<std::uint8_t>(std::min(place, classes_ - 1))};
 }
 
-void RankedFlow::on_phase(JobId job, Phase /*from*/, Phase to) {
+void RankedFlow::on_phase(JobId job, Phase from, Phase to) {
   if (to == Phase::starting) {
-    if (!uses_network(job)) return;
+    if (!uses_network(job) || from == Phase::running) return;
     const Rank mine = rank(job);
     senders_[job] = {.rank = mine, .flow = yard_.flow(job)};
     order_.insert(mine);

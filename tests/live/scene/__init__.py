@@ -91,13 +91,14 @@ def as_user(uid):
 
 class Scene:
     def __init__(self, slots=2, settings=("yard.min_run=0",), space=None, options=(), tcp=False,
-                 policy="fitgpp", uid=None, within=()):
+                 policy="fitgpp", uid=None, within=(), load_time="0"):
         """space: the state directory is a file system of this size ("8m"); options: more of serve's;
         tcp: it listens on a port of the loopback too; uid: the daemon is this user's; within: words
-        before its command, as of nsenter."""
+        before its command, as of nsenter; load_time: how long a job that tells nothing counts as
+        loading."""
         self.uid, self.within = uid, within
         self.slots, self.settings, self.space, self.policy = slots, settings, space, policy
-        self.options = [*options, *(["--tcp", "127.0.0.1:0"] if tcp else [])]
+        self.options = ["--load-time", load_time, *options, *(["--tcp", "127.0.0.1:0"] if tcp else [])]
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="trainyard-live-"))
         self.root.chmod(0o755)
         self.state, self.work = self.root / "state", self.root / "work"

@@ -169,7 +169,7 @@ std::vector<MemoryWorld::Seen> MemoryWorld::runs() {
     const bool was_told = run.leaves != Time::never() || run.is_killed != Time::never();
     seen.push_back({id, lives, run.has_run, was_told, run.state == Run::State::ended, run.end,
                     run.places, run.gpus, run.has_lost_gpu, run.grants, run.began_to_run,
-                    run.is_heard, run.output});
+                    run.is_heard, run.output, run.first_told, run.told_to_leave});
   }
   return seen;
 }
@@ -244,6 +244,7 @@ void MemoryWorld::stop(const Stop& stop) {
   if (found == runs_.end()) return;
   Run& run = found->second;
   const Time now = clock_.wall_clock();
+  run.told_to_leave = std::min(run.told_to_leave, now);
   if (run.leaves == Time::never())
     run.leaves = run.script.leaves_after ? now + *run.script.leaves_after : Time::never();
   const Duration kill_wait = stop.signal.number != 0 ? stop.kill_wait : Duration{};
@@ -417,6 +418,7 @@ Time MemoryWorld::next_of(const Run& run) {
   if (run.state != Run::State::running) return Time::never();
   Time next = std::min(run.leaves, run.is_killed);
   if (run.is_broken) return next;
+  next = std::min(next, run.tells);
   if (run.script.runs_for) next = std::min(next, run.began_to_run + *run.script.runs_for);
   if (run.script.breaks_after) next = std::min(next, run.began_to_run + *run.script.breaks_after);
   return next;
@@ -434,6 +436,7 @@ void MemoryWorld::happen(RunId id, Run& run, Time at) {
   if (run.state == Run::State::starting) return begin_to_run(id, run, at);
   if (script.runs_for && at >= run.began_to_run + *script.runs_for)
     return end(id, run, Kind::exited, at, script.exit_status, "");
+  if (at >= run.tells) return tell_progress(id, run, at);
   run.is_broken = true;
   run.lives.front() = false;
   say_broken(id, run, at);
@@ -462,8 +465,19 @@ void MemoryWorld::begin_to_run(RunId id, Run& run, Time at) {
   if (chooses_gpus_) report.places = run.places;
   say(run, report);
   if (!run.script.tells) return;
-  report.kind = Kind::progress, report.progress = *run.script.tells;
-  report.places.clear();
+  run.tells = at + run.script.tells_after;
+  if (run.script.tells_after.us == 0) tell_progress(id, run, at);
+}
+
+void MemoryWorld::tell_progress(RunId id, Run& run, Time at) {
+  const MemoryScript& script = run.script;
+  RunReport report;
+  report.kind = Kind::progress, report.id = id, report.at = at;
+  report.progress = *script.tells;
+  const auto [step, is_first] = steps_.try_emplace(id.job, script.tells->step);
+  report.progress.step = is_first ? step->second : ++step->second;
+  run.first_told = std::min(run.first_told, at);
+  run.tells = script.tells_every.us > 0 ? at + script.tells_every : Time::never();
   say(run, std::move(report));
 }
 

@@ -30,7 +30,9 @@ struct MemoryScript {
   bool asks_requeue = false;
   std::string output{};  // of every worker, when it starts
   std::string saves{};   // added to the job's checkpoints when it starts, and when it ends
-  std::optional<JobProgress> tells{};                 // the same
+  std::optional<JobProgress> tells{};  // its first progress, and then a step more each time:
+  Duration tells_after{};              // so long after a run began,
+  Duration tells_every{};              // ... and every so long; 0: once in a run
   std::optional<Duration> leaves_after = Duration{};  // being told to; none: it has to be killed
   int exit_when_told = 128 + 15;
   std::optional<Duration> breaks_after{};  // a worker is gone then, and the others hang
@@ -82,8 +84,10 @@ class MemoryWorld {
     bool has_lost_gpu = false;  // one of them was gone at a time, be it that it has come back
     std::vector<Resources> grants = {};  // of each worker; empty: not started by an engine
     Time began_to_run;
-    bool is_known = false;  // to the present engine
-    std::string output;     // of each worker, that is still there
+    bool is_known = false;            // to the present engine
+    std::string output;               // of each worker, that is still there
+    Time first_told = Time::never();  // its first progress
+    Time told_to_leave = Time::never();
   };
   [[nodiscard]] std::vector<Seen> runs();
   [[nodiscard]] Cluster cluster() const;
@@ -114,6 +118,8 @@ class MemoryWorld {
     MemoryScript script;
     Time begun, began_to_run;
     Time leaves = Time::never(), is_killed = Time::never();  // once it was told to stop
+    Time tells = Time::never();                              // its next progress
+    Time first_told = Time::never(), told_to_leave = Time::never();
     bool is_broken = false;  // a part of it is gone, and the rest hangs
     bool is_heard = false;   // by the present engine
     bool has_run = false, is_forgotten = false;
@@ -159,6 +165,7 @@ class MemoryWorld {
   void say_broken(RunId id, const Run& run, Time at);
   void begin_to_run(RunId id, Run& run, Time at);
   void begin_to_write(RunId id, Run& run);
+  void tell_progress(RunId id, Run& run, Time at);
   void end(RunId id, Run& run, RunReport::Kind kind, Time at, int status, const std::string& why);
   void choose(Run& run);
   void check_places(RunId id, const Run& run);
@@ -183,6 +190,7 @@ class MemoryWorld {
   std::set<std::pair<Time, RunId>> due_;  // what happens by itself to those that have not ended
   std::map<std::string, Birth> births_;
   std::map<JobNumber, std::string> checkpoints_;
+  std::map<JobNumber, std::int64_t> steps_;  // that jobs have told
   std::vector<Erasure> erasures_;
   std::vector<EngineReport> reports_;
   std::vector<std::string> faults_;
