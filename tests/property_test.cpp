@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "bound/gangs.h"
 #include "bound/lower_bound.h"
@@ -18,6 +19,15 @@ namespace {
 
 constexpr std::uint64_t kStream = 3;  // of random numbers
 
+/// The line with this member instead of the one that it has.
+std::string with(const std::string& line, const std::string& stage, const std::string& member) {
+  std::string changed;
+  std::istringstream words(line);
+  for (std::string word; words >> word;)
+    if (!word.starts_with(stage + "=")) changed += word + " ";
+  return changed + stage + "=" + member;
+}
+
 /// Every member in at least one composition where it has something to do.
 std::vector<std::string> all_policies() {
   std::vector<std::string> lines;
@@ -30,7 +40,7 @@ std::vector<std::string> all_policies() {
     for (const StageInfo& stage : stage_infos())
       for (const MemberInfo& member : stage.members)
         if (stage.kind == StageInfo::Kind::stage)
-          lines.push_back(others + stage.name + "=" + member.name);
+          lines.push_back(with(others, stage.name, member.name));
   for (const StageInfo& stage : stage_infos())
     for (std::size_t i = 1; stage.kind == StageInfo::Kind::joint && i < stage.members.size(); ++i)
       lines.push_back(stage.name + "=" + stage.members[i].name);
@@ -343,6 +353,53 @@ TEST_P(EveryPolicy, DoesNotStarveAGangBeyondPatience) {
   const bool trials_pass = spec.member("order") == "trial-first";
   EXPECT_LE(wait_of_the_gang(cluster, workload, spec),
             minutes(10) * (trials_pass ? 2 : 1) + kSmall * 2);
+}
+
+/// A long job on all GPUs, and for half an hour a job of a second every few seconds.
+Workload long_among_short(Random& random) {
+  Workload workload;
+  Job job;
+  job.workers = job.min_workers = job.max_workers = 1;
+  job.per_worker = {2, 0, 0};
+  job.job_class = JobClass::batch;
+  job.duration = job.estimate = minutes(30);
+  job.load = seconds(static_cast<std::int64_t>(random.below(60)));
+  job.grace = seconds(1), job.save = seconds(static_cast<std::int64_t>(random.below(5)));
+  workload.users.add("ada");
+  job.user = UserId{0};
+  const auto add = [&](const Job& next) {
+    workload.jobs.push_back(next);
+    workload.names.push_back(std::to_string(workload.jobs.size()));
+  };
+  add(job);
+  job.per_worker = {1, 0, 0};
+  job.duration = job.estimate = seconds(1);
+  job.load = job.save = job.grace = {};
+  for (Time at = Time{} + seconds(5); at < Time{} + minutes(30);
+       at = at + seconds(static_cast<std::int64_t>(1 + random.below(10)))) {
+    job.submit = at;
+    job.job_class = random.below(2) == 0 ? JobClass::trial : JobClass::batch;
+    add(job);
+  }
+  return workload;
+}
+
+/// However short the others are, every run of it that is paused has got on by min_run.
+TEST_P(EveryPolicy, GetsOnWithAJobBetweenPauses) {
+  for_seeds(3, kStream, [&](Random& random, std::uint64_t seed) {
+    const Cluster cluster = *parse_cluster_shorthand("1x2xV100");
+    const Workload workload = long_among_short(random);
+    const PolicySpec spec =
+        parse_policy(GetParam(), {"yard.min_run=10s", "yard.min_stay=10s", "queue.patience=7d"});
+    Simulation simulation(cluster, workload, spec, {.seed = seed});
+    const auto most = static_cast<std::uint32_t>(workload.jobs[0].duration.us / seconds(10).us);
+    while (simulation.step()) {
+      const JobState& state = simulation.yard().state(job_id(0));
+      ASSERT_GE(state.done, seconds(10) * state.pauses) << spec.name() << ", seed " << seed;
+      ASSERT_LE(state.pauses, most) << spec.name() << ", seed " << seed;
+    }
+    EXPECT_EQ(simulation.result().finished, workload.jobs.size()) << spec.name();
+  });
 }
 
 TEST(StrictOrder, NeedsNoPatience) {

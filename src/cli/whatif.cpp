@@ -3,7 +3,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/answer_text.h"
 #include "cli/client.h"
@@ -43,12 +46,25 @@ struct Outcome {
   Summary jct_s, wait_s;
   double trial_jct_s = 0, batch_jct_s = 0;
   std::uint64_t pauses = 0;
+  std::map<std::string, double> jct_of_s = {};  // by the job's name
 };
+
+/// How far the simulator is off: of the jobs that both have, the difference of the mean JCTs, as a
+/// part of the recorded one. Null if they have none in common.
+std::optional<double> error_of(const Outcome& recorded, const Outcome& simulated) {
+  double real = 0, replayed = 0;
+  for (const auto& [name, jct_s] : recorded.jct_of_s)
+    if (const auto same = simulated.jct_of_s.find(name); same != simulated.jct_of_s.end())
+      real += jct_s, replayed += same->second;
+  if (real <= 0) return {};
+  return std::abs(replayed - real) / real;
+}
 
 /// Adds up jobs that have ended.
 class Recorded {
  public:
-  void add(double submitted, double waited, double ended, bool is_trial) {
+  void add(const std::string& name, double submitted, double waited, double ended, bool is_trial) {
+    by_name_[name] = ended - submitted;
     first_ = jct_.empty() ? submitted : std::min(first_, submitted);
     last_ = std::max(last_, ended);
     jct_.push_back(ended - submitted);
@@ -56,13 +72,13 @@ class Recorded {
     (is_trial ? trial_ : batch_).push_back(jct_.back());
   }
   [[nodiscard]] Outcome outcome(std::uint64_t pauses) {
-    return {std::string(kRecorded), jct_.size(),
-            last_ - first_,         summarize(jct_),
-            summarize(wait_),       summarize(trial_).mean,
-            summarize(batch_).mean, pauses};
+    return {std::string(kRecorded), jct_.size(),      last_ - first_,
+            summarize(jct_),        summarize(wait_), summarize(trial_).mean,
+            summarize(batch_).mean, pauses,           by_name_};
   }
 
  private:
+  std::map<std::string, double> by_name_;
   std::vector<double> jct_, wait_, trial_, batch_;
   double first_ = 0, last_ = 0;
 };
@@ -78,8 +94,8 @@ Expected<Outcome> recorded(Client& client) {
     for (const json& job : page->at("jobs")) {
       before = job.at("job");
       if (job.at("done_s").get<double>() <= 0) continue;
-      jobs.add(job.at("submitted"), job.at("waited_s"), job.at("ended"),
-               job.at("class") == "trial");
+      jobs.add(std::to_string(job.at("job").get<std::int64_t>()), job.at("submitted"),
+               job.at("waited_s"), job.at("ended"), job.at("class") == "trial");
       pauses += job.at("pauses").get<std::uint64_t>();
     }
     more = page->at("more");
@@ -93,7 +109,7 @@ Outcome recorded(const Workload& workload, const std::vector<Duration>& waits) {
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const Job& job = workload.jobs[i];
     const double submitted = (job.submit - Time{}).seconds(), waited = waits[i].seconds();
-    jobs.add(submitted, waited, submitted + waited + job.duration.seconds(),
+    jobs.add(workload.names.at(i), submitted, waited, submitted + waited + job.duration.seconds(),
              job.job_class == JobClass::trial);
   }
   return jobs.outcome(0);
@@ -107,8 +123,13 @@ Expected<Outcome> simulated(const std::string& name, const Cluster& cluster,
     return fail_at(name, ok.error());
   simulation.run();
   const Result r = simulation.result();
-  return Outcome{name,         r.finished,         r.makespan_s,       r.all.jct_s,
-                 r.all.wait_s, r.trial.jct_s.mean, r.batch.jct_s.mean, r.preemptions};
+  Outcome outcome{name,         r.finished,         r.makespan_s,       r.all.jct_s,
+                  r.all.wait_s, r.trial.jct_s.mean, r.batch.jct_s.mean, r.preemptions};
+  for (std::size_t j = 0; j < workload.jobs.size(); ++j)
+    if (const JobState& state = simulation.yard().state(JobId{static_cast<std::uint32_t>(j)});
+        state.phase == Phase::done)
+      outcome.jct_of_s[workload.names.at(j)] = (state.end() - workload.jobs[j].submit).seconds();
+  return outcome;
 }
 
 /// The machines of the daemon, with the CPUs and the memory that they have.
@@ -313,15 +334,32 @@ std::string others_to_compare(const std::string& now) {
   return "trainyard whatif --policy " + line;
 }
 
-/// What to type next, by what was found out.
-void recommend(const WhatifOptions& options, const Replay& replay, const Candidate& present) {
+/// The least that the simulator is off: the jobs ran under one of these policies, perhaps.
+std::optional<double> error_of(const std::vector<Outcome>& outcomes) {
+  std::optional<double> least;
+  for (std::size_t i = 1; i < outcomes.size(); ++i)
+    if (const auto error = error_of(outcomes[0], outcomes[i]))
+      least = std::min(*error, least.value_or(*error));
+  return least;
+}
+
+/// What to type next, by what was found out: a policy that is better by more than the simulator is
+/// off. `error`: that, as a part.
+void recommend(const WhatifOptions& options, const Replay& replay, const Candidate& present,
+               std::optional<double> error) {
   if (replay.candidates.empty()) return hint(options, others_to_compare(present.policy));
   const Candidate& best = replay.best();
-  if (best.mean_jct_s < present.mean_jct_s && options.cluster.empty())
+  const double gain = 1 - best.mean_jct_s / present.mean_jct_s;
+  if (gain > error.value_or(0) && options.cluster.empty())
     return hint(options, "trainyard policy set" + best.as_options(" "));
-  if (best.mean_jct_s >= present.mean_jct_s)
+  if (gain <= 0)
     note(fmt::format("none of them has a shorter mean JCT than {}, which decides now",
                      present.policy));
+  else if (error && gain <= *error)
+    note(
+        fmt::format("the best mean JCT is {:.1f}% below that of {}, and the simulator is off by "
+                    "{:.1f}% at least on the recorded jobs: the difference is too small to tell",
+                    100 * gain, present.policy, 100 * *error));
   hint(options, "trainyard policies");
 }
 
@@ -356,7 +394,8 @@ Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions
     return ok;
   if (auto ok = replay.show(options.json()); !ok || options.json()) return ok;
   note_other_jobs(replay.outcomes[0].jobs, replay.workload.jobs.size());
-  recommend(options, replay, decides);
+  recommend(options, replay, decides,
+            options.cluster.empty() ? error_of(replay.outcomes) : std::nullopt);
   return {};
 }
 

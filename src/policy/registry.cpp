@@ -1,6 +1,7 @@
 #include "policy/registry.h"
 
 #include <algorithm>
+#include <map>
 
 #include "policy/joint/market_and_stages.h"
 
@@ -315,17 +316,37 @@ const std::vector<StageInfo>& stage_infos() {
   return all;
 }
 
+namespace {
+
+/// A preset by its name, or as NAME+setting+setting, with the settings as a line. A name may have a
+/// + in it.
+std::pair<const Preset*, std::string> find_preset(std::string_view text) {
+  if (const Preset* preset = find_named(presets(), text)) return {preset, {}};
+  for (std::size_t at = text.find('+'); at != std::string_view::npos; at = text.find('+', at + 1))
+    if (const std::string_view rest = text.substr(at + 1);
+        rest.substr(0, rest.find('+')).find('=') != std::string_view::npos) {
+      std::string line(rest);
+      std::ranges::replace(line, '+', ' ');
+      return {find_named(presets(), text.substr(0, at)), std::move(line)};
+    }
+  return {nullptr, {}};
+}
+
+}  // namespace
+
 Expected<PolicySpec> PolicySpec::parse(std::string_view text,
                                        const std::vector<std::string>& settings) {
   PolicySpec spec;
   spec.name_ = text;
   for (const StageInfo& stage : stage_infos())
     spec.members_[stage.name] = stage.members.front().name;
-  const Preset* preset = find_named(presets(), text);
-  if (preset == nullptr && text.find('=') == std::string_view::npos)
-    return unknown("policy", text, presets());
+  const auto [preset, changes] = find_preset(text);
+  const std::string_view name = text.substr(0, text.find('+'));
+  if (preset == nullptr && name.find('=') == std::string_view::npos)
+    return unknown("policy", changes.empty() ? text : name, presets());
   if (auto ok = spec.read_line(preset != nullptr ? preset->line : text); !ok)
     return tl::make_unexpected(ok.error());
+  if (auto ok = spec.read_line(changes); !ok) return tl::make_unexpected(ok.error());
   for (const std::string& setting : settings) {
     if (auto ok = spec.read_setting(setting); !ok) return tl::make_unexpected(ok.error());
     spec.name_ += " " + setting;
@@ -336,11 +357,14 @@ Expected<PolicySpec> PolicySpec::parse(std::string_view text,
 }
 
 Expected<void> PolicySpec::read_line(std::string_view line) {
+  std::map<std::string_view, std::string_view> seen;  // by what is set
   while (!line.empty()) {
-    const std::size_t space = std::min(line.find(' '), line.size());
-    const std::string_view word = line.substr(0, space);
-    line.remove_prefix(std::min(space + 1, line.size()));
+    const std::size_t end = std::min(line.find(' '), line.size());
+    const std::string_view word = line.substr(0, end);
+    line.remove_prefix(std::min(end + 1, line.size()));
     if (word.empty()) continue;
+    const auto [before, is_new] = seen.emplace(word.substr(0, word.find('=')), word);
+    if (!is_new) return fail("{} is given twice: {} and {}", before->first, before->second, word);
     if (auto ok = read_setting(word); !ok) return ok;
   }
   return {};

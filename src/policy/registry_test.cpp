@@ -99,6 +99,27 @@ TEST(Registry, SettingsOverrideAPreset) {
   EXPECT_EQ(PolicySpec::parse("tiresias")->params("place").choice("wait_for"), "skewed");
 }
 
+TEST(Registry, APresetMayBeChangedBehindItsName) {
+  const auto spec =
+      PolicySpec::parse("fitgpp+xion+yard.min_run=5m+backfill=easy", {"yard.turn=2h"});
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->name(), "fitgpp+xion+yard.min_run=5m+backfill=easy yard.turn=2h");
+  EXPECT_EQ(spec->member("preempt"), "benefit");
+  EXPECT_EQ(spec->member("backfill"), "easy");
+  EXPECT_EQ(spec->rules().min_run, minutes(5));
+  EXPECT_EQ(spec->rules().turn, hours(2));
+  EXPECT_TRUE(error_of("fifu+yard.min_run=5m").starts_with("unknown policy 'fifu"))
+      << error_of("fifu+yard.min_run=5m");
+  EXPECT_EQ(error_of("fifo+easy").substr(0, 26), "unknown policy 'fifo+easy'");
+}
+
+TEST(Registry, NothingIsSetTwiceInALine) {
+  EXPECT_EQ(error_of("order=fifo place=spread order=srtf"),
+            "order is given twice: order=fifo and order=srtf");
+  EXPECT_EQ(error_of("fifo+yard.turn=1h+yard.turn=2h"),
+            "yard.turn is given twice: yard.turn=1h and yard.turn=2h");
+}
+
 TEST(Registry, ParametersMayComeBeforeTheirMember) {
   const auto spec = PolicySpec::parse("place.wait_for=none  place=consolidate");
   ASSERT_TRUE(spec) << spec.error().message;

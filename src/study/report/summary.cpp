@@ -149,7 +149,9 @@ SummaryTable named_rows(const Comparison& comparison) {
 std::string note(const Comparison& comparison) {
   const std::size_t seeds = comparison.seeds.size();
   const std::string means =
-      seeds == 1 ? std::string("One seed was run, so the numbers hold for exactly these jobs.")
+      seeds == 1 ? std::string(
+                       "One seed was run: the numbers hold for exactly these jobs, and tell no "
+                       "policy from another.")
                  : fmt::format(
                        "Numbers are means over {} seeds ± half the width of their 95% "
                        "confidence intervals.",
@@ -183,7 +185,7 @@ std::vector<std::size_t> widths(const SummaryTable& table) {
 
 std::vector<bool> best_of(std::span<const std::vector<double>> values, bool more_is_better) {
   std::vector<bool> best(values.size(), false);
-  if (values.empty()) return best;
+  if (values.empty() || values.front().size() < 2) return best;
   const auto& leader = values[leader_of(means_of(values), more_is_better)];
   for (std::size_t i = 0; i < values.size(); ++i) {
     best[i] = values[i] == leader;

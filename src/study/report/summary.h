@@ -36,10 +36,10 @@ SummaryTable against_the_best(const Comparison& comparison);
 
 /// Which rows of a column are the best: the one with the least mean (the most, if that is better),
 /// and any with the same values. `values` has a list for each row, all with the same seeds in the
-/// same order. None is best unless the seeds tell all others apart from it. Policies that ran with
-/// one seed had the same jobs, so they are compared seed by seed: another row is told apart when
-/// the 95% interval of its ratio to the best (of the difference, where a value is 0) leaves out 1
-/// (0).
+/// same order. None is best unless the seeds, of which there are two at least, tell all others
+/// apart from it. Policies that ran with one seed had the same jobs, so they are compared seed by
+/// seed: another row is told apart when the 95% interval of its ratio to the best (of the
+/// difference, where a value is 0) leaves out 1 (0).
 std::vector<bool> best_of(std::span<const std::vector<double>> values, bool more_is_better);
 
 /// "1.20 ± 0.05".

@@ -82,8 +82,8 @@ TEST(Best, EqualOnesWinTogether) {
   EXPECT_EQ(best({{0, 0, 0}, {0, 0, 0}, {7, 9, 8}}), (std::vector<bool>{true, true, false}));
 }
 
-TEST(Best, OneSeedIsTakenAsItIs) {
-  EXPECT_EQ(best({{3}, {2.9}}), (std::vector<bool>{false, true}));
+TEST(Best, OneSeedTellsNoneApart) {
+  EXPECT_EQ(best({{3}, {2.9}}), (std::vector<bool>{false, false}));
 }
 
 TEST(Best, OfOneOrOfNothingThereIsNone) {
