@@ -6,10 +6,10 @@
 namespace trainyard {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
-
 class OutputLimit : public EngineReports {
  protected:
+  static constexpr std::int64_t kMiB = 1 << 20;
+
   OutputLimit() {
     disk = 16 * kMiB;
     world.set_scripts([](const Launch&) {

@@ -11,17 +11,17 @@ namespace trainyard {
 namespace {
 
 TEST(ProcessLimits, FollowTheLeastBound) {
-  struct Case {
+  struct Bounded {
     ProcessBounds bounds;
     std::int64_t all;
   };
   constexpr std::int64_t kNone = ProcessBounds::kNone;
   for (const auto& [bounds, all] : {
-           Case{{32'768, 192'686, kNone}, 28'672},          // a kernel's default
-           Case{{4'194'304, 2'060'000, kNone}, 1'802'500},  // as systemd sets pid_max
-           Case{{4'194'304, 2'060'000, 4'915}, 3'891},      // TasksMax=15% of 32,768
-           Case{{32'768, 1'500, kNone}, 750},               // hardly any memory
-           Case{{32'768, kNone, 10}, 5},
+           Bounded{{32'768, 192'686, kNone}, 28'672},          // a kernel's default
+           Bounded{{4'194'304, 2'060'000, kNone}, 1'802'500},  // as systemd sets pid_max
+           Bounded{{4'194'304, 2'060'000, 4'915}, 3'891},      // TasksMax=15% of 32,768
+           Bounded{{32'768, 1'500, kNone}, 750},               // hardly any memory
+           Bounded{{32'768, kNone, 10}, 5},
        })
     EXPECT_EQ(processes_of_all_runs(bounds), all) << bounds.pid_max << " " << bounds.groups_above;
 }
