@@ -86,8 +86,8 @@ struct JobRecord {
   std::string reason;  // why it failed or was cancelled: "exit status 3", "time limit of 1h"
   std::optional<JobProgress> progress;
   ReportedCurve curve;
-  std::string born_as;                 // what the engine calls a job that was not submitted to us
-  bool runs_outside = false;           // of our control: such a job was running when we heard of it
+  std::string born_as;        // what the engine calls a job that was not submitted to us
+  bool runs_outside = false;  // of our control: such a job was running when we heard of it
   /// Bytes of each worker's output that its present run may leave; none: as many as is usual.
   std::optional<std::int64_t> output_limit;
   std::int64_t output_bytes = 0;       // of its runs that have ended; also once it is erased

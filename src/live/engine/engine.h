@@ -63,7 +63,7 @@ struct Launch {
   ArrayTask task;                         // its place in an array, if it is of one
   /// Bytes that are to be kept of each worker's output at most, where the engine keeps it.
   std::int64_t output_limit = std::numeric_limits<std::int64_t>::max();
-  std::string born_as;                    // the engine's own name of a job that it reported
+  std::string born_as;  // the engine's own name of a job that it reported
 };
 
 /// The stop sequence: SIGCONT; the declared signal, if any, and wait for the grace; SIGTERM, and
