@@ -86,16 +86,19 @@ expect "the manual" 'trainyard-submit' "$(there man -P cat trainyard-submit)"
 for file in /usr/share/bash-completion/completions/trainyard /usr/share/zsh/vendor-completions/_trainyard \
   /usr/share/fish/vendor_completions.d/trainyard.fish /usr/libexec/trainyard/trainyard-supervisor \
   /usr/share/doc/trainyard/copyright /etc/trainyard/config.toml /etc/pam.d/trainyard \
-  /lib/systemd/system/trainyard-runs.service; do
+  /lib/systemd/system/trainyard-runs.service /lib/systemd/system/trainyard-flow-agent.service; do
   [ -s "$root$file" ] || fail "$file is missing"
 done
 expect "the Python package" '^/usr/lib/python3/dist-packages/' \
   "$(there python3 -c 'import trainyard; print(trainyard.__file__)')"
 expect "the conffile" '/etc/trainyard/config.toml' "$(there dpkg-query -W -f '${Conffiles}' trainyard)"
-verdict=$(there systemd-analyze verify /lib/systemd/system/trainyard.service 2>&1) || fail "the unit: $verdict"
-! grep -q trainyard.service: <<<"$verdict" || fail "the unit: $verdict"
-there systemd-analyze security --offline=true --threshold=70 trainyard.service | tail -n 1 ||
-  fail "the unit is less hardened than it was"
+for unit in trainyard:70 trainyard-flow-agent:30; do
+  name=${unit%:*}.service
+  verdict=$(there systemd-analyze verify "/lib/systemd/system/$name" 2>&1) || fail "$name: $verdict"
+  ! grep -q "$name:" <<<"$verdict" || fail "$name: $verdict"
+  there systemd-analyze security --offline=true --threshold="${unit#*:}" "$name" | tail -n 1 ||
+    fail "$name is less hardened than it was"
+done
 
 # --- It starts as its unit says ---
 start_daemon() {
