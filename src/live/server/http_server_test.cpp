@@ -158,6 +158,7 @@ std::pair<std::string, std::string> example_of(const Route& route) {
   for (const auto& [word, value] : {std::pair{"{job}", "1"}, std::pair{"{machine}", "m0"}})
     if (const auto at = target.find(word); at != std::string::npos)
       target.replace(at, std::string_view(word).size(), value);
+  if (route.path == "/v1/flows") target += "?machine=m0";
   const std::string body = route.body_schema == "JobSpec"  ? kJob
                            : route.body_schema == "Policy" ? R"({"policy": "fifo"})"
                                                            : "";
