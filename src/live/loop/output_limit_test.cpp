@@ -6,14 +6,14 @@
 namespace trainyard {
 namespace {
 
+constexpr std::int64_t kUsual = 1 << 20;  // of output that a worker may leave
+
 class OutputLimit : public EngineReports {
  protected:
-  static constexpr std::int64_t kMiB = 1 << 20;
-
   OutputLimit() {
-    disk = 16 * kMiB;
+    disk = 16 * kUsual;
     world.set_scripts([](const Launch&) {
-      return MemoryScript{.runs_for = hours(1), .output = std::string(kMiB, 'x')};
+      return MemoryScript{.runs_for = hours(1), .output = std::string(kUsual, 'x')};
     });
     begin();
   }
@@ -39,7 +39,7 @@ TEST_F(OutputLimit, JobsThatWereAcceptedDoNotFillTheDisk) {
   ASSERT_TRUE(use);
   EXPECT_GT(use->output, share() / 2);
   EXPECT_LE(use->output, share());
-  EXPECT_EQ(limit_of_next(kBob), kMiB) << "who has little on disk keeps all";
+  EXPECT_EQ(limit_of_next(kBob), kUsual) << "who has little on disk keeps all";
 }
 
 TEST_F(OutputLimit, WhatRunsMayStillWriteCountsAlsoAfterARestart) {
@@ -47,12 +47,12 @@ TEST_F(OutputLimit, WhatRunsMayStillWriteCountsAlsoAfterARestart) {
   for (int i = 0; i < 6; ++i) {
     const std::int64_t limit = limit_of_next(kAda);
     EXPECT_GE(limit, 0);
-    EXPECT_LE(limit, std::min((share() - promised) / 2, kMiB));
+    EXPECT_LE(limit, std::min((share() - promised) / 2, kUsual));
     promised += limit;
     if (i == 3) begin();
   }
   EXPECT_LE(promised, share());
-  EXPECT_EQ(limit_of_next(kBob), kMiB);
+  EXPECT_EQ(limit_of_next(kBob), kUsual);
 }
 
 TEST_F(OutputLimit, TheWorkersOfAGangShareIt) {
@@ -60,11 +60,11 @@ TEST_F(OutputLimit, TheWorkersOfAGangShareIt) {
   gang.workers = 4;
   const JobNumber job = submit(gang);
   ASSERT_TRUE(becomes(job, "running"));
-  EXPECT_LE(4 * record(job).output_limit.value_or(kMiB), share() / 2);
+  EXPECT_LE(4 * record(job).output_limit.value_or(kUsual), share() / 2);
 }
 
 TEST_F(OutputLimit, SaysIfLessIsKeptThanUsual) {
-  while (limit_of_next(kAda) == kMiB) {
+  while (limit_of_next(kAda) == kUsual) {
   }
   const auto page = master->events(kOperator, 0, {});
   EXPECT_TRUE(std::ranges::any_of(page.events, [](const LiveEvent& event) {
