@@ -50,9 +50,8 @@ std::vector<std::string> all_policies() {
         "preempt.lease=20s preempt.pays=" +
         pays);
   const auto trainyard = std::ranges::find(presets(), "trainyard", &Preset::name);
-  lines.push_back(trainyard->line +
-                  " queue.overdue_share=0.1 queue.trial_window=20s place.lease=5s joint.round=20s "
-                  "flow.period=2s");
+  lines.push_back(with(trainyard->line, "queue.overdue_share", "0.1") +
+                  " queue.trial_window=20s place.lease=5s joint.round=20s flow.period=2s");
   lines.emplace_back("joint=equal-split joint.round=20s");
   lines.emplace_back("joint=gavel-las joint.round=20s");
   lines.emplace_back("joint=market joint.round=20s");

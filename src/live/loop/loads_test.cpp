@@ -184,7 +184,7 @@ TEST_F(LoadsTest, TheNextRunIsLeftAloneForAsLongAsItsLoadMayTake) {
   pause(1);
   pass(minutes(30));
   EXPECT_TRUE(is_left_alone()) << "4 times as long as the last took";
-  pass(minutes(6));
+  pass(minutes(7));
   EXPECT_FALSE(is_left_alone());
   EXPECT_THAT(life().lost, testing::Gt(minutes(18))) << "as long as the last took is no work";
 }
