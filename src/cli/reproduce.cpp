@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -50,6 +52,18 @@ Expected<void> read_instead(ReproduceOptions& options) {
   return {};
 }
 
+/// --traces, else the environment's; a folder that was named must be there.
+Expected<void> find_traces(ReproduceOptions& options) {
+  const char* named = std::getenv("TRAINYARD_TRACES");
+  const bool is_given = !options.plan.traces.empty();
+  if (!is_given && named != nullptr) options.plan.traces = named;
+  std::error_code ignored;
+  if (options.plan.traces.empty() || std::filesystem::is_directory(options.plan.traces, ignored))
+    return {};
+  return fail("{}: {} is not a folder; give the one that has the public traces",
+              is_given ? "--traces" : "TRAINYARD_TRACES", quoted(options.plan.traces));
+}
+
 /// A study may take an hour; what could not be written then is better known now.
 Expected<void> check_outputs(const ReproduceOptions& options) {
   for (const std::string* path :
@@ -65,7 +79,7 @@ Expected<std::unique_ptr<RunJournal>> open_journal(const Study& study,
   if (!folder) return tl::make_unexpected(folder.error());
   auto program = program_fingerprint();
   if (!program) return tl::make_unexpected(program.error());
-  const auto& [quick, seeds, first_seed, only, instead] = options.plan;
+  const auto& [quick, seeds, first_seed, only, instead, traces] = options.plan;
   std::string name = fmt::format("{}.{}", study.name, quick ? "quick" : "full");
   // A part that ends takes its own file away, and not that of the whole.
   if (first_seed != 0 || !only.empty() || !instead.label.empty())
@@ -196,6 +210,10 @@ void add_reproduce_command(Command& program) {
   command.option("--instead", &options->instead,
                  "runs this line for the policy with that label in the study",
                  {.type = "LABEL=LINE"});
+  command.option("--traces", &options->plan.traces,
+                 "the folder of public traces (default: TRAINYARD_TRACES); without it, or where a "
+                 "file is missing, conditions that need one are left out, and named",
+                 {.type = "DIR"});
   command.option("--threads", &options->threads,
                  "how many runs go on at once (default: one for each core)",
                  {.type = "NUMBER", .range = Range{1, 1'024}});
@@ -211,6 +229,7 @@ void add_reproduce_command(Command& program) {
   command.action = [options, &command]() -> Expected<void> {
     if (command.is_bare) return list_studies();
     if (auto ok = read_instead(*options); !ok) return ok;
+    if (auto ok = find_traces(*options); !ok) return ok;
     if (options->all) return reproduce_all(*options);
     if (!options->name.empty()) return reproduce(*options);
     return fail("which study? One of {}", fmt::join(study_names(), ", "));

@@ -39,12 +39,16 @@ struct StudyPolicy {
   std::vector<std::string> settings = {};  // "stage.param=value"
 };
 
+/// Microsoft's log in the folder of public traces.
+inline constexpr const char* kPhillyLog = "{traces}/philly/philly.csv";
+
 struct Condition {
   std::string name;
   /// A file or GENERATOR:key=value,...; "{jobs}" in it becomes the number of jobs of the run,
   /// "{policy}" the line of the policy that is run, with its settings, and "{part}" the part of a
   /// trace that is kept for judging, "from=0.6". With other seeds than the study's own it becomes
-  /// the part that choices may see, "until=0.6".
+  /// the part that choices may see, "until=0.6". "{traces}" becomes the folder of public traces; a
+  /// condition whose file is not there is left out, and the findings say so.
   std::string workload;
   std::string cluster;  // "16x8xV100", or the TOML of docs/clusters.md itself
   std::vector<StudyPolicy> policies;

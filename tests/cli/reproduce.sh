@@ -100,6 +100,11 @@ refuses "'0' must be a whole number from 1" reproduce fitgpp --seeds 0
 refuses "'-1' must be a whole number from 1" reproduce fitgpp --seeds -1
 refuses "no sweep's title begins with 'Lod'; one is 'Length of the trace'" reproduce fitgpp --only Lod
 refuses "'fitgpp' is not LABEL=LINE" reproduce fitgpp --instead fitgpp
+refuses "nothing is left to run: The Philly log: .* need philly/philly.csv; give .* --traces" \
+  reproduce xion --only "The Philly log"
+refuses "--traces: 'nowhere' is not a folder" reproduce xion --traces nowhere
+TRAINYARD_TRACES=nowhere refuses "TRAINYARD_TRACES: 'nowhere' is not a folder" reproduce xion
+expect "what was left out" '^warning: Jobs of the Philly log: 3 of 3 conditions left out' text
 refuses "unknown policy 'fifi'" reproduce fitgpp --instead fitgpp=fifi
 refuses "no policy is called 'fitgp'" reproduce fitgpp --instead fitgp=fifo
 refuses "--claims has one study" reproduce --all --claims claims.md

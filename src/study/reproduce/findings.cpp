@@ -38,9 +38,11 @@ class Evaluation {
 
   /// Whether what the claim is taken at was run.
   [[nodiscard]] bool can_take(const Claim& claim) const {
-    if (plan_.only.empty()) return true;
-    if (claim.taken_at == TakenAt::base) return find_condition(claim.at) != nullptr;
-    return claim.taken_at != TakenAt::largest && !conditions_of(claim).empty();
+    if (plan_.only.empty() && plan_.left_out.empty()) return true;
+    const bool has_base = plan_.only.empty();
+    if (claim.taken_at == TakenAt::base)
+      return claim.at.empty() ? has_base : find_condition(claim.at) != nullptr;
+    return claim.taken_at == TakenAt::largest ? has_base : !conditions_of(claim).empty();
   }
 
   [[nodiscard]] ClaimFinding claim(const Claim& claim) const {
@@ -221,8 +223,8 @@ SweepFinding Evaluation::sweep(std::size_t number) const {
   for (const Measure* measure : measures)
     found.table.columns.push_back({measure->label, measure->quantity});
   const std::vector<Condition>& conditions = plan_.sweeps[number];
-  const std::vector<std::string> values(
-      sweep.values.begin(), sweep.values.begin() + static_cast<std::ptrdiff_t>(conditions.size()));
+  std::vector<std::string> values;
+  for (const Condition& condition : conditions) values.push_back(swept_value(sweep, condition));
   for (std::size_t i = 0; i < values.size(); ++i) {
     found.table.rows.push_back({values[i], {}});
     for (const Measure* measure : measures)
@@ -261,6 +263,7 @@ std::string Findings::command() const {
   if (!only.empty()) text += fmt::format(" --only '{}'", only);
   if (!instead.label.empty())
     text += fmt::format(" --instead '{}={}'", instead.label, instead.line);
+  if (uses_traces) text += " --traces DIR";
   return text;
 }
 
@@ -271,13 +274,14 @@ Findings evaluate(const Study& study, const StudyPlan& plan, const std::vector<M
                     .extent = plan.extent,
                     .instead = plan.instead,
                     .only = plan.only,
+                    .uses_traces = plan.uses_traces,
                     .base = plan.base,
                     .runs = plan.runs.size(),
                     .claims = {},
                     .foremost = {},
                     .tables = {},
                     .sweeps = {},
-                    .warnings = {}};
+                    .warnings = plan.left_out};
   for (const Claim& claim : study.claims)
     if (evaluation.can_take(claim)) findings.claims.push_back(evaluation.claim(claim));
   for (std::size_t i = 0; i < study.sweeps.size(); ++i)
@@ -285,7 +289,8 @@ Findings evaluate(const Study& study, const StudyPlan& plan, const std::vector<M
   if (study.foremost) findings.foremost = study.foremost(findings);
   if (!plan.only.empty()) return findings;
   for (const StudyTable& table : study.tables) findings.tables.push_back(evaluation.table(table));
-  findings.warnings = evaluation.warnings();
+  for (std::string& warning : evaluation.warnings())
+    findings.warnings.push_back(std::move(warning));
   return findings;
 }
 

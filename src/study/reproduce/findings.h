@@ -71,6 +71,7 @@ struct Findings {
   Extent extent;
   StudyPolicy instead;  // with a label: its line was run for the policies with that
   std::string only;     // the beginning of the titles of the sweeps that were run; empty: all was
+  bool uses_traces;     // some conditions
   Condition base;       // with the number of jobs that were run
   std::size_t runs;
   std::vector<ClaimFinding> claims;  // in the study's order, as all that follows, without those

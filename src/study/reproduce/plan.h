@@ -31,6 +31,7 @@ struct PlanOptions {
   int first_seed = 0;     // 0: the study's own; of split traces others have the part for choosing
   std::string only = {};  // sweeps whose titles begin so, without the base condition; empty: all
   StudyPolicy instead = {};  // its line is run for the policies with this label; no label: none
+  std::string traces = {};   // the folder that "{traces}" stands for; empty: there is none
 };
 
 struct StudyPlan {
@@ -42,6 +43,8 @@ struct StudyPlan {
   std::vector<std::vector<Condition>> sweeps;  // by sweep and value, in the study's order; those
                                                // that are not run are empty
   std::vector<StudyRun> runs;                  // in order, no two the same
+  std::vector<std::string> left_out;  // a sentence for each sweep and trace that is not there
+  bool uses_traces = false;           // some of the conditions
 
   /// The place of a run among `runs`.
   [[nodiscard]] std::size_t index(const StudyRun& run) const;
@@ -52,7 +55,11 @@ StudyRun run_of(const Condition& condition, const StudyPolicy& policy, std::uint
 /// A condition's cluster: a shape or TOML.
 Expected<Cluster> parse_study_cluster(const std::string& text);
 
-/// Checks what can be known to be wrong before the first run.
+/// The value of the sweep that made this condition.
+std::string swept_value(const Sweep& sweep, const Condition& condition);
+
+/// Checks what can be known to be wrong before the first run. Conditions whose trace is not in the
+/// folder are left out; that is an error if nothing else was asked for.
 Expected<StudyPlan> make_plan(const Study& study, const PlanOptions& options);
 
 }  // namespace trainyard

@@ -98,6 +98,66 @@ TEST(StudyPlan, AWorkloadMayNameThePolicyThatIsRun) {
   EXPECT_EQ(run_of(condition, {"y", "fifo"}, 1).workload, "g:under=fifo,a=1");
 }
 
+/// A sweep of which one condition needs a log.
+Study study_with_a_log() {
+  Study study = sample_study();
+  study.sweeps.push_back({"Jobs",
+                          "jobs",
+                          [](Condition& condition, const std::string& value) {
+                            if (value == "log")
+                              condition.workload =
+                                  std::string("trace:jobs={jobs},file=") + kPhillyLog + ",load=0.9";
+                          },
+                          {"log", "drawn"}});
+  study.claims.push_back(
+      {"log", "", "", "srtf", Direction::at_least, 0.0, TakenAt::base, "jobs = log"});
+  study.claims.push_back(
+      {"worst", "", "", "srtf", Direction::at_least, 0.0, TakenAt::worst, "Jobs"});
+  return study;
+}
+
+TEST(StudyPlan, LeavesOutConditionsWithoutTheirTraceAndSaysSo) {
+  const Study study = study_with_a_log();
+  const StudyPlan without = sample_plan(study);
+  ASSERT_EQ(without.sweeps[2].size(), 1U);
+  EXPECT_EQ(swept_value(study.sweeps[2], without.sweeps[2][0]), "drawn");
+  EXPECT_FALSE(without.uses_traces);
+  ASSERT_EQ(without.left_out.size(), 1U);
+  EXPECT_EQ(without.left_out[0],
+            "Jobs: 1 of 2 conditions left out: they need philly/philly.csv; give the folder that "
+            "has it by --traces or TRAINYARD_TRACES.");
+  const StudyPlan elsewhere = sample_plan(study, {.traces = "/nowhere"});
+  EXPECT_THAT(elsewhere.left_out[0], testing::HasSubstr("; /nowhere does not have it."));
+
+  const std::string folder = folder_of_empty_traces();
+  const StudyPlan with = sample_plan(study, {.traces = folder});
+  EXPECT_TRUE(with.left_out.empty());
+  EXPECT_TRUE(with.uses_traces);
+  EXPECT_EQ(with.sweeps[2][0].workload,
+            fmt::format("trace:jobs=200,file={}/philly/philly.csv,load=0.9", folder));
+}
+
+TEST(StudyPlan, RefusesASweepOfWhichNothingIsLeft) {
+  Study study = study_with_a_log();
+  study.sweeps[2].values = {"log"};
+  const auto plan = make_plan(study, {.only = "Jobs"});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().message,
+            "sample: nothing is left to run: Jobs: 1 of 1 conditions left out: they need "
+            "philly/philly.csv; give the folder that has it by --traces or TRAINYARD_TRACES.");
+}
+
+TEST(StudyPlan, FindingsNameWhatWasLeftOutAndClaimNothingOfIt) {
+  const Study study = study_with_a_log();
+  const Findings findings = sample_findings(study, {.quick = true});
+  EXPECT_EQ(findings.claims.size(), study.claims.size() - 1) << "all but that on the log";
+  EXPECT_EQ(findings.claims.back().claim.id, "worst") << "of the condition that was run";
+  ASSERT_EQ(findings.warnings.size(), 1U);
+  EXPECT_THAT(findings.warnings[0], testing::HasSubstr("they need philly/philly.csv"));
+  EXPECT_EQ(findings.sweeps[2].table.rows.size(), 1U);
+  EXPECT_EQ(findings.sweeps[2].table.rows[0].name, "drawn");
+}
+
 TEST(StudyPlan, RefusesWhatCannotRun) {
   const auto message = [](auto change, PlanOptions options = {}) {
     Study study = sample_study();

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "study/reproduce/findings.h"
 #include "study/reproduce/runner.h"
 #include "study/study.h"
@@ -46,6 +49,19 @@ inline Study sample_study() {
                    policy_setting({"las"}, "order.thresholds"),
                    {"10m", "1h", "10h"}}};
   return study;
+}
+
+/// A folder with every trace that a study names, empty; enough to plan by.
+inline std::string folder_of_empty_traces() {
+  const std::string folder = testing::TempDir() + "empty_traces";
+  std::filesystem::create_directories(folder + "/sia");
+  for (const char* file :
+       {"philly/philly.csv", "dally/batch_500.json", "dally/poisson_week.json"}) {
+    const std::filesystem::path path = folder + "/" + file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path).flush();
+  }
+  return folder;
 }
 
 inline StudyPlan sample_plan(const Study& study, const PlanOptions& options = {}) {

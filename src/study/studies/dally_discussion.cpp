@@ -83,8 +83,8 @@ double base_metric(const Findings& findings, const std::string& policy, const st
 std::string on_the_loop(const Findings& findings) {
   const auto jct = column_of(findings, kUndivided, "jct");
   if (!jct)
-    return "The author's own workloads were not at hand; generated ones with their mix stand in, "
-           "and the loop is not checked against a port of his.";
+    return "The author's own workloads were left out, so the loop is not checked against a port of "
+           "his.";
   std::string text = "The loop, on the author's traces with lengths that are not divided: mean JCT";
   for (const PortFigure& port : kPort) {
     const double days = jct->at(std::string(port.condition)) / 86400;

@@ -8,7 +8,6 @@
 #include "study/studies/trainyard.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <tuple>
@@ -184,15 +183,13 @@ void tell(const std::string& known, const std::vector<std::string>& by_times,
       policy_setting({label}, "queue.estimates")(condition, "attained");
 }
 
-/// Jobs like those of the Philly log, and the log itself where it is at hand, trial jobs as
-/// FitGpp's study has them.
+/// Jobs like those of the Philly log, and the log itself, trial jobs as FitGpp's study has them.
 std::vector<Named> starvation() {
-  constexpr const char* kTrace = "../shared/traces/philly/philly.csv";
   const std::string rest = ",jobs={jobs},load=0.9,pause=helios";
-  std::map<std::string, std::string> workloads{{"philly-like", "philly-like:trial=0.57" + rest}};
-  if (std::error_code ignored; std::filesystem::exists(kTrace, ignored))
-    workloads["the log"] =
-        fmt::format("trace:file={},{{part}},trial_longest=30m,trial_gpus=1{}", kTrace, rest);
+  const std::map<std::string, std::string> workloads{
+      {"philly-like", "philly-like:trial=0.57" + rest},
+      {"the log",
+       fmt::format("trace:file={},{{part}},trial_longest=30m,trial_gpus=1{}", kPhillyLog, rest)}};
   std::vector<Named> all;
   for (const auto& [name, workload] : workloads)
     for (const int machines : {1, 8}) {
@@ -308,8 +305,8 @@ std::vector<std::string> chosen() {
        "above 1 by more than its interval by chance; no allowance is made for that."),
       ("Without a rule: one word of the preset's line is left out, so that the stage or "
        "parameter is what it is by default; a stage's member goes with its parameters."),
-      ("Nobody starves: jobs drawn like those of the Philly log, and of the log itself where "
-       "it is at hand, at a load of 0.9 on 8 and on 64 GPUs. A wait is all the time that a job "
+      ("Nobody starves: jobs drawn like those of the Philly log, and of the log itself, "
+       "at a load of 0.9 on 8 and on 64 GPUs. A wait is all the time that a job "
        "is in the queue, over all its pauses. fifo-easy goes by what is declared.")};
 }
 
