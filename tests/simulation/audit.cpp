@@ -601,10 +601,9 @@ std::string Audit::look_at_duration(const JobRecord& job) {
                         !job.progress && job.born_as.empty() && !is_clock_lost_ && !is_restored_;
   if (!is_plain || lasted == lasted_.end()) return {};
   const Duration recorded = job.life.state.done, true_one = lasted->second;
-  // Without a sign of progress what loads of other jobs took is no work.
-  const Duration known_load = {job.load.presumed.us / 4};
-  if (recorded >= true_one - known_load - kTolerance && recorded <= true_one + kTolerance)
-    return {};
+  // Without a sign of progress the load that is known of similar jobs is no work.
+  const Duration most_load = job.load.presumed;
+  if (recorded >= true_one - most_load - kTolerance && recorded <= true_one + kTolerance) return {};
   return fmt::format("job {} ran for {}, and {} are recorded", job.number, format(true_one),
                      format(recorded));
 }

@@ -63,7 +63,8 @@ void Loads::settle() {
        std::vector<JobNumber>(state_.book.holding().begin(), state_.book.holding().end())) {
     const JobRecord& job = state_.book.at(number);
     if (!job.is_loading() || ends(job) > state_.now()) continue;
-    const Duration worked = state_.now() - job.load.began - known(job).value_or(Duration{});
+    const Duration load = std::min(known(job).value_or(Duration{}), job.load.presumed);
+    const Duration worked = state_.now() - job.load.began - load;
     state_.tell_loaded(number, job.life.state.done + state_.yard.work_in(number, worked));
   }
 }

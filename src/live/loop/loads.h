@@ -14,10 +14,10 @@
 // takes 40 s. Its first two runs may be paused after 15 s and 30 s (and min_run), and the third is
 // not before its load ends; from then on it is known to take 40 s.
 //
-// After that time the run counts as loaded, and what it did since it began, less the known load, is
-// work. If a sign comes all the same, the next report tells what a step takes, and so how much of
-// the time before the sign was load: a job whose first step takes an hour has not loaded for an
-// hour.
+// After that time the run counts as loaded. The time since it began, less the known load (at most
+// the time for which it counted as loading), is booked as work. If a sign comes all the same, the
+// next report tells what a step takes, and so how much of the time before the sign was load: a job
+// whose first step takes an hour has not loaded for an hour.
 //
 // What a load took when the daemon was not there all the time is not measured.
 #pragma once

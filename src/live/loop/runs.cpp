@@ -302,7 +302,8 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   // It may have ended while nobody was there to see it.
   const bool unseen = state_.now() - kHeardWithin > time_of(report);
   const Time ended = unseen ? std::max(time_of(report), job.run_began()) : state_.now();
-  const Duration heard = ended - job.run_began();
+  // No earlier than when it counted as loaded: what it did until then is booked as a whole.
+  const Duration heard = std::max(ended, job.life.state.since) - job.run_began();
   Duration booked = heard;
   if (exited && job.is_loading()) booked = loads_.end(number, report.ran.value_or(heard));
   if (job.ending == Ending::by_time_limit && exited && report.asked_requeue)
