@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -23,7 +25,7 @@ namespace {
 
 struct ReproduceOptions {
   std::string name;
-  bool all = false;
+  bool all = false, live = false;
   PlanOptions plan;
   int threads = 0;
   std::string instead;
@@ -182,6 +184,53 @@ Expected<void> reproduce_all(const ReproduceOptions& options) {
   return {};
 }
 
+/// The scripts of the testbed (testbed/): beside the program, or where they are installed.
+std::string testbed_script() {
+  std::error_code none;
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", none).parent_path();
+  const auto beside = folder / "testbed/jpas_live.py";
+  if (std::filesystem::exists(beside, none)) return beside.string();
+  return (folder.parent_path() / "libexec/trainyard/testbed/jpas_live.py").string();
+}
+
+Expected<std::vector<std::string>> live_command(const ReproduceOptions& options) {
+  const auto folder = journal_folder();
+  if (!folder) return tl::make_unexpected(folder.error());
+  std::error_code none;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", none);
+  const char* extent = options.plan.quick ? "quick" : "full";
+  std::vector<std::string> words{"/usr/bin/python3", "-B", testbed_script()};
+  const auto add = [&](const char* name, const std::string& value) {
+    words.insert(words.end(), {name, value});
+  };
+  add("--trainyard", program);
+  add("--runs", fmt::format("{}/jpas-live.{}.jsonl", *folder, extent));
+  if (options.plan.quick) words.emplace_back("--quick");
+  if (options.plan.seeds != 0) add("--seeds", std::to_string(options.plan.seeds));
+  if (options.plan.first_seed != 0) add("--first-seed", std::to_string(options.plan.first_seed));
+  if (!options.plan.only.empty()) add("--only", options.plan.only);
+  if (!options.json.empty()) add("--json", options.json);
+  if (!options.markdown.empty()) add("--markdown", options.markdown);
+  return words;
+}
+
+/// On this machine's kernel instead of the simulator; becomes the program that does it. That one
+/// ends with 77 where it cannot be done.
+Expected<void> reproduce_live(const ReproduceOptions& options) {
+  if (options.name != "jpas") return fail("--live: only the study jpas can be run so");
+  if (options.all || options.threads != 0 || !options.instead.empty() || !options.report.empty() ||
+      !options.claims.empty())
+    return fail("--live goes with --quick, --seeds, --first-seed, --only, --json and --markdown");
+  if (auto ok = check_outputs(options); !ok) return ok;
+  auto words = live_command(options);
+  if (!words) return tl::make_unexpected(words.error());
+  std::vector<char*> arguments;
+  for (std::string& word : *words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(arguments.front(), arguments.data());
+  return fail("{}: {}", words->front(), std::strerror(errno));
+}
+
 }  // namespace
 
 void add_reproduce_command(Command& program) {
@@ -195,6 +244,10 @@ void add_reproduce_command(Command& program) {
       "trainyard reproduce fitgpp --report fitgpp.html --json fitgpp.json");
   command.option("study", &options->name, "which study", {.words = study_names()});
   command.flag("--all", &options->all, "every study, and one table of all their claims");
+  command.flag("--live", &options->live,
+               "with jpas: real jobs, real TCP and Trainyard's own daemon and agents, in network "
+               "namespaces that it makes and removes. For root; takes 1.5 hours, with --quick 15 "
+               "minutes (docs/studies/jpas-live.md)");
   command.flag("--quick", &options->plan.quick,
                "fewer jobs and seeds, the same claims; within a minute");
   command.option("--seeds", &options->plan.seeds,
@@ -228,6 +281,7 @@ void add_reproduce_command(Command& program) {
                  {.type = "FILE|-"});
   command.action = [options, &command]() -> Expected<void> {
     if (command.is_bare) return list_studies();
+    if (options->live) return reproduce_live(*options);
     if (auto ok = read_instead(*options); !ok) return ok;
     if (auto ok = find_traces(*options); !ok) return ok;
     if (options->all) return reproduce_all(*options);

@@ -34,7 +34,7 @@ def commands(text):
             words = shlex.split(line, comments=True) if re.match(r"(build/)?trainyard ", line) else []
             if words[1:2] and words[1] in ("sim", "compare", "bound", "workload", "models", "policies", "reproduce"):
                 needs_more = any(re.search(r"\.(csv|html|toml|txt|swf|gz|zst)$|^[A-Z]+$", w) and w not in given
-                                 for w in words[2:]) or words[1:3] == ["reproduce", "fitgpp"]
+                                 for w in words[2:]) or words[1:3] == ["reproduce", "fitgpp"] or "--live" in words
                 if not needs_more:
                     yield words[1:]
 
