@@ -34,7 +34,7 @@ struct PauseCase {
     double latest = 0, suspended = 0;
     for (const Victim& v : victims) latest = std::max(latest, v.left);
     for (const Victim& v : victims) suspended += std::floor(v.price * remaining);
-    const double start = std::min(first_room * (1 + 2 * others), latest);
+    const double start = std::min(first_room * (1 + 2 * others), std::floor(latest / part));
     const double own = std::min(first_room, latest);
     return std::max(0.0, start + std::floor((price - 1) * own) - std::floor(part * suspended));
   }

@@ -223,12 +223,15 @@ bool Preemption::make_room_by_gain(std::size_t j) {
 }
 
 /// Whether the waiter ranks before the victim with the costs of the pause included.
-bool Preemption::ranks_before(const PauseCase& w, double own_width, std::size_t victim) const {
+bool Preemption::ranks_before(const PauseCase& w, std::size_t waiter, std::size_t victim) const {
   const PauseCase::Victim v = pause_terms(victim);
-  const double wide = width(state_, victim), lost = v.leave + v.load + v.moved;
-  const double costs = v.price * (w.load + lost) + w.delayed() / w.cluster_gpus * v.gpus * lost;
+  const double own_width = width(state_, waiter), wide = width(state_, victim);
+  const double lost = v.leave + v.load + v.moved;
+  const double gpus = std::max(static_cast<double>(state_.job(waiter).gpus()), 1.0);
+  const double own = v.price * (w.load + lost);
+  const double others = w.delayed() / w.cluster_gpus * v.gpus * lost * std::min(gpus / v.gpus, 1.0);
   return w.price * wide * (v.left - v.leave) >
-         v.price * own_width * w.remaining + std::min(own_width, wide) * costs;
+         v.price * own_width * w.remaining + std::min(own_width, wide) * own + wide * others;
 }
 
 /// Those that rank behind the job, the most service left first, until there is room.
@@ -244,7 +247,7 @@ bool Preemption::make_room_by_rank(std::size_t j) {
     const Time from = pausable_from(v, j);
     if (from > state_.now && service(v) > std::floor(least * own_width / empty.price))
       retry = std::min(retry, from);
-    if (from <= state_.now && ranks_before(empty, own_width, v)) behind.push_back(v);
+    if (from <= state_.now && ranks_before(empty, j, v)) behind.push_back(v);
   }
   std::ranges::sort(behind, std::greater<>{},
                     [&](std::size_t v) { return std::tuple(service(v), v); });

@@ -37,7 +37,7 @@ class Preemption {
   bool make_room_by_score(std::size_t j);
   bool make_room_by_gain(std::size_t j);
   bool make_room_by_rank(std::size_t j);
-  [[nodiscard]] bool ranks_before(const PauseCase& w, double own_width, std::size_t victim) const;
+  [[nodiscard]] bool ranks_before(const PauseCase& w, std::size_t waiter, std::size_t victim) const;
   [[nodiscard]] double ends_until(std::size_t waiter) const;
   [[nodiscard]] Jobs those_that_pay(const PauseCase& empty, std::size_t waiter,
                                     const Jobs& longest_first, std::size_t pool) const;

@@ -211,7 +211,7 @@ std::vector<Preset> preempting_presets() {
       {"trainyard",
        "order=smith backfill=greedy place=delay place.timers=learnt preempt=smith "
        "flow=milestones queue.estimates=residual queue.fair_wait=3 "
-       "queue.overdue_share=0.004 queue.trial_worth=20 queue.trial_rooms=kept queue.critical=first "
+       "queue.overdue_share=0.003 queue.trial_worth=20 queue.trial_rooms=kept queue.critical=first "
        "joint=market joint.takes=open",
        "what serve runs by default: trial jobs first, close placements as long as waiting for them "
        "pays, pauses that pay; a market for jobs whose size or kind of GPU is open",

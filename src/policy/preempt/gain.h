@@ -87,6 +87,11 @@ inline double pause_loss(const GainWaiter& w, const GainVictim& v) {
   return whole(v.price * (v.leave + w.load + v.load + v.after)) + delay_of_others(w, v);
 }
 
+/// The part that a waiter takes of GPUs that are freed.
+inline double part_of(double gpus, double freed) {
+  return std::min(std::max(gpus, 1.0) / freed, 1.0);
+}
+
 /// The gain of pausing all that were added.
 class PauseGain {
  public:
@@ -101,10 +106,11 @@ class PauseGain {
     return *this;
   }
 
-  /// The waiter takes this part of the GPUs that are freed. Other jobs of the queue have the rest,
-  /// and answer for their part of the paused jobs' wait.
+  /// The waiter takes this part of the GPUs that are freed, at most 1. Other jobs of the queue have
+  /// the rest: they answer for their part of the paused jobs' wait, and are spared as much waiting
+  /// for theirs.
   PauseGain& take_part(double part) {
-    part_ = std::min(part, 1.0);
+    part_ = part;
     return *this;
   }
 
@@ -116,7 +122,9 @@ class PauseGain {
   }
 
   /// How long the waiter, and those who move up behind it, would wait without the pauses.
-  [[nodiscard]] double spared() const { return std::min(waiter_.all_started, left_); }
+  [[nodiscard]] double spared() const {
+    return std::min(waiter_.all_started, whole(left_ / part_));
+  }
   /// What more the waiter's own wait counts than that of others.
   [[nodiscard]] double worth() const {
     return whole((waiter_.price - 1) * std::min(waiter_.first_room, left_));

@@ -69,6 +69,16 @@ TEST(PauseGain, EverySecondRoomGoesToJobsThatComeMeanwhile) {
   EXPECT_EQ(all_started(10 * kMinute, 4), 70 * kMinute);
 }
 
+/// 16 jobs of one GPU wait beside it. Each of 8 that start gains what the victim would have stayed.
+TEST(PauseGain, AWideVictimSparesTheWaitsOfAllThatFindRoomInWhatItFrees) {
+  GainWaiter w{10 * kMinute, 0, 1, 16.0 / 64};
+  w.first_room = 60 * kMinute, w.all_started = all_started(w.first_room, 17);
+  PauseGain gain(w);
+  gain.add(victim(60, 1, 3, 8)).take_part(part_of(1, 8));
+  EXPECT_EQ(gain.spared() / kMinute, 8 * 60);
+  EXPECT_EQ(gain.gain() / kMinute, 8 * 60 - 10.0 / 8 - 2 - 3 - 16 * 4 * 8 / 64);
+}
+
 TEST(PauseGain, SeveralVictimsAreEachSuspendedAndLeaveTogether) {
   const GainWaiter w{10 * kMinute, 2 * kMinute};
   EXPECT_EQ(gain_min(w, {victim(60, 1, 2), victim(50, 3, 4)}),

@@ -4,7 +4,8 @@
 // The waiter w ranks before v if R_w k_w / p_w < R_v k_v / p_v, as in order=smith. To pause v alone
 // pays if that holds with the costs of the pause included:
 //
-//   p_w k_v (R_v - S_v)  >  p_v k_w R_w + min(k_w, k_v) (p_v (L_w + C_v) + lambda g_v C_v)
+//   p_w k_v (R_v - S_v)  >  p_v (k_w R_w + min(k_w, k_v) (L_w + C_v)) + lambda k_v min(g_w, g_v)
+//   C_v
 //
 //   R_w       in the slowest place that w takes now, as R_v is where v runs: a job that is slow
 //             wherever it can be must not look short while it waits, and long while it runs
@@ -14,7 +15,9 @@
 //             killed when it was last paused
 //   lambda    the price of a GPU-second (economy/gpu_price.h), g_v the GPUs of v
 //
-// A wide job that leaves makes room for several: the waiter bears its part of the costs only.
+// A wide job that leaves makes room for several: the waiter bears its part of the costs only, that
+// of the GPUs that it takes. Without that a gang on the whole cluster would hold it against
+// thousands of small jobs, each of which alone would have to make up for what all GPUs lose.
 //
 // Those for which it pays are offered by the service that they have left, most first (behind.h),
 // until the gang fits. The set is paused if the sum of completion times falls by it (gain.h): the
@@ -166,9 +169,11 @@ bool Smith::pays(const Search& search, const Behind::Entry& victim) const {
   const GainWaiter& w = search.terms;
   const GainVictim v = victim_terms(victim.job);
   const double lost = v.leave + v.load + v.after;
-  const double costs = v.price * (w.load + lost) + w.others_per_gpu * v.gpus * lost;
+  const double own = v.price * (w.load + lost);
+  const double others = w.others_per_gpu * v.gpus * lost * part_of(search.gpus, v.gpus);
   return w.price * victim.width * (v.left - v.leave) >
-         v.price * search.width * w.remaining + std::min(search.width, victim.width) * costs;
+         v.price * search.width * w.remaining + std::min(search.width, victim.width) * own +
+             victim.width * others;
 }
 
 bool Smith::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) {
@@ -262,7 +267,7 @@ PauseGain Smith::gain_of(GainWaiter w, JobId waiter) const {
     gain.add(v);
     freed += v.gpus;
   }
-  gain.take_part(std::max(static_cast<double>(yard_.job(waiter).gpus()), 1.0) / freed);
+  gain.take_part(part_of(yard_.job(waiter).gpus(), freed));
   const double usual = usual_.over(yard_, waiter, tier_of(yard_.cluster(), room_));
   return gain.add_room(w.remaining * (usual - 1), yard_.job(waiter).gpus());
 }
