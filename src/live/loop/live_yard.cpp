@@ -180,8 +180,7 @@ Verdict LiveYard::loaded(JobNumber number, Duration work, Time now) {
   return yard_->apply(Event::loaded_with(std::max(now, yard_->now()), id(number), work));
 }
 
-void LiveYard::note_end(JobNumber number, Time ended, Duration unheard) {
-  const Duration work = ran(number, ended) + yard_->rate(id(number)).work_in(unheard);
+void LiveYard::note_end(JobNumber number, Duration work) {
   all_work_[id(number)] = std::max(work, microseconds(1));
 }
 

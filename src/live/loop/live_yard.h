@@ -70,10 +70,8 @@ class LiveYard : private YardListener {
   [[nodiscard]] Duration work_in(JobNumber job, Duration time) const {
     return yard_->rate(id(job)).work_in(std::max(time, Duration{}));
   }
-  /// The job ended by itself then, which may be earlier than when that is applied: what it did
-  /// until then is all its work, with what it did in the time before anybody heard that it runs.
-  /// `unheard` is negative if it ran for less than our clock says.
-  void note_end(JobNumber job, Time ended, Duration unheard = {});
+  /// The job ended by itself, perhaps earlier than that is applied: this is all its work.
+  void note_end(JobNumber job, Duration work);
   /// What its reports and its pauses tell of a job: what it takes, what a pause costs, how fast it
   /// runs and how well it learns.
   void learn(const JobRecord& job, Time now);

@@ -201,7 +201,7 @@ TEST_F(LiveYardTest, WhatPausesCostIsKnownOfTheNextJobOfTheModel) {
 TEST_F(LiveYardTest, AnEndThatIsHeardOfLateIsAllTheSame) {
   const JobRecord& job = submit(hours(10));
   at(hours(3));
-  yard_.note_end(job.number, Time{} + hours(1));
+  yard_.note_end(job.number, hours(1));
   ASSERT_EQ(yard_.apply(EventKind::finished, job.number, now_), Verdict::ok);
   EXPECT_EQ(yard().state(kFirst).done, hours(1));
 }

@@ -35,6 +35,11 @@ Duration Loads::presumed(const JobRecord& job) const {
   return std::min(std::max(least, most), kLongestLoad);
 }
 
+Duration Loads::work_time(const JobRecord& job, Duration ran) const {
+  const Duration load = std::min(known(job).value_or(Duration{}), job.load.presumed);
+  return std::max(ran - load, Duration{});
+}
+
 Loads::Watch* Loads::watch_of(const JobRecord& job) {
   const auto found = watched_.find(job.number);
   return found == watched_.end() || found->second.run != job.runs ? nullptr : &found->second;
@@ -63,8 +68,7 @@ void Loads::settle() {
        std::vector<JobNumber>(state_.book.holding().begin(), state_.book.holding().end())) {
     const JobRecord& job = state_.book.at(number);
     if (!job.is_loading() || ends(job) > state_.now()) continue;
-    const Duration load = std::min(known(job).value_or(Duration{}), job.load.presumed);
-    const Duration worked = state_.now() - job.load.began - load;
+    const Duration worked = work_time(job, state_.now() - job.load.began);
     state_.tell_loaded(number, job.life.state.done + state_.yard.work_in(number, worked));
   }
 }
@@ -77,11 +81,21 @@ Time Loads::next() const {
   return next;
 }
 
-Duration Loads::end(JobNumber number, Duration ran) {
-  const JobLife& life = state_.book.at(number).life;
-  const Duration worked = std::clamp(ran, Duration{}, state_.now() - life.state.since);
-  state_.tell_loaded(number, life.state.done + state_.yard.work_in(number, worked));
-  return worked;
+Duration Loads::end(JobNumber number, Time ended, Duration took) {
+  const JobRecord& job = state_.book.at(number);
+  const auto work_in = [&](Duration time) { return state_.yard.work_in(number, time); };
+  if (job.is_loading()) {
+    const Duration worked = std::clamp(took, Duration{}, state_.now() - job.life.state.since);
+    state_.tell_loaded(number, job.life.state.done + work_in(worked));
+    return state_.yard.ran(number, ended) + work_in(took - worked);
+  }
+  if (job.phase() != Phase::running) return state_.yard.ran(number, ended);
+  const bool had_ended = ended < job.life.state.since;
+  const Duration work =
+      had_ended ? job.life.brought + work_in(work_time(job, took))
+                : state_.yard.ran(number, ended) + work_in(took) - work_in(ended - job.run_began());
+  if (work < job.life.state.done) state_.tell_loaded(number, work);
+  return work;
 }
 
 void Loads::leave(JobNumber number, bool saved) {

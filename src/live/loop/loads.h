@@ -42,9 +42,10 @@ class Loads {
   void settle();
   /// When there is next one to settle.
   [[nodiscard]] Time next() const;
-  /// The run, which counts as loading, ended by itself after having run for so long: all of it
-  /// counts as work. Returns how much of it was booked; no more can be than its GPUs were held.
-  Duration end(JobNumber job, Duration ran);
+  /// The run ended by itself then, after `took`. Returns the work that the job has done in all: if
+  /// the run still counted as loading, all of its time is work. If more was booked, because the run
+  /// had ended unseen when it was taken for loaded, or by a clock that was wrong, it is taken back.
+  Duration end(JobNumber job, Time ended, Duration took);
   /// The run was paused, and is about to return to the queue. `saved`: it said that it did.
   void leave(JobNumber job, bool saved);
 
@@ -58,6 +59,8 @@ class Loads {
   };
   [[nodiscard]] Duration presumed(const JobRecord& job) const;
   [[nodiscard]] std::optional<Duration> known(const JobRecord& job) const;
+  /// Of a run that counts as loaded without a sign, the part that is work.
+  [[nodiscard]] Duration work_time(const JobRecord& job, Duration ran) const;
   [[nodiscard]] Watch* watch_of(const JobRecord& job);
   void hear_first(JobRecord& job, std::int64_t step);
   void measure(JobRecord& job, Watch& watch, std::int64_t step);

@@ -302,10 +302,10 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   // It may have ended while nobody was there to see it.
   const bool unseen = state_.now() - kHeardWithin > time_of(report);
   const Time ended = unseen ? std::max(time_of(report), job.run_began()) : state_.now();
-  // No earlier than when it counted as loaded: what it did until then is booked as a whole.
-  const Duration heard = std::max(ended, job.life.state.since) - job.run_began();
-  Duration booked = heard;
-  if (exited && job.is_loading()) booked = loads_.end(number, report.ran.value_or(heard));
+  // So may it have begun. And a machine that was started anew with another clock cannot tell how
+  // long it was off: the engine knows better how long it ran.
+  const Duration took = report.ran.value_or(ended - job.run_began());
+  const Duration work = exited ? loads_.end(number, ended, took) : Duration{};
   if (job.ending == Ending::by_time_limit && exited && report.asked_requeue)
     job.ending = Ending::none;
   if (job.ending != Ending::none) {
@@ -322,9 +322,7 @@ void Runs::hear_end(JobNumber number, const RunReport& report) {
   if (job.phase() == Phase::draining) return hear_left(number, report);
   if (report.asked_requeue && !job.runs_outside)
     return come_back(number, EventKind::returned, "asked to run again");
-  // It may also have begun while nobody was there. And a machine that was started anew with another
-  // clock cannot tell how long it was off: then more has been booked than the run took.
-  state_.yard.note_end(number, ended, report.ran.value_or(booked) - booked);
+  state_.yard.note_end(number, work);
   end_by_itself(number, report);
   job.life.state.since = ended;
 }
