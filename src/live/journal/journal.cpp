@@ -275,12 +275,14 @@ void Journal::recall_lived() {
                                   path_, quoted(kept)));
 }
 
-/// Compares what it is with what it was. Where its own head is damaged the file's is all there is.
+/// Compares what it is with what it was. Where its own head is damaged the file's is all there is;
+/// a journal with a damaged row is not a new one, which may have neither jobs nor events yet.
 void Journal::recall_head() {
   const auto own = setting("head");
   const auto text = read_small_file(path_ + ".head");
   const auto was = text ? parse_journal_head(*text) : std::nullopt;
-  const bool is_new = known_.last_event == 0 && known_.last_number == 0;
+  const bool is_new =
+      known_.last_event == 0 && known_.last_number == 0 && known_.damaged_settings.empty();
   head_ = own       ? parse_journal_head(*own).value_or(JournalHead{})
           : !is_new ? was.value_or(JournalHead{})
                     : JournalHead{};

@@ -1,4 +1,5 @@
 // A journal that was lost, shortened, or replaced by an older copy.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -106,6 +107,18 @@ TEST_F(JournalLossTest, AHeadThatIsBehindOrGoneIsNoLoss) {
   open();
   EXPECT_EQ(journal->loss(), "");
   EXPECT_EQ(journal->last_number(), 2);
+}
+
+TEST_F(JournalLossTest, ADamagedHeadIsNoLossWhereThereIsNoJobYet) {
+  open();
+  JournalChange change;
+  change.settings = {{"policy", "fifo"}};
+  ASSERT_TRUE(journal->commit(change));
+  journal.reset();
+  SQLite::Database(path, SQLite::OPEN_READWRITE)
+      .exec("UPDATE setting SET sum = sum + 1 WHERE key = 'head'");
+  open();
+  EXPECT_EQ(journal->loss(), "");
 }
 
 }  // namespace
