@@ -220,8 +220,9 @@ bool Audit::has_its_share(const JobSpec& spec, const Resources& grant, std::size
 /// words of the job and of the machine alone.
 std::string Audit::look_at_terms(const MemoryWorld::Seen& run) {
   const auto job = machine_.master().job(kOperator, run.id.job);
-  // One that was found again without its journal was started for another job.
-  const bool is_ours = job && !job->runs_outside;
+  // One that was found again without its journal was started for another job; and of a job whose
+  // row is damaged it may not be known any more what it asked for.
+  const bool is_ours = job && !job->runs_outside && !is_damaged(run.id.job);
   if (!is_ours || run.grants.size() != run.places.size()) return {};
   const JobSpec& spec = job->spec;
   const Cluster cluster = machine_.world().cluster();
@@ -251,11 +252,12 @@ std::string Audit::look_at_terms(const MemoryWorld::Seen& run) {
 std::string Audit::look_at_reason(const MemoryWorld::Seen& run) {
   const auto told = told_.find(run.id.job);
   if (told == told_.end() || compacts_ || machine_.is_local()) return {};
-  // The journal may know nothing of a run from before a restore, or know it as a job of its own.
+  // The journal may know nothing of a run from before a restore, or know it as a job of its own; as
+  // one whose job's row is damaged.
   const auto is_older = [&] {
     if (before_restore_.contains(run.id)) return true;
     const auto job = machine_.master().job(kOperator, run.id.job);
-    return is_restored_ && job && job->runs_outside;
+    return (is_restored_ || has_damage()) && job && job->runs_outside;
   };
   if (run.was_told && !told->second.has_reason.contains(run.id.run) && !is_older())
     return fmt::format("job {}: run {} was told to leave, and no event says why", run.id.job,
