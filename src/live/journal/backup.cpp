@@ -17,6 +17,7 @@
 
 #include "live/journal/tables.h"
 #include "live/system/files.h"
+#include "live/system/private_file.h"
 #include "live/system/state_directory.h"
 
 namespace trainyard {
@@ -244,10 +245,14 @@ Expected<void> check_not_restoring(const std::string& journal) {
 }
 
 Expected<Restored> restore_backup(const std::string& file, const std::string& state) {
+  // Whoever writes a backup decides as which user its jobs run.
+  if (auto ours = check_not_others(file); !ours)
+    return fail("{}; if it is what you want, restore a copy that is yours alone",
+                ours.error().message);
   auto found = verify_journal(file);
   if (!found) return tl::make_unexpected(found.error());
   if (!found->structure.empty())
-    return fail("{}: SQLite finds it damaged: {}", file, found->structure.front());
+    return fail("{}: is damaged: {}", file, found->structure.front());
   const auto directory = StateDirectory::take(state);
   if (!directory) return tl::make_unexpected(directory.error());
   return attempt_on(file, [&] { return put_in_place(file, directory->path(), std::move(*found)); });

@@ -46,7 +46,8 @@ struct Restored {
   std::string made;   // when the backup was
   std::string aside;  // the folder with what was there before; empty: there was nothing
 };
-/// Refuses while a daemon has the state directory.
+/// Refuses while a daemon has the state directory, a file that another user may have written, and
+/// one with triggers or views that are not a journal's.
 Expected<Restored> restore_backup(const std::string& file, const std::string& state);
 
 /// An error if a restore of this journal was begun and not finished.

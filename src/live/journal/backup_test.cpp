@@ -100,6 +100,35 @@ TEST_F(BackupTest, OfAJournalInUseIsOneFileThatBringsItBack) {
   EXPECT_TRUE(verify_journal(state + "/journal.db")->is_right());
 }
 
+/// Its rows say as which user jobs run.
+TEST_F(BackupTest, ThatOthersMayHaveWrittenIsNotRestored) {
+  open();
+  submit(1);
+  make_backup();
+  journal.reset();
+  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_THAT(restore_backup(file, state).error().message, HasSubstr("others may write to it"));
+  fs::permissions(file, fs::perms::others_write, fs::perm_options::remove);
+  ASSERT_TRUE(restore_backup(file, state));
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make files of others";
+  ASSERT_EQ(::chown(file.c_str(), 65534, 65534), 0);
+  EXPECT_THAT(restore_backup(file, state).error().message, HasSubstr("belongs to user 65534"));
+}
+
+TEST_F(BackupTest, WithTriggersOfOthersIsDamagedAndNotRestored) {
+  open();
+  submit(1);
+  for (const char* sql :
+       {"CREATE TRIGGER more AFTER INSERT ON event BEGIN UPDATE job SET uid = 0, sum = NULL; END",
+        "CREATE VIEW more AS SELECT * FROM payload"}) {
+    make_backup();
+    change(file, sql);
+    EXPECT_THAT(verify_journal(file)->structure, ElementsAre(HasSubstr("more"))) << sql;
+    EXPECT_THAT(restore_backup(file, state).error().message, HasSubstr("more")) << sql;
+    fs::remove(file);
+  }
+}
+
 TEST_F(BackupTest, IsNeverWrittenOverAnything) {
   open();
   submit(1);

@@ -36,6 +36,7 @@ class Verifier {
     // First: it is written after each commit, so what is read later has all that it says.
     const auto head = read_small_file(path_ + ".head");
     look_at_structure();
+    look_for_foreign_rules();
     if (found_.format < Tables::kFirstWithSums) return found_;
     try {
       look_at_contents(head ? parse_journal_head(*head) : std::nullopt);
@@ -49,6 +50,7 @@ class Verifier {
  private:
   void add(const std::string& problem) { found_.problems.push_back(problem); }
   void look_at_structure();
+  void look_for_foreign_rules();
   void look_at_contents(const std::optional<JournalHead>& beside);
   void look_at_rows(const std::string& table);
   void look_at_each_job();
@@ -71,6 +73,23 @@ void Verifier::look_at_structure() {
   while (lines.executeStep())
     if (const std::string line = lines.getColumn(0).getString(); line != "ok")
       found_.structure.push_back(line);
+}
+
+/// A trigger or a view is run by what the daemon does, and could change any row.
+void Verifier::look_for_foreign_rules() {
+  const char* rules = "SELECT name, sql FROM sqlite_master WHERE type IN ('trigger', 'view')";
+  Tables own(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  own.create();
+  std::map<std::string, std::string> known;
+  SQLite::Statement ours(own.db, rules), there(tables_.db, rules);
+  while (ours.executeStep())
+    known[ours.getColumn(0).getString()] = ours.getColumn(1).getString();
+  while (there.executeStep()) {
+    const std::string name = there.getColumn(0).getString();
+    const auto found = known.find(name);
+    if (found == known.end() || found->second != there.getColumn(1).getString())
+      found_.structure.push_back(fmt::format("{} is a trigger or view of no journal", quoted(name)));
+  }
 }
 
 void Verifier::look_at_contents(const std::optional<JournalHead>& beside) {

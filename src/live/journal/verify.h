@@ -25,7 +25,7 @@ struct Verification {
   int format = 0;
   std::uint64_t rows = 0, jobs = 0, unfinished = 0;
   std::uint64_t unsummed = 0;          // rows from before format 5, which have no checksum
-  std::vector<std::string> structure;  // what SQLite finds wrong
+  std::vector<std::string> structure;  // what SQLite finds wrong, and triggers and views of others
   std::vector<std::string> problems;   // of rows: "job 7: table spec, row 7: its checksum is wrong"
 
   [[nodiscard]] bool is_right() const { return structure.empty() && problems.empty(); }

@@ -51,6 +51,20 @@ Expected<void> check_file(const std::string& path, const struct stat& facts) {
 
 }  // namespace
 
+Expected<void> check_not_others(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat facts {};
+  if (!file || ::fstat(file.get(), &facts) != 0)
+    return fail("{}: cannot be read: {}", path, std::strerror(errno));
+  if (!S_ISREG(facts.st_mode)) return fail("{}: is not a file", path);
+  if (!is_trusted(facts.st_uid))
+    return fail("{}: belongs to user {}, who may have changed it", path, facts.st_uid);
+  if ((facts.st_mode & 022) != 0)
+    return fail("{}: others may write to it (mode {:o}), and may have changed it", path,
+                facts.st_mode & 07777);
+  return check_folder(path);
+}
+
 Expected<std::optional<std::string>> read_private_file(const std::string& path, std::size_t limit,
                                                        bool follows_links) {
   const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follows_links ? 0 : O_NOFOLLOW);

@@ -17,4 +17,8 @@ namespace trainyard {
 Expected<std::optional<std::string>> read_private_file(const std::string& path, std::size_t limit,
                                                        bool follows_links);
 
+/// An error if another user than root and that of this process may have written the file, or could
+/// replace it.
+Expected<void> check_not_others(const std::string& path);
+
 }  // namespace trainyard
