@@ -251,8 +251,7 @@ Expected<Restored> restore_backup(const std::string& file, const std::string& st
                 ours.error().message);
   auto found = verify_journal(file);
   if (!found) return tl::make_unexpected(found.error());
-  if (!found->structure.empty())
-    return fail("{}: is damaged: {}", file, found->structure.front());
+  if (!found->structure.empty()) return fail("{}: is damaged: {}", file, found->structure.front());
   const auto directory = StateDirectory::take(state);
   if (!directory) return tl::make_unexpected(directory.error());
   return attempt_on(file, [&] { return put_in_place(file, directory->path(), std::move(*found)); });

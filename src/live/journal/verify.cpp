@@ -82,13 +82,13 @@ void Verifier::look_for_foreign_rules() {
   own.create();
   std::map<std::string, std::string> known;
   SQLite::Statement ours(own.db, rules), there(tables_.db, rules);
-  while (ours.executeStep())
-    known[ours.getColumn(0).getString()] = ours.getColumn(1).getString();
+  while (ours.executeStep()) known[ours.getColumn(0).getString()] = ours.getColumn(1).getString();
   while (there.executeStep()) {
     const std::string name = there.getColumn(0).getString();
     const auto found = known.find(name);
     if (found == known.end() || found->second != there.getColumn(1).getString())
-      found_.structure.push_back(fmt::format("{} is a trigger or view of no journal", quoted(name)));
+      found_.structure.push_back(
+          fmt::format("{} is a trigger or view of no journal", quoted(name)));
   }
 }
 
