@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "cli/client.h"
 #include "cli/config_file.h"
@@ -30,6 +32,8 @@ constexpr const char* kSystemConfig = "/etc/trainyard/config.toml";
 /// Until the daemon has said another.
 constexpr double kFirstFloor = 0.2;
 constexpr Duration kBetweenMetrics = seconds(10);
+constexpr int kLooksForTable = 20;
+constexpr std::chrono::milliseconds kBetweenLooks{100};
 
 struct FlowAgentOptions {
   ClientOptions client;
@@ -276,6 +280,16 @@ Expected<void> check(const FlowAgentOptions& options, const FlowHost& host) {
   return fail("the agent cannot work here as things are");
 }
 
+/// Not the queue of an agent that runs. The table of one that was killed is gone a moment later.
+Expected<void> clean(const std::string& interface) {
+  for (int looks = 0; has_flow_table(); ++looks) {
+    if (looks == kLooksForTable)
+      return fail("an agent runs here, and needs its queue: end it, which removes the queue too");
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  return clean_queue(interface);
+}
+
 Expected<void> run(FlowAgentOptions& options, Command& command) {
   sigset_t ends;
   ::sigemptyset(&ends);
@@ -292,7 +306,7 @@ Expected<void> run(FlowAgentOptions& options, Command& command) {
     return fail("give the interface that jobs send from, with --interface or in [flow]");
   if (options.cleans) {
     if (!is_interface_name(options.interface)) return tl::make_unexpected(host_of(options).error());
-    return clean_queue(options.interface);
+    return clean(options.interface);
   }
   if (options.queue.empty())
     return fail("give the queue, with --queue or in [flow]: \"htb 940mbit\", \"nic\" or \"none\"");

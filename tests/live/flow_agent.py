@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 from scene import IS_ROOT, Scene, Skip, program, run_tests, wait_until
 
@@ -271,6 +272,19 @@ def test_killed_at_any_moment_it_leaves_all_traffic_fair():
         assert link.queue()["kind"] != "htb"
 
 
+def test_killed_while_it_begins_it_leaves_nothing_that_orders():
+    with Link() as link, NetScene(link) as scene:
+        for delay_ms in range(0, 120, 6):
+            agent = scene.agent()
+            time.sleep(delay_ms / 1000)
+            agent.kill()
+            agent.wait()
+            wait_until(lambda: link.tables() == [], f"the table to go, {delay_ms} ms after the start")
+        scene.agent()
+        job = scene.submit("--gpus", 1, "--", "sleep", 1000)
+        wait_until(lambda: scene.marked() == {job: 0}, "an agent to go on from there")
+
+
 def test_what_is_not_ours_is_refused():
     with Link() as link, NetScene(link) as scene:
         scene.agent()
@@ -280,6 +294,10 @@ def test_what_is_not_ours_is_refused():
         assert "another agent runs on this machine" in scene.agent_said(), scene.agent_said()
         assert link.tables() == ["table inet trainyard_flow"], "the first goes on"
         assert link.queue()["handle"] == "7a1d:"
+        clean = subprocess.run([*link.within(), program(), "flow-agent", "--config", "/dev/null", "--interface", "eth0",
+                                "--clean"], capture_output=True, text=True)
+        assert clean.returncode == 2 and "an agent runs here" in clean.stderr, clean.stderr
+        assert link.queue()["handle"] == "7a1d:", "it belongs to the agent that runs"
         sh(*link.within(link.b), "tc", "qdisc", "add", "dev", "eth0", "root", "handle", "1:", "tbf", "rate", "1gbit",
            "burst", "100k", "latency", "50ms")
         foreign = scene.agent(where=link.b)

@@ -63,9 +63,9 @@ void FlowAgent::tick(Time now) {
     marked_.clear();
     fail_until_later("no job is marked: the process that held the marks has ended", now);
   }
-  if (now < retry_) return;
-  if (Marks next = wanted(now); next != marked_) change_marks(std::move(next), now);
-  if (is_valid(now) && flows_->floor != floor_) change_floor(now);
+  if (now >= retry_)
+    if (Marks next = wanted(now); next != marked_) change_marks(std::move(next), now);
+  if (now >= retry_floor_ && is_valid(now) && flows_->floor != floor_) change_floor(now);
 }
 
 void FlowAgent::change_marks(Marks next, Time now) {
@@ -84,9 +84,16 @@ void FlowAgent::change_marks(Marks next, Time now) {
 }
 
 void FlowAgent::change_floor(Time now) {
-  if (const auto done = kernel_.keep_floor(flows_->floor); !done)
-    return fail_until_later("the queue keeps its floor: " + done.error().message, now);
-  floor_ = flows_->floor;
+  const auto done = kernel_.keep_floor(flows_->floor);
+  const std::string problem = done ? "" : "the queue keeps its floor: " + done.error().message;
+  if (std::exchange(floor_problem_, problem) != problem && !problem.empty())
+    tell_(Level::warning, problem);
+  if (done) {
+    floor_ = flows_->floor;
+  } else {
+    ++failures_;
+    retry_floor_ = now + kRetryAtMost;
+  }
 }
 
 void FlowAgent::fail_until_later(const std::string& problem, Time now) {
@@ -109,7 +116,7 @@ FlowAgent::Status FlowAgent::status(Time now) const {
           .marked = marked_.size(),
           .class_changes = class_changes_,
           .failures = failures_,
-          .problem = problem_};
+          .problem = problem_.empty() ? floor_problem_ : problem_};
 }
 
 }  // namespace trainyard

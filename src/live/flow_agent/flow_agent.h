@@ -77,10 +77,11 @@ class FlowAgent {
   bool was_valid_ = false;
   double floor_;
   Marks marked_;
-  Time retry_;  // the kernel is asked for nothing before
+  Time retry_;  // marks are not changed before
   Duration retry_after_;
+  Time retry_floor_;
   std::uint64_t class_changes_ = 0, failures_ = 0;
-  std::string problem_, last_unread_;
+  std::string problem_, floor_problem_, last_unread_;
 };
 
 }  // namespace trainyard

@@ -26,7 +26,7 @@ class FakeKernel final : public FlowKernel {
     return {};
   }
   Expected<void> keep_floor(double next) override {
-    if (refuses) return fail("refused");
+    if (refuses || refuses_floor) return fail("refused");
     floor = next;
     return {};
   }
@@ -37,7 +37,7 @@ class FakeKernel final : public FlowKernel {
   std::map<std::string, std::uint64_t> groups;
   Marks marks;
   double floor = 0.2;
-  bool refuses = false, is_dead = false;
+  bool refuses = false, refuses_floor = false, is_dead = false;
   int calls = 0;
 };
 
@@ -163,6 +163,26 @@ TEST_F(FlowAgentTest, TheFloorFollowsTheDaemons) {
   EXPECT_EQ(kernel.floor, 0.4);
 }
 
+TEST_F(FlowAgentTest, AFloorThatIsRefusedKeepsNoMarks) {
+  kernel.groups["t/7.1"] = 70;
+  kernel.refuses_floor = true;
+  for (const int s : {0, 20, 28}) {
+    agent.hear(line({{7, 1, 0}}, s, 0.4), at(s));
+    agent.tick(at(s));
+    EXPECT_EQ(kernel.marks.size(), 1U);
+  }
+  EXPECT_EQ(agent.status(at(28)).problem, "the queue keeps its floor: refused");
+  EXPECT_LE(agent.next_tick(at(29)), at(30));
+  agent.tick(at(30));
+  EXPECT_TRUE(kernel.marks.empty()) << "the state is too old, whatever the queue does";
+  kernel.refuses_floor = false;
+  agent.hear(line({{7, 1, 1}}, 0, 0.4), at(61));
+  agent.tick(at(61));
+  EXPECT_EQ(kernel.floor, 0.4);
+  EXPECT_EQ(kernel.marks.at("7_1").flow_class, 1U);
+  EXPECT_EQ(agent.status(at(61)).problem, "");
+}
+
 /// After every step: what the kernel marks is what was last heard, unless it refused or died since
 /// the agent last looked; and nothing that is older than it is valid is marked.
 TEST(FlowAgentAtRandom, NothingIsMarkedThatTheDaemonDoesNotVouchFor) {
@@ -188,7 +208,7 @@ TEST(FlowAgentAtRandom, NothingIsMarkedThatTheDaemonDoesNotVouchFor) {
           jobs.push_back({job, run, flow_class});
         }
         const int age = static_cast<int>(random.below(35));
-        agent.hear(line(jobs, age), now);
+        agent.hear(line(jobs, age, random.below(3) == 0 ? 0.4 : 0.2), now);
         valid_until = now + seconds(30 - age);
       } else if (what < 6) {
         const std::string name = fmt::format("t/{}.{}", 1 + random.below(5), 1 + random.below(3));
@@ -200,6 +220,7 @@ TEST(FlowAgentAtRandom, NothingIsMarkedThatTheDaemonDoesNotVouchFor) {
         agent.hear("junk", now);
       } else if (what == 7) {
         kernel.refuses = random.below(3) == 0;
+        kernel.refuses_floor = random.below(2) == 0;
       } else if (what == 8 && random.below(3) == 0) {
         kernel.die();
         calm_since = now;
