@@ -61,7 +61,8 @@ class SlurmReport:
         self._last_write = float("-inf")
         self._timer = None
         self._words = None
-        self._is_off = False
+        self._is_off = False  # the job is not Trainyard's
+        self._complained = False
 
     def update(self, fields: dict, now: bool = False) -> None:
         if self._is_off:
@@ -91,8 +92,14 @@ class SlurmReport:
             try:
                 self._write(text)
             except (OSError, subprocess.SubprocessError) as error:
-                self._is_off = True  # a training goes on when nobody can be told of it
-                print(f"trainyard: progress cannot be reported: {error}", file=sys.stderr)
+                self._unwritten = True  # slurmctld comes back: the next report tries again
+                self._complain(error)
+
+    def _complain(self, error: Exception) -> None:
+        """Once: a training goes on when nobody can be told of it."""
+        if not self._complained:
+            self._complained = True
+            print(f"trainyard: progress cannot be reported: {error}", file=sys.stderr)
 
     def _write(self, text: str) -> None:
         if self._words is None:

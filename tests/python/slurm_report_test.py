@@ -36,10 +36,10 @@ class SlurmReportTest(unittest.TestCase):
         (self.folder / "comment").write_text(comment)
         (self.folder / "admin").write_text(admin)
 
-    def run_job(self, steps=4, **variables):
+    def run_job(self, steps=4, train=None, **variables):
         environment = {"PATH": f"{self.folder}:/usr/bin:/bin", "PYTHONPATH": "python", "SLURM_JOB_ID": "12",
                        "SLURM_PROCID": "0", **variables}
-        done = subprocess.run([sys.executable, "-c", TRAIN.format(steps)], capture_output=True, text=True,
+        done = subprocess.run([sys.executable, "-c", train or TRAIN.format(steps)], capture_output=True, text=True,
                               timeout=120, env=environment, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stderr
@@ -81,6 +81,13 @@ class SlurmReportTest(unittest.TestCase):
     def test_a_training_goes_on_when_nobody_can_be_told(self):
         (self.folder / "down").touch()
         self.assertEqual(len(re.findall("progress cannot be reported: scontrol: ", self.run_job())), 1)
+
+    def test_it_tells_again_when_slurm_answers_again(self):
+        (self.folder / "down").touch()
+        self.run_job(train="import os, time, trainyard\ntrainyard.progress(7, 100)\n"
+                           f"while not os.path.exists('{self.folder}/calls'): time.sleep(0.01)\n"
+                           f"os.unlink('{self.folder}/down')\n")
+        self.assertIn('"step":7', self.comment())
 
     def test_a_job_with_a_file_uses_that(self):
         self.run_job(TRAINYARD_REPORT=str(self.folder / "report.json"))

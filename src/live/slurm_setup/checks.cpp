@@ -114,6 +114,23 @@ class Checker {
     if (controller != nullptr && has_word(controller->value, "enable_user_top"))
       harmful(*controller,
               "users change priorities, and with them what is held: leave enable_user_top out");
+    check_reports();
+  }
+
+  /// A job tells its progress by `scontrol update` of its comment, every 10 s.
+  void check_reports() {
+    const auto* controller = setting("SlurmctldParameters");
+    if (controller != nullptr && has_word(controller->value, "rl_enable"))
+      harmful(*controller,
+              "jobs tell their progress with a call of their user's every 10 s each, and by itself "
+              "Slurm takes 2 a second: set rl_refill_rate to a tenth of the jobs that a user runs "
+              "at a time, or leave rl_enable out");
+    const auto* plugins = setting("JobSubmitPlugins");
+    if (plugins == nullptr || same_word(plugins->value, "lua")) return;
+    found_.push_back(
+        {Kind::advice, plugins->line, fmt::format("{}={}", plugins->name, plugins->value),
+         "jobs tell their progress in their comment while they run: see that no plugin "
+         "but lua refuses that (`scontrol update JobId=N Comment=...` by its user)"});
   }
 
   void check_preemption() {

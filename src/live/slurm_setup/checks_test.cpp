@@ -61,6 +61,15 @@ TEST(SlurmSetup, FindsWhatWorksAgainstIt) {
   EXPECT_THAT(harmful("SlurmctldParameters=enable_user_top\n"), testing::SizeIs(1));
 }
 
+TEST(SlurmSetup, FindsWhatMayRefuseReportsOfProgress) {
+  EXPECT_THAT(harmful("SlurmctldParameters=rl_enable,rl_bucket_size=10\n"),
+              testing::ElementsAre("SlurmctldParameters=rl_enable,rl_bucket_size=10"));
+  EXPECT_THAT(found(FindingKind::advice, "JobSubmitPlugins=lua,throttle\n"),
+              testing::Contains("JobSubmitPlugins=lua,throttle"));
+  EXPECT_THAT(found(FindingKind::advice, "JobSubmitPlugins=lua\n"),
+              testing::Not(testing::Contains("JobSubmitPlugins=lua")));
+}
+
 TEST(SlurmSetup, FindsNodesThatAnotherPartitionHas) {
   EXPECT_THAT(harmful("PartitionName=debug Nodes=n[8-9]\n"),
               testing::ElementsAre("PartitionName=debug"));
