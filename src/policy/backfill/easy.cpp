@@ -2,8 +2,18 @@
 // estimates of what runs its gang will fit. Others may go before it if they do not delay that: they
 // end before it by their own estimate, or keep off the machines it then needs.
 //
-// The reservation names machines, not a mere number of GPUs, so a gang that needs whole machines
-// is not fooled by GPUs that are free here and there. It stands until the head starts or cannot
+// By default (holds=machines) the reservation names machines, not a mere number of GPUs, so a gang
+// that needs whole machines is not fooled by GPUs that are free here and there: jobs that would not
+// end in time keep off those machines, even where some of their GPUs will be left. The textbook's
+// (holds=count) is a number: of the GPUs that are free at the reserved start, all that the head
+// does not need go to jobs that would not end in time. On one machine, or where no job cares which
+// GPUs it has, that wastes nothing; on many, those jobs may take the GPUs of the head's machines,
+// and it starts late.
+//
+// Example, one machine of 8: a job holds 6 until 2:00, and the head wants 4. A job of 2 that takes
+// a day may start with holds=count (8 - 4 = 4 are left at 2:00), and not with holds=machines.
+//
+// The reservation stands until the head starts or cannot
 // start by it; it is looked for anew when someone left earlier than expected (it may come earlier),
 // when a machine went down or came up, and when someone ahead of the head took room. While none can
 // be had, because machines are down or being emptied for others, anyone may go.
@@ -31,7 +41,9 @@ const Queue::Entry kBeforeAll{std::numeric_limits<std::int64_t>::min(), JobId{0}
 class Easy final : public BackfillStage {
  public:
   Easy(const Params& params, PolicyContext& context)
-      : BackfillStage(params, context), depth_(static_cast<std::size_t>(params.whole("depth"))) {
+      : BackfillStage(params, context),
+        depth_(static_cast<std::size_t>(params.whole("depth"))),
+        counts_(params.choice("holds") == "count") {
     context.heed_declared_times();
   }
 
@@ -144,12 +156,21 @@ class Easy final : public BackfillStage {
   /// False: none of the lane can go.
   bool try_next(Dispatcher& dispatcher, Lane& lane) {
     const bool ends_before = is_in_time(lane.next.job);
-    if (dispatcher.try_place(lane.next.job, ends_before ? nullptr : &needed_)) {
+    if (ends_before ? dispatcher.try_place(lane.next.job, nullptr)
+                    : try_beside(dispatcher, lane.next.job)) {
       ++lane.started;
       return true;
     }
     lane.beside = false;
     return !ends_before;
+  }
+
+  /// For longer than until the reserved start.
+  bool try_beside(Dispatcher& dispatcher, JobId job) {
+    if (!counts_) return dispatcher.try_place(job, &needed_);
+    if (yard_.job(job).gpus() > spare_ || !dispatcher.try_place(job, nullptr)) return false;
+    spare_ -= yard_.gpus(job);
+    return true;
   }
 
   /// The next of the lane, behind this one, for which there may be room; false if there is none.
@@ -204,13 +225,26 @@ class Easy final : public BackfillStage {
     start_ = yard_.now();
     for (const JobId job : finder.victims()) start_ = std::max(start_, running_.end_of(job));
     for (const Share& share : finder.room()) needed_[index(share.machine)] = true;
+    if (counts_) count_spare(head);
+  }
+
+  /// The GPUs that are free at the reserved start, without those of the head.
+  void count_spare(JobId head) {
+    spare_ = yard_.free().of(kAnyKind).free_gpus - yard_.job(head).gpus();
+    running_.ends().each([&](const JobAt& entry) {
+      const bool has_left = running_.end_of(entry.job) <= start_;
+      if (has_left) spare_ += yard_.gpus(entry.job);
+      return has_left;
+    });
   }
 
   std::size_t depth_;
+  bool counts_;  // the reservation is a number of GPUs
   RunningByEnd running_;
   JobId head_ = kNoJob;
   Time start_ = Time::never();
   Avoid needed_;                      // the machines of the reservation
+  std::int64_t spare_ = 0;            // GPUs that those who stay longer may have; of counts_
   bool backfilling_ = false;          // those that start now respect it
   std::uint64_t reservation_ = 0;     // the number of the present one, or of what is asked of it
   std::vector<Late> late_;            // by lane
@@ -225,7 +259,13 @@ Member<BackfillStage> backfill_easy() {
   return {{"easy",
            "jobs go that do not delay the start which is reserved for the first in the queue",
            "EASY: Lifka, JSSPP 1995; reservations of machines instead of counts are ours",
-           {{"depth", ParamType::whole, "500",
+           {{"holds",
+             ParamType::choice,
+             "machines",
+             "what is kept for the first: its machines, or as many GPUs as it needs (the "
+             "textbook's, for one pool)",
+             {"machines", "count"}},
+            {"depth", ParamType::whole, "500",
              "jobs looked at behind the first (as many as Slurm's bf_max_job_test)"}}},
           make_member<BackfillStage, Easy>};
 }

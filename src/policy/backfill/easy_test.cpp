@@ -67,6 +67,32 @@ TEST_F(EasyBackfill, AnEarlyEndBringsTheReservationForward) {
   EXPECT_TRUE(starts(lasting(4, minutes(30))));
 }
 
+/// One machine of 8: a job holds 6 for two hours, and the head wants 4.
+TEST(EasyCounting, LeavesToOthersWhatTheHeadWillNotNeed) {
+  for (const bool counts : {false, true}) {
+    HandPolicy pool("1x8xV100", "fifo-easy",
+                    {counts ? "backfill.holds=count" : "backfill.holds=machines"});
+    pool.submit(lasting(6, hours(2)));
+    const JobId head = pool.submit(lasting(4, hours(1)));
+    const JobId day = pool.submit(lasting(1, hours(24))),
+                night = pool.submit(lasting(1, hours(12)));
+    pool.decide();
+    EXPECT_EQ(pool.phase(day) == Phase::running, counts);
+    EXPECT_EQ(pool.phase(night) == Phase::running, counts);
+    EXPECT_EQ(pool.policy->explain(head).expected_start, Time{} + hours(2));
+  }
+}
+
+TEST(EasyCounting, KeepsWhatTheHeadNeeds) {
+  HandPolicy pool("1x8xV100", "fifo-easy", {"backfill.holds=count"});
+  pool.submit(lasting(4, hours(2)));
+  pool.submit(lasting(7, hours(1)));
+  const JobId one = pool.submit(lasting(1, hours(24))), two = pool.submit(lasting(1, hours(24)));
+  pool.decide();
+  EXPECT_EQ(pool.phase(one), Phase::running) << "one of eight is left beside the head";
+  EXPECT_EQ(pool.phase(two), Phase::queued);
+}
+
 TEST_F(EasyBackfill, OthersMayGoForAnyTimeBesideTheReservation) {
   HandPolicy wide("3x8xV100", "fifo-easy");
   wide.submit(lasting(8, hours(2)));
@@ -214,6 +240,7 @@ void against_all(std::uint64_t seed, std::uint32_t lanes, std::size_t depth) {
   HandYard h("2x8xV100");
   Params params;
   params.set("depth", std::to_string(depth));
+  params.set("holds", "machines");
   PolicyContext context(h.yard);
   const auto easy = backfill_easy().make(params, context);
   const JobId runs = h.running(lasting(8, hours(10)), 0);
