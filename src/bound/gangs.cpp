@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/counted.h"
+
 namespace trainyard {
 namespace {
 
@@ -34,7 +36,8 @@ std::vector<Gang> gangs_of(const Workload& workload, const Cluster& cluster,
                            const PlacementSpeed& speed) {
   std::vector<Gang> gangs;
   const Time origin = workload.jobs.empty() ? Time{} : workload.jobs.front().submit;
-  for (std::size_t j = workload.uncounted; j + workload.uncounted < workload.jobs.size(); ++j) {
+  for (std::size_t j = 0; j < workload.jobs.size(); ++j) {
+    if (!counts(workload, j)) continue;
     const Job& job = workload.jobs[j];
     const Duration load = job.first_start_loads ? job.load : Duration{};
     const double work_s = job.duration.seconds() / highest_power(workload, cluster, speed, job);

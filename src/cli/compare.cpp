@@ -10,9 +10,9 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/seeded_workloads.h"
-#include "perf/catalogue_speed.h"
 #include "study/compare.h"
 #include "study/json.h"
+#include "study/recipe.h"
 #include "study/report/report.h"
 #include "study/report/summary.h"
 #include "study/run.h"
@@ -49,13 +49,13 @@ Expected<Run> run_one(const CompareCommandOptions& options, const Conditions& co
   if (!workload) return tl::make_unexpected(workload.error());
   auto faults = load_faults(options.faults, common.cluster, **workload, seed);
   if (!faults) return tl::make_unexpected(faults.error());
-  Simulation simulation(common.cluster, **workload, *spec,
-                        {seed, std::move(*faults), &common.models, common.network});
-  if (auto ok = check_flow_rules(simulation.policy().flow_rules(), common.network); !ok)
-    return fail_at(policy, ok.error());
-  if (simulation.policy().regards().classes) regards_classes = true;
-  simulation.run();
-  return summarize_run(simulation);
+  const auto simulation =
+      make_simulation(common.cluster, **workload, *spec,
+                      {seed, std::move(*faults), &common.models, common.network});
+  if (!simulation) return fail_at(policy, simulation.error());
+  if ((*simulation)->policy().regards().classes) regards_classes = true;
+  (*simulation)->run();
+  return summarize_run(**simulation);
 }
 
 /// What a person would type to see this again.

@@ -7,7 +7,6 @@
 
 #include "cli/commands.h"
 #include "workload/generate/generate.h"
-#include "workload/pauses.h"
 #include "workload/read.h"
 #include "workload/select.h"
 
@@ -141,9 +140,8 @@ void add_pauses_option(Command& command, WorkloadOptions& options) {
       {.type = "COSTS", .words = {"modelled", "free"}});
 }
 
-void set_pauses(const WorkloadOptions& options, const Catalogue& models, Workload& workload) {
-  if (options.pauses == "free") return make_pauses_free(workload);
-  model_pauses(models, workload);
+Preparation preparation(const WorkloadOptions& options, bool with_curves) {
+  return {options.pauses == "free", with_curves};
 }
 
 std::string_view pauses_in_words(std::string_view pause_costs) {
@@ -151,14 +149,6 @@ std::string_view pauses_in_words(std::string_view pause_costs) {
   if (pause_costs == "free") return "pauses are free";
   return "pauses are modelled, as the workload does not say what they cost: a checkpoint where the "
          "job's model is known, else 7 to 60 s by its GPUs (--pauses free: nothing)";
-}
-
-/// Flow stages that do have a parameter which says whose curves.
-bool goes_by_curves(const PolicySpec& policy) {
-  if (policy.decides_jointly()) return false;
-  const auto flow = std::ranges::find(stage_infos(), "flow", &StageInfo::name);
-  const auto member = std::ranges::find(flow->members, policy.member("flow"), &MemberInfo::name);
-  return std::ranges::find(member->params, "curves", &ParamSpec::name) != member->params.end();
 }
 
 void add_models_option(Command& command, WorkloadOptions& options) {

@@ -18,6 +18,7 @@
 #include "perf/catalogue.h"
 #include "policy/registry.h"
 #include "sim/faults.h"
+#include "study/recipe.h"
 
 namespace trainyard::cli {
 
@@ -70,13 +71,10 @@ Expected<Cluster> load_cluster(const WorkloadOptions& options);
 
 /// --pauses modelled|free.
 void add_pauses_option(Command& command, WorkloadOptions& options);
-/// What pauses cost, by that option.
-void set_pauses(const WorkloadOptions& options, const Catalogue& models, Workload& workload);
+/// What is added to the workload, by that option.
+Preparation preparation(const WorkloadOptions& options, bool with_curves);
 /// A sentence on where the costs come from, for Result::pause_costs.
 std::string_view pauses_in_words(std::string_view pause_costs);
-
-/// Whether the policy goes by how jobs learn.
-bool goes_by_curves(const PolicySpec& policy);
 
 /// --models FILE.toml, as often as needed.
 void add_models_option(Command& command, WorkloadOptions& options);

@@ -29,7 +29,7 @@ struct ReproduceOptions {
   PlanOptions plan;
   int threads = 0;
   std::string instead;
-  std::string json, report, markdown, claims;
+  std::string json, report, markdown, tally;
 };
 
 std::vector<std::string> study_names() {
@@ -69,7 +69,7 @@ Expected<void> find_traces(ReproduceOptions& options) {
 /// A study may take an hour; what could not be written then is better known now.
 Expected<void> check_outputs(const ReproduceOptions& options) {
   for (const std::string* path :
-       {&options.json, &options.report, &options.markdown, &options.claims})
+       {&options.json, &options.report, &options.markdown, &options.tally})
     if (!path->empty() && *path != "-")
       if (auto ok = check_writable(*path); !ok) return ok;
   return {};
@@ -113,9 +113,9 @@ Expected<void> show(const Findings& findings, const ReproduceOptions& options) {
     if (auto ok = write_output(options.markdown, to_markdown(findings)); !ok) return ok;
   if (!options.json.empty())
     if (auto ok = write_output(options.json, to_text(to_json(findings))); !ok) return ok;
-  if (!options.claims.empty())
-    if (auto ok = write_output(options.claims, claims_to_markdown({&findings, 1})); !ok) return ok;
-  const std::array outputs{options.report, options.markdown, options.json, options.claims};
+  if (!options.tally.empty())
+    if (auto ok = write_output(options.tally, tally_to_markdown({&findings, 1})); !ok) return ok;
+  const std::array outputs{options.report, options.markdown, options.json, options.tally};
   if (std::ranges::find(outputs, "-") != outputs.end()) return {};
   const std::string& page = options.report.empty() ? options.markdown : options.report;
   return print(
@@ -167,8 +167,8 @@ Expected<void> reproduce_all(const ReproduceOptions& options) {
   if (!options.name.empty()) return fail("--all runs every study: name none beside it");
   if (!options.report.empty())
     return fail("--report has one study: name it, or leave out --report beside --all");
-  if (!options.claims.empty())
-    return fail("--claims has one study: beside --all, --markdown has the claims of every study");
+  if (!options.tally.empty())
+    return fail("--tally has one study: beside --all, --markdown has the claims of every study");
   if (auto ok = check_outputs(options); !ok) return ok;
   std::vector<Findings> all;
   std::vector<std::unique_ptr<RunJournal>> journals;
@@ -219,7 +219,7 @@ Expected<std::vector<std::string>> live_command(const ReproduceOptions& options)
 Expected<void> reproduce_live(const ReproduceOptions& options) {
   if (options.name != "jpas") return fail("--live: only the study jpas can be run so");
   if (options.all || options.threads != 0 || !options.instead.empty() || !options.report.empty() ||
-      !options.claims.empty())
+      !options.tally.empty())
     return fail("--live goes with --quick, --seeds, --first-seed, --only, --json and --markdown");
   if (auto ok = check_outputs(options); !ok) return ok;
   auto words = live_command(options);
@@ -276,8 +276,8 @@ void add_reproduce_command(Command& program) {
                  {.type = "FILE|-"});
   command.option("--markdown", &options->markdown, "the same as Markdown, without plots",
                  {.type = "FILE|-"});
-  command.option("--claims", &options->claims,
-                 "its claims alone, as rows of the Markdown table that --all writes",
+  command.option("--tally", &options->tally,
+                 "how many claims have which verdict, as a row of a Markdown table",
                  {.type = "FILE|-"});
   command.action = [options, &command]() -> Expected<void> {
     if (command.is_bare) return list_studies();

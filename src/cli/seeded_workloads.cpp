@@ -4,7 +4,7 @@
 #include "bound/gangs.h"
 #include "perf/catalogue_speed.h"
 #include "study/parallel.h"
-#include "workload/curves.h"
+#include "study/recipe.h"
 #include "workload/generate/generate.h"
 
 namespace trainyard::cli {
@@ -29,11 +29,8 @@ Expected<Workload> SeededWorkloads::load_checked(std::uint64_t seed) const {
   options.quiet = seed != options_.seed;
   auto workload = load_workload(options, cluster_);
   if (!workload) return workload;
-  if (auto ok = check_fits(*workload, cluster_); !ok) return tl::make_unexpected(ok.error());
-  if (auto ok = check_measures(*workload, cluster_, models_); !ok)
+  if (auto ok = prepare(cluster_, models_, preparation(options, with_curves_), *workload); !ok)
     return tl::make_unexpected(ok.error());
-  set_pauses(options, models_, *workload);
-  if (with_curves_) give_curves(models_, *workload);
   return workload;
 }
 

@@ -12,13 +12,12 @@
 #include "base/progress.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "perf/catalogue_speed.h"
 #include "sim/job_table.h"
 #include "sim/simulation.h"
 #include "sim/timeline.h"
 #include "study/json.h"
+#include "study/recipe.h"
 #include "study/report/quantity.h"
-#include "workload/curves.h"
 
 namespace trainyard::cli {
 namespace {
@@ -172,19 +171,20 @@ Expected<void> sim(const SimCommandOptions& options) {
   if (!cluster) return tl::make_unexpected(cluster.error());
   auto workload = load_workload(options, *cluster);
   if (!workload) return tl::make_unexpected(workload.error());
-  if (auto ok = check_fits(*workload, *cluster); !ok) return ok;
+  const auto models = load_models(options);
+  if (!models) return tl::make_unexpected(models.error());
+  if (auto ok =
+          prepare(*cluster, *models, preparation(options, goes_by_curves(*policy)), *workload);
+      !ok)
+    return ok;
   auto faults = load_faults(options.faults, *cluster, *workload, options.seed);
   if (!faults) return tl::make_unexpected(faults.error());
 
-  const auto models = load_models(options);
-  if (!models) return tl::make_unexpected(models.error());
-  if (auto ok = check_measures(*workload, *cluster, *models); !ok) return ok;
-  set_pauses(options, *models, *workload);
-  if (goes_by_curves(*policy)) give_curves(*models, *workload);
-
-  Simulation simulation(*cluster, *workload, *policy,
-                        {options.seed, std::move(*faults), &*models, *network, {}, *delays});
-  if (auto ok = check_flow_rules(simulation.policy().flow_rules(), *network); !ok) return ok;
+  const auto made =
+      make_simulation(*cluster, *workload, *policy,
+                      {options.seed, std::move(*faults), &*models, *network, {}, *delays});
+  if (!made) return tl::make_unexpected(made.error());
+  Simulation& simulation = **made;
   note_unlimited_trials(*workload, simulation.policy().regards().classes);
   if (!options.queue_at.empty()) return print_queue(simulation, options.queue_at);
   if (auto ok = run(simulation, options, workload->jobs.size()); !ok) return ok;

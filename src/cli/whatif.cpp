@@ -11,9 +11,7 @@
 #include "cli/answer_text.h"
 #include "cli/client.h"
 #include "cli/options.h"
-#include "perf/catalogue_speed.h"
-#include "sim/simulation.h"
-#include "workload/pauses.h"
+#include "study/recipe.h"
 #include "workload/read.h"
 #include "workload/select.h"
 
@@ -118,9 +116,9 @@ Outcome recorded(const Workload& workload, const std::vector<Duration>& waits) {
 Expected<Outcome> simulated(const std::string& name, const Cluster& cluster,
                             const Workload& workload, const PolicySpec& policy,
                             const NetworkOptions& network) {
-  Simulation simulation(cluster, workload, policy, {.network = network});
-  if (auto ok = check_flow_rules(simulation.policy().flow_rules(), network); !ok)
-    return fail_at(name, ok.error());
+  const auto made = make_simulation(cluster, workload, policy, {.network = network});
+  if (!made) return fail_at(name, made.error());
+  Simulation& simulation = **made;
   simulation.run();
   const Result r = simulation.result();
   Outcome outcome{name,         r.finished,         r.makespan_s,       r.all.jct_s,
@@ -230,9 +228,17 @@ struct Replay {
   std::vector<Outcome> outcomes;
   std::vector<Candidate> candidates;  // but for the present policy as it is
 
-  [[nodiscard]] Expected<void> check() const {
-    if (auto ok = check_fits(workload, cluster); !ok) return ok;
-    return check_measures(workload, cluster, Catalogue::builtin());
+  /// Before the first simulation under these policies.
+  [[nodiscard]] Expected<void> prepare(const std::vector<std::string>& policies,
+                                       const std::vector<std::string>& settings) {
+    bool with_curves = false;
+    for (const std::string& policy : policies) {
+      const auto spec = PolicySpec::parse(policy, settings);
+      with_curves =
+          with_curves || (spec && goes_by_curves(*spec));  // errors are told by simulate()
+    }
+    return trainyard::prepare(cluster, Catalogue::builtin(), {.with_curves = with_curves},
+                              workload);
   }
 
   Expected<void> simulate(const std::string& policy, const std::string& name,
@@ -299,16 +305,15 @@ Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOpti
     note(fmt::format("{}: {} of {} jobs left out: too large for the cluster ({})", options.sacct,
                      drop_larger(*cluster, *workload, &waits), all, describe(*cluster)));
   if (auto ok = mark_by_rule(options.trials, *workload); !ok) return ok;
-  model_pauses(Catalogue::builtin(), *workload);
 
+  const auto& policies = options.policies.empty() ? kForAccounting : options.policies;
   Replay replay{std::move(*cluster), std::move(*workload), network, {}, {}};
-  if (auto ok = replay.check(); !ok) return ok;
+  if (auto ok = replay.prepare(policies, options.settings); !ok) return ok;
   if (waits.empty())
     note(fmt::format("{}: has no column Start, so what was recorded cannot be shown",
                      options.sacct));
   else
     replay.outcomes.push_back(recorded(replay.workload, waits));
-  const auto& policies = options.policies.empty() ? kForAccounting : options.policies;
   if (auto ok = replay.try_all(policies, options.settings, options.settings); !ok) return ok;
   if (auto ok = replay.show(options.json()); !ok || options.json()) return ok;
   hint(options, "trainyard serve --engine slurm --partition NAME --dry-run" +
@@ -372,7 +377,6 @@ Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions
   auto cluster = options.cluster.empty() ? present_cluster(*client) : read_cluster(options.cluster);
   if (!cluster) return tl::make_unexpected(cluster.error());
   Replay replay{std::move(*cluster), std::move(*workload), network, {}, {}};
-  if (auto ok = replay.check(); !ok) return ok;
   const auto present = client->get("/v1/policy");
   if (!present) return tl::make_unexpected(present.error());
 
@@ -381,6 +385,7 @@ Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions
   replay.outcomes.push_back(std::move(*real));
   const std::string now = present->at("policy");
   const std::vector<std::string> set = present->at("settings");
+  if (auto ok = replay.prepare(joined(options.policies, {now}), options.settings); !ok) return ok;
   if (auto ok = replay.simulate(now, now + " (now), simulated", set); !ok) return ok;
   const Candidate decides{now, set, replay.outcomes.back().jct_s.mean};
   if (options.policies.empty() && !options.settings.empty()) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/cycle_clock.h"
+#include "model/counted.h"
 #include "sim/simulation.h"
 
 namespace trainyard {
@@ -18,10 +19,9 @@ JobTimes times_of(const Yard& yard, Wanted wanted, std::vector<double>& scratch)
   const auto over_jobs = [&](auto metric) {
     scratch.clear();
     const Workload& workload = yard.workload();
-    const std::size_t end = std::min(yard.jobs(), workload.jobs.size() - workload.uncounted);
-    for (std::size_t i = workload.uncounted; i < end; ++i) {
+    for (std::size_t i = 0; i < yard.jobs(); ++i) {
       const JobId id{static_cast<std::uint32_t>(i)};
-      if (yard.state(id).phase == Phase::done && wanted(yard.job(id)))
+      if (counts(workload, i) && yard.state(id).phase == Phase::done && wanted(yard.job(id)))
         scratch.push_back(metric(yard.job(id), yard.state(id)));
     }
     return summarize(scratch);

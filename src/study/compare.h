@@ -14,7 +14,7 @@
 
 namespace trainyard {
 
-/// Over the jobs that finished; as in JobTimes.
+/// Over the jobs that finished and count (model/counted.h); as in JobTimes.
 struct JobDistributions {
   Distribution jct_s, wait_s, slowdown;
 };

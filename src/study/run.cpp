@@ -1,5 +1,7 @@
 #include "study/run.h"
 
+#include "model/counted.h"
+
 namespace trainyard {
 namespace {
 
@@ -10,7 +12,7 @@ JobDistributions distributions(const Yard& yard, Wanted wanted) {
     const JobId id{static_cast<std::uint32_t>(i)};
     const Job& job = yard.job(id);
     const JobState& state = yard.state(id);
-    if (state.phase != Phase::done || !wanted(job)) continue;
+    if (!counts(yard.workload(), i) || state.phase != Phase::done || !wanted(job)) continue;
     jct.push_back((state.end() - job.submit).seconds());
     wait.push_back(state.waited.seconds());
     slowdown.push_back(jct.back() / job.duration.seconds());

@@ -1,5 +1,8 @@
 #include "workload/pauses.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace trainyard {
 
 PauseCost cost_of_model(const Catalogue& models, const Workload& workload, const Job& job) {
@@ -18,6 +21,13 @@ void model_pauses(const Catalogue& models, Workload& workload) {
     job.first_start_loads = false;
   }
   workload.pause_costs = PauseCosts::modelled;
+}
+
+Duration mean_pause(const Workload& workload) {
+  double sum_s = 0;
+  for (const Job& job : workload.jobs) sum_s += (job.grace + job.save + job.load).seconds();
+  const auto jobs = static_cast<double>(std::max<std::size_t>(workload.jobs.size(), 1));
+  return Duration{std::llround(sum_s / jobs * 1e6)};
 }
 
 void make_pauses_free(Workload& workload) {

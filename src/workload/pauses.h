@@ -18,6 +18,9 @@ PauseCost cost_of_model(const Catalogue& models, const Workload& workload, const
 /// Gives the jobs these costs, if the workload does not say what pauses cost.
 void model_pauses(const Catalogue& models, Workload& workload);
 
+/// What a pause and the start after it take, the mean over the jobs; 0: pauses are free.
+Duration mean_pause(const Workload& workload);
+
 /// Whatever the workload says.
 void make_pauses_free(Workload& workload);
 

@@ -35,7 +35,7 @@ expect "the list" '^fitgpp +FitGpp' list
 
 # --- one run: every output, and nothing left behind ---
 "$program" reproduce fitgpp --quick --seeds 2 --threads 2 --json a.json --report a.html \
-  --markdown a.md >text 2>err
+  --markdown a.md --tally tally.md >text 2>err
 expect "a claim" 'p95 slowdown falls by 96.6% +≥ 96.6 % .*(holds|beyond|open|fails) +base$' text
 expect "a table" '^fifo +[0-9]' text
 expect "where more is" 'a\.html' text
@@ -43,6 +43,7 @@ expect "json" '"holds": (true|false)' a.json
 expect "json" '"verdict": "(holds|beyond|open|fails)"' a.json
 expect "page" '</svg>' a.html
 expect "page" '</html>' a.html
+expect "tally" '^\| \[fitgpp\]\(fitgpp.md\) \| .*(holds|beyond|open|fails).* \| 2 \|$' tally.md
 expect "markdown" '^Made by `trainyard reproduce fitgpp --quick --seeds 2`' a.md
 [ ! -e "$journal" ] || fail "a complete study left its journal"
 
@@ -107,7 +108,7 @@ TRAINYARD_TRACES=nowhere refuses "TRAINYARD_TRACES: 'nowhere' is not a folder" r
 expect "what was left out" '^warning: Jobs of the Philly log: 3 of 3 conditions left out' text
 refuses "unknown policy 'fifi'" reproduce fitgpp --instead fitgpp=fifi
 refuses "no policy is called 'fitgp'" reproduce fitgpp --instead fitgp=fifo
-refuses "--claims has one study" reproduce --all --claims claims.md
+refuses "--tally has one study" reproduce --all --tally tally.md
 refuses "'0' must be a whole number from 1" reproduce fitgpp --threads 0
 refuses "missing/x.json: cannot be written" reproduce fitgpp --json missing/x.json
 refuses "missing/x.html: cannot be written" reproduce fitgpp --report missing/x.html

@@ -83,6 +83,18 @@ class Evaluation {
 
   [[nodiscard]] SweepFinding sweep(std::size_t number) const;
 
+  /// NaN if nothing is simulated there.
+  [[nodiscard]] double pause_takes(const Condition& condition) const {
+    for (const StudyPolicy& policy : condition.policies) {
+      if (names_instances(policy.line)) continue;
+      const Metrics& metrics = results_[plan_.index(
+          run_of(condition, policy, static_cast<std::uint64_t>(plan_.extent.first_seed)))];
+      const auto found = metrics.find(kPauseTakes);
+      if (found != metrics.end()) return found->second;
+    }
+    return std::nan("");
+  }
+
   /// Jobs that did not finish are in no metric: without them a policy may look better than it is.
   [[nodiscard]] std::vector<std::string> warnings() const {
     std::vector<std::string> found;
@@ -129,7 +141,7 @@ class Evaluation {
     ClaimFinding found = finding_of(claim, measure, at->name, worst);
     if (!nowhere) return found;
     found.holds = found.verdict != ClaimVerdict::fails;
-    if (found.holds) found.verdict = ClaimVerdict::holds;
+    found.verdict = found.holds ? ClaimVerdict::no_worse : ClaimVerdict::worse;
     return found;
   }
 
@@ -230,6 +242,8 @@ SweepFinding Evaluation::sweep(std::size_t number) const {
     for (const Measure* measure : measures)
       found.table.rows.back().values.push_back(over_seeds(conditions[i], *measure));
   }
+  for (const Condition& condition : conditions)
+    found.pause_takes_s.push_back(pause_takes(condition));
   place_on_axis(values, found);
   if (sweep.map) found.map = &*sweep.map;
   found.is_for_foremost = sweep.is_for_foremost;
@@ -239,7 +253,8 @@ SweepFinding Evaluation::sweep(std::size_t number) const {
 }  // namespace
 
 std::string_view name(ClaimVerdict verdict) {
-  static constexpr std::array<std::string_view, 4> kNames{"holds", "beyond", "open", "fails"};
+  static constexpr std::array<std::string_view, 6> kNames{"holds", "beyond",   "open",
+                                                          "fails", "no worse", "worse"};
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
@@ -269,19 +284,21 @@ std::string Findings::command() const {
 
 Findings evaluate(const Study& study, const StudyPlan& plan, const std::vector<Metrics>& results) {
   const Evaluation evaluation(study, plan, results);
-  Findings findings{.study = &study,
-                    .quick = plan.quick,
-                    .extent = plan.extent,
-                    .instead = plan.instead,
-                    .only = plan.only,
-                    .uses_traces = plan.uses_traces,
-                    .base = plan.base,
-                    .runs = plan.runs.size(),
-                    .claims = {},
-                    .foremost = {},
-                    .tables = {},
-                    .sweeps = {},
-                    .warnings = plan.left_out};
+  Findings findings{
+      .study = &study,
+      .quick = plan.quick,
+      .extent = plan.extent,
+      .instead = plan.instead,
+      .only = plan.only,
+      .uses_traces = plan.uses_traces,
+      .base = plan.base,
+      .pause_takes_s = plan.only.empty() ? evaluation.pause_takes(plan.base) : std::nan(""),
+      .runs = plan.runs.size(),
+      .claims = {},
+      .foremost = {},
+      .tables = {},
+      .sweeps = {},
+      .warnings = plan.left_out};
   for (const Claim& claim : study.claims)
     if (evaluation.can_take(claim)) findings.claims.push_back(evaluation.claim(claim));
   for (std::size_t i = 0; i < study.sweeps.size(); ++i)

@@ -21,6 +21,9 @@ enum class ClaimVerdict : std::uint8_t {
            // it was not the same thing that was measured
   open,    // the number is within it
   fails,   // none of it meets the number, or it is not defined
+  // Another test, of claims on what is so nowhere (TakenAt::nowhere), which wide intervals pass:
+  no_worse,  // in no condition does the whole interval miss the number
+  worse      // in some it does
 };
 std::string_view name(ClaimVerdict verdict);
 
@@ -33,8 +36,8 @@ struct ClaimFinding {
   Quantity quantity;
   std::string condition;  // where it was taken
   Interval ours;          // over the seeds; NaN when it is not defined
-  bool holds;             // the mean meets the number in the claimed direction; of `nowhere`, as
-                          // the verdict
+  bool holds;             // the mean meets the number in the claimed direction; of `nowhere`,
+                          // whether it is no worse
   ClaimVerdict verdict;
 };
 
@@ -55,11 +58,12 @@ struct TableFinding {
 };
 
 struct SweepFinding {
-  TableFinding table;                    // a row a value, a column a measure
-  std::vector<std::optional<double>> x;  // each value as a number, where it is one
-  bool x_is_time;                        // then in seconds
-  const SweepMap* map = nullptr;         // the study's, where it is one
-  bool is_for_foremost = false;          // as the study has it
+  TableFinding table;                      // a row a value, a column a measure
+  std::vector<std::optional<double>> x;    // each value as a number, where it is one
+  bool x_is_time;                          // then in seconds
+  const SweepMap* map = nullptr;           // the study's, where it is one
+  bool is_for_foremost = false;            // as the study has it
+  std::vector<double> pause_takes_s = {};  // kPauseTakes in each row; NaN: nothing is simulated
 
   /// In a table of its own, and not as a map or in the foremost tables.
   [[nodiscard]] bool is_plain() const { return map == nullptr && !is_for_foremost; }
@@ -69,10 +73,11 @@ struct Findings {
   const Study* study;
   bool quick;
   Extent extent;
-  StudyPolicy instead;  // with a label: its line was run for the policies with that
-  std::string only;     // the beginning of the titles of the sweeps that were run; empty: all was
-  bool uses_traces;     // some conditions
-  Condition base;       // with the number of jobs that were run
+  StudyPolicy instead;   // with a label: its line was run for the policies with that
+  std::string only;      // the beginning of the titles of the sweeps that were run; empty: all was
+  bool uses_traces;      // some conditions
+  Condition base;        // with the number of jobs that were run
+  double pause_takes_s;  // kPauseTakes there; NaN if it was not run
   std::size_t runs;
   std::vector<ClaimFinding> claims;  // in the study's order, as all that follows, without those
                                      // of conditions that were not run

@@ -154,12 +154,12 @@ TEST(Findings, NowhereIsHeldAgainstTheConditionThatComesNearestToMissing) {
                                        return run.policy == "srtf" ? (half ? 50.0 : 80.0) : 100.0;
                                      }));
   EXPECT_EQ(findings.claims[0].condition, "load = 0.5") << "0.5 there, and 0.2 elsewhere";
-  EXPECT_EQ(findings.claims[0].verdict, ClaimVerdict::holds);
-  EXPECT_EQ(findings.claims[1].verdict, ClaimVerdict::fails);
+  EXPECT_EQ(findings.claims[0].verdict, ClaimVerdict::no_worse);
+  EXPECT_EQ(findings.claims[1].verdict, ClaimVerdict::worse);
   EXPECT_FALSE(findings.claims[1].holds);
   EXPECT_NE(findings.claims[2].condition, "load = 0.5");
-  EXPECT_EQ(findings.claims[2].verdict, ClaimVerdict::fails);
-  EXPECT_EQ(findings.claims[3].verdict, ClaimVerdict::fails);
+  EXPECT_EQ(findings.claims[2].verdict, ClaimVerdict::worse);
+  EXPECT_EQ(findings.claims[3].verdict, ClaimVerdict::fails) << "not defined";
 }
 
 TEST(Findings, TheWorstIsWhereTheMeanIsWhateverItsInterval) {
@@ -179,7 +179,7 @@ TEST(Findings, TheWorstIsWhereTheMeanIsWhateverItsInterval) {
   EXPECT_EQ(findings.claims[0].condition, "load = 0.5") << "0.9, 0.1, 0.9; 0.5 elsewhere";
   EXPECT_EQ(findings.claims[0].verdict, ClaimVerdict::open);
   EXPECT_NE(findings.claims[1].condition, "load = 0.5");
-  EXPECT_EQ(findings.claims[1].verdict, ClaimVerdict::holds);
+  EXPECT_EQ(findings.claims[1].verdict, ClaimVerdict::no_worse);
   EXPECT_NE(findings.claims[2].condition, "load = 0.5");
   EXPECT_EQ(findings.claims[2].verdict, ClaimVerdict::fails);
 }

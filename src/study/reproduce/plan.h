@@ -13,6 +13,10 @@
 
 namespace trainyard {
 
+/// The metric of what a pause and the start after it take, the mean over the jobs, in seconds; 0:
+/// pauses are free.
+inline constexpr const char* kPauseTakes = "pause_takes_s";
+
 /// All that the outcome of a run depends on. Runs on the same workload are neighbours in order.
 struct StudyRun {
   std::string cluster, workload;

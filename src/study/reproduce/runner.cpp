@@ -9,11 +9,12 @@
 #include <string_view>
 #include <tuple>
 
-#include "sim/simulation.h"
 #include "study/instances.h"
 #include "study/json.h"
 #include "study/parallel.h"
+#include "study/recipe.h"
 #include "workload/generate/generate.h"
+#include "workload/pauses.h"
 #include "workload/read.h"
 
 namespace trainyard {
@@ -26,17 +27,19 @@ bool is_of_the_machine(std::string_view metric) {
 }
 
 Expected<Workload> make_workload(const StudyRun& run, const Cluster& cluster) {
-  auto workload = names_generator(run.workload) ? generate(run.workload, cluster, run.seed)
-                                                : read_workload(run.workload);
-  if (!workload) return workload;
-  if (auto ok = check_fits(*workload, cluster); !ok) return tl::make_unexpected(ok.error());
-  return workload;
+  return names_generator(run.workload) ? generate(run.workload, cluster, run.seed)
+                                       : read_workload(run.workload);
 }
 
 /// Workload and cluster of several runs: made for the first of them, gone after the last.
 class Ground {
  public:
   void add_user() { ++users_; }
+  /// Of runs that are done already, too: what is made depends on the plan alone.
+  void note(const StudyRun& run) {
+    const auto policy = PolicySpec::parse(run.policy, run.settings);
+    with_curves_ = with_curves_ || (policy && goes_by_curves(*policy));
+  }
 
   Expected<Metrics> run(const StudyRun& run) {
     auto metrics = simulate(run);
@@ -58,12 +61,14 @@ class Ground {
     if (!policy) return tl::make_unexpected(policy.error());
     const auto network = parse_network(run.network);
     if (!network) return tl::make_unexpected(network.error());
-    Simulation simulation(made_->cluster, made_->workload, *policy,
-                          {.seed = run.seed, .models = &made_->models, .network = *network});
-    if (auto ok = check_flow_rules(simulation.policy().flow_rules(), *network); !ok)
-      return tl::make_unexpected(ok.error());
-    simulation.run();
-    return metrics_of(simulation.result());
+    const auto simulation =
+        make_simulation(made_->cluster, made_->workload, *policy,
+                        {.seed = run.seed, .models = &made_->models, .network = *network});
+    if (!simulation) return tl::make_unexpected(simulation.error());
+    (*simulation)->run();
+    Metrics metrics = metrics_of((*simulation)->result());
+    metrics.emplace(kPauseTakes, mean_pause(made_->workload).seconds());
+    return metrics;
   }
 
   Expected<void> make(const StudyRun& run) {
@@ -76,6 +81,8 @@ class Ground {
     Catalogue models = Catalogue::builtin();
     if (!run.models.empty())
       if (auto ok = models.add_toml(run.models, "its models"); !ok) return ok;
+    if (auto ok = prepare(*cluster, models, {.with_curves = with_curves_}, *workload); !ok)
+      return ok;
     made_ = Made{std::move(*cluster), std::move(*workload), std::move(models)};
     return {};
   }
@@ -83,6 +90,7 @@ class Ground {
   std::mutex mutex_;  // guards the making and the end of made_, which is read without it between
   std::optional<Made> made_;
   std::size_t users_ = 0;
+  bool with_curves_ = false;
 };
 
 using Grounds = std::map<std::tuple<std::string, std::string, std::uint64_t, std::string>, Ground>;
@@ -109,13 +117,16 @@ Expected<std::vector<Metrics>> run_plan(const StudyPlan& plan, const RunnerOptio
   std::vector<std::size_t> left;
   Grounds grounds;
   for (std::size_t i = 0; i < plan.runs.size(); ++i) {
-    const Metrics* known = options.journal ? options.journal->find(plan.runs[i]) : nullptr;
-    if (known != nullptr) {
+    const StudyRun& run = plan.runs[i];
+    const Metrics* known = options.journal ? options.journal->find(run) : nullptr;
+    if (known != nullptr)
       results[i] = *known;
-    } else {
+    else
       left.push_back(i);
-      if (!names_instances(plan.runs[i].policy)) ground_of(plan.runs[i], grounds).add_user();
-    }
+    if (names_instances(run.policy)) continue;
+    Ground& ground = ground_of(run, grounds);
+    ground.note(run);
+    if (known == nullptr) ground.add_user();
   }
   options.on_begin(plan.runs.size() - left.size());
   const auto run_one = [&](std::size_t i) -> Expected<void> {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 namespace trainyard {
@@ -48,6 +49,36 @@ SummaryTable claims_table(std::span<const Findings> all) {
   return table;
 }
 
+namespace {
+
+/// "2 hold, 1 fails"; "-" if there is no such claim.
+std::string tally(const Findings& findings, bool ours) {
+  using enum ClaimVerdict;
+  constexpr std::array kInOrder{holds, beyond, no_worse, open, worse, fails};
+  std::string text;
+  for (const ClaimVerdict verdict : kInOrder) {
+    const auto count = std::ranges::count_if(findings.claims, [&](const ClaimFinding& found) {
+      return found.claim.is_ours() == ours && found.verdict == verdict;
+    });
+    if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name(verdict));
+  }
+  return text.empty() ? "-" : text;
+}
+
+}  // namespace
+
+SummaryTable tally_table(std::span<const Findings> all) {
+  SummaryTable table;
+  table.header = {"study", "the paper's numbers", "our own goals", "jobs", "seeds"};
+  for (const Findings& findings : all)
+    table.rows.push_back({{fmt::format("[{0}]({0}.md)", findings.study->name)},
+                          {tally(findings, false)},
+                          {tally(findings, true)},
+                          {fmt::format("{}", findings.extent.jobs)},
+                          {fmt::format("{}", findings.extent.seeds)}});
+  return table;
+}
+
 SummaryTable claims_table(const Findings& findings, bool with_source) {
   SummaryTable table = claims_table({&findings, 1});
   drop_column(table, "study");
@@ -77,6 +108,21 @@ SummaryTable table_of(const TableFinding& found, const Extent& extent) {
     for (std::size_t r = 0; r < column.size(); ++r)
       table.rows[r].push_back({format.mean(column[r]), is_spread ? format.spread(column[r]) : ""});
   }
+  return table;
+}
+
+std::string pause_text(double takes_s) {
+  if (takes_s == 0) return "free";
+  const Interval takes{takes_s, 0};
+  const NumberFormat format(Quantity::seconds, {&takes, 1});
+  return std::isnan(takes_s) ? "-" : format.with_unit(format.mean(takes));
+}
+
+SummaryTable table_of(const SweepFinding& sweep, const Extent& extent) {
+  SummaryTable table = table_of(sweep.table, extent);
+  table.header.push_back("a pause takes");
+  for (std::size_t i = 0; i < table.rows.size(); ++i)
+    table.rows[i].push_back({pause_text(sweep.pause_takes_s[i])});
   return table;
 }
 
@@ -138,6 +184,12 @@ std::vector<SummaryTable> map_tables(const Findings& findings, const SweepFindin
   for (const SweepMap::Region& region : map.regions)
     tables.front().note +=
         fmt::format("{}{}: {}.", tables.front().note.empty() ? "" : " ", region.mark, region.label);
+  const auto [least, most] = std::ranges::minmax(sweep.pause_takes_s);
+  tables.front().note +=
+      fmt::format("{}A pause takes {}.", tables.front().note.empty() ? "" : " ",
+                  pause_text(least) == pause_text(most)
+                      ? pause_text(least)
+                      : fmt::format("{} to {}", pause_text(least), pause_text(most)));
   return tables;
 }
 

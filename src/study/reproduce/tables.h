@@ -13,9 +13,17 @@ namespace trainyard {
 SummaryTable claims_table(const Findings& findings, bool with_source);
 /// The claims of several studies.
 SummaryTable claims_table(std::span<const Findings> all);
+/// A row a study: how many of the paper's numbers, and of our own goals, have which verdict.
+SummaryTable tally_table(std::span<const Findings> all);
 
 /// Means with their intervals.
 SummaryTable table_of(const TableFinding& table, const Extent& extent);
+
+/// "98 s", or "free"; "-" for NaN.
+std::string pause_text(double takes_s);
+
+/// A sweep's, with what a pause takes in each condition.
+SummaryTable table_of(const SweepFinding& sweep, const Extent& extent);
 
 /// Of a sweep that is a map: a table for each measure, in the first of which the cells of regions
 /// are marked. The first heading is that of the measure.

@@ -19,6 +19,8 @@ std::string to_terminal_text(const Findings& findings, bool terminal);
 /// One table of the claims of several studies.
 std::string claims_to_terminal_text(std::span<const Findings> all, bool terminal);
 std::string claims_to_markdown(std::span<const Findings> all);
+/// How many of them have which verdict, for docs/studies/README.md.
+std::string tally_to_markdown(std::span<const Findings> all);
 
 /// Everything but the plots, for docs/studies/.
 std::string to_markdown(const Findings& findings);

@@ -26,6 +26,7 @@ std::string facts(const Findings& findings) {
   html += html_fact("Paper", escaped(findings.study->paper));
   html += html_fact("Workload", code(findings.base.workload));
   html += html_fact("Network", code(findings.base.network));
+  html += html_fact("A pause takes", pause_text(findings.pause_takes_s));
   if (const auto cluster = parse_study_cluster(findings.base.cluster); cluster)
     html += html_fact("Cluster", escaped(describe(*cluster)));
   for (const StudyPolicy& policy : findings.base.policies) {
@@ -141,7 +142,7 @@ std::string sweeps(const Findings& findings) {
     if (sweep.is_plain())
       html += fmt::format("<h2>{}</h2>\n", escaped(sweep.table.title)) +
               charts_of(findings, sweep) +
-              html_table(table_of(sweep.table, findings.extent), RowStyle::plain);
+              html_table(table_of(sweep, findings.extent), RowStyle::plain);
   return html;
 }
 

@@ -45,10 +45,18 @@ ordered_json to_json(const Findings& findings) {
   for (const ClaimFinding& claim : findings.claims) claims.push_back(claim_json(claim));
   for (const TableFinding& table : findings.foremost) tables.push_back(table_json(table));
   for (const TableFinding& table : findings.tables) tables.push_back(table_json(table));
-  for (const SweepFinding& sweep : findings.sweeps) tables.push_back(table_json(sweep.table));
-  return {{"study", findings.study->name}, {"quick", findings.quick},
-          {"jobs", findings.extent.jobs},  {"seeds", std::move(seeds)},
-          {"claims", std::move(claims)},   {"tables", std::move(tables)},
+  for (const SweepFinding& sweep : findings.sweeps) {
+    tables.push_back(table_json(sweep.table));
+    for (std::size_t i = 0; i < sweep.pause_takes_s.size(); ++i)
+      tables.back()["rows"][i]["pause_takes_s"] = sweep.pause_takes_s[i];
+  }
+  return {{"study", findings.study->name},
+          {"quick", findings.quick},
+          {"jobs", findings.extent.jobs},
+          {"seeds", std::move(seeds)},
+          {"pause_takes_s", findings.pause_takes_s},
+          {"claims", std::move(claims)},
+          {"tables", std::move(tables)},
           {"warnings", findings.warnings}};
 }
 

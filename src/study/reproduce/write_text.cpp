@@ -64,8 +64,9 @@ std::string terminal_map(const Findings& findings, bool terminal) {
 }
 
 std::string markdown_setup(const Findings& findings) {
-  std::string text = fmt::format("Workload `{}`, network `{}`, policies\n\n",
-                                 findings.base.workload, findings.base.network);
+  std::string text = fmt::format("Workload `{}`, network `{}`; a pause takes {}. Policies\n\n",
+                                 findings.base.workload, findings.base.network,
+                                 pause_text(findings.pause_takes_s));
   for (const StudyPolicy& policy : findings.base.policies) {
     text += fmt::format("- {}: `--policy \"{}\"`", policy.label, policy.line);
     for (const std::string& setting : policy.settings) text += fmt::format(" `--set {}`", setting);
@@ -87,7 +88,8 @@ std::string to_terminal_text(const Findings& findings, bool terminal) {
   text += to_text(claims_table(findings, false), terminal);
   text += terminal_map(findings, terminal);
   for (const TableFinding& table : findings.tables) add(table, "\n{}\n{}");
-  text += interval_note(findings.extent) + "\n";
+  text += fmt::format("{} A pause takes {}.\n", interval_note(findings.extent),
+                      pause_text(findings.pause_takes_s));
   for (const std::string& warning : findings.warnings) text += "warning: " + warning + "\n";
   return text;
 }
@@ -102,6 +104,10 @@ std::string claims_to_terminal_text(std::span<const Findings> all, bool terminal
 
 std::string claims_to_markdown(std::span<const Findings> all) {
   return markdown_table(claims_table(all));
+}
+
+std::string tally_to_markdown(std::span<const Findings> all) {
+  return markdown_table(tally_table(all));
 }
 
 std::string to_markdown(const Findings& findings) {
@@ -123,7 +129,9 @@ std::string to_markdown(const Findings& findings) {
   text += "## What was run\n\n" + markdown_setup(findings);
   for (const TableFinding& table : findings.tables) add(table);
   for (const SweepFinding& sweep : findings.sweeps)
-    if (sweep.is_plain()) add(sweep.table);
+    if (sweep.is_plain())
+      text += fmt::format("## {}\n\n{}\n", sweep.table.title,
+                          markdown_table(table_of(sweep, findings.extent)));
   text += "## What is published, and what we chose\n\n" + markdown_paragraphs(study.assumptions);
   if (study.discussion && findings.only.empty())
     text += "## Discussion\n\n" + markdown_paragraphs(study.discussion(findings));

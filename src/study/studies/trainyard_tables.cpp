@@ -11,15 +11,20 @@ namespace {
 
 using namespace trainyard_study_words;
 
-const TableFinding* find_sweep(const Findings& findings, const std::string& title) {
+const SweepFinding* find_sweep(const Findings& findings, const std::string& title) {
   const auto found = std::ranges::find(findings.sweeps, title,
                                        [](const SweepFinding& sweep) { return sweep.table.title; });
-  return found == findings.sweeps.end() ? nullptr : &found->table;
+  return found == findings.sweeps.end() ? nullptr : &*found;
+}
+
+/// Behind the name of a condition in which pauses are free.
+std::string_view mark_of(const SweepFinding& sweep, std::size_t row) {
+  return sweep.pause_takes_s[row] == 0 ? " (free pauses)" : "";
 }
 
 /// Sweeps over what may be known, with the metrics that are their columns.
 struct Judged {
-  const TableFinding* table;
+  const SweepFinding* sweep;
   const std::vector<Metric>* metrics;
 };
 
@@ -27,8 +32,8 @@ std::vector<Judged> judged(const Findings& findings) {
   std::vector<Judged> all;
   const auto add = [&](const std::string& name, const std::vector<Metric>& metrics) {
     for (const std::string& known : kKnown)
-      if (const TableFinding* table = find_sweep(findings, title_of(name, known)); table != nullptr)
-        all.push_back({table, &metrics});
+      if (const SweepFinding* sweep = find_sweep(findings, title_of(name, known)); sweep != nullptr)
+        all.push_back({sweep, &metrics});
   };
   add(kStarvation, kStarvationMetrics);
   for (const Part& part : parts()) add(part.name, part.metrics);
@@ -47,14 +52,16 @@ TableFinding losses(const Findings& findings) {
     TableFinding::Row row;
   };
   std::vector<Loss> all;
-  for (const auto& [table, metrics] : judged(findings))
-    for (const TableFinding::Row& row : table->rows)
-      for (std::size_t c = 0; c < row.values.size(); ++c)
-        if (const double limit = (*metrics)[c].limit; least(row.values[c]) > limit)
-          all.push_back(
-              {least(row.values[c]) / limit,
-               {fmt::format("{}; {}; {}", table->title, row.name, table->columns[c].title),
-                {row.values[c]}}});
+  for (const auto& [sweep, metrics] : judged(findings))
+    for (std::size_t r = 0; r < sweep->table.rows.size(); ++r)
+      for (std::size_t c = 0; c < metrics->size(); ++c) {
+        const auto& [name, values] = sweep->table.rows[r];
+        if (const double limit = (*metrics)[c].limit; least(values[c]) > limit)
+          all.push_back({least(values[c]) / limit,
+                         {fmt::format("{}; {}{}; {}", sweep->table.title, name, mark_of(*sweep, r),
+                                      sweep->table.columns[c].title),
+                          {values[c]}}});
+      }
   std::ranges::stable_sort(all, std::greater{}, &Loss::times);
   TableFinding table{"What it loses", "where", {{"ratio", Quantity::ratio}}, {}};
   for (Loss& loss : all) table.rows.push_back(std::move(loss.row));
@@ -62,7 +69,7 @@ TableFinding losses(const Findings& findings) {
   return table;
 }
 
-/// How often it wins and loses, by study and knowledge.
+/// How often it wins and loses, by study and knowledge. Where pauses are free nothing is won.
 TableFinding counts(const Findings& findings) {
   using enum Quantity;
   TableFinding table{"What it wins",
@@ -79,9 +86,9 @@ TableFinding counts(const Findings& findings) {
     std::array<double, 4> counted{};
     double logarithms = 0;
     Interval highest;
-    for (const TableFinding::Row& row : sweep->rows)
-      for (const Interval& value : row.values) {
-        if (!(value.mean > 0)) continue;
+    for (std::size_t r = 0; r < sweep->table.rows.size(); ++r)
+      for (const Interval& value : sweep->table.rows[r].values) {
+        if (!(value.mean > 0) || sweep->pause_takes_s[r] == 0) continue;
         counted[0] += 1;
         counted[1] += value.mean < 1 ? 1 : 0;
         counted[2] += value.mean + value.half_width < 1 ? 1 : 0;
@@ -89,7 +96,7 @@ TableFinding counts(const Findings& findings) {
         logarithms += std::log(value.mean);
         if (value.mean > highest.mean) highest = value;
       }
-    TableFinding::Row& row = table.rows.emplace_back(TableFinding::Row{sweep->title, {}});
+    TableFinding::Row& row = table.rows.emplace_back(TableFinding::Row{sweep->table.title, {}});
     for (const double number : counted) row.values.push_back({number, 0});
     row.values.push_back({std::exp(logarithms / counted[0]), 0});
     row.values.push_back(highest);
@@ -105,11 +112,11 @@ TableFinding at_base(const Findings& findings, const std::string& heading,
   TableFinding table{heading, "study: metric", {}, {}};
   for (const std::string& column : columns) table.columns.push_back({column, Quantity::ratio});
   const auto value = [&](const Part& part, std::size_t metric, const std::string& column) {
-    const TableFinding* sweep = find_sweep(
+    const SweepFinding* sweep = find_sweep(
         findings, title.empty() ? title_of(part.name, column) : title_of(title, part.name));
     if (sweep == nullptr) return Interval{std::nan(""), 0};
-    const auto row =
-        std::ranges::find(sweep->rows, title.empty() ? "base" : column, &TableFinding::Row::name);
+    const auto row = std::ranges::find(sweep->table.rows, title.empty() ? "base" : column,
+                                       &TableFinding::Row::name);
     return row->values[metric];
   };
   for (const Part& part : parts())
@@ -126,9 +133,9 @@ TableFinding at_base(const Findings& findings, const std::string& heading,
 std::vector<std::string> rows_of(const Findings& findings, const std::string& title) {
   std::vector<std::string> names;
   for (const Part& part : parts())
-    if (const TableFinding* sweep = find_sweep(findings, title_of(title, part.name));
+    if (const SweepFinding* sweep = find_sweep(findings, title_of(title, part.name));
         sweep != nullptr && names.empty())
-      for (const TableFinding::Row& row : sweep->rows) names.push_back(row.name);
+      for (const TableFinding::Row& row : sweep->table.rows) names.push_back(row.name);
   return names;
 }
 

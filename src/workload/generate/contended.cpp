@@ -16,14 +16,14 @@ constexpr std::array<std::string_view, 2> kLengths{"uniform", "log-uniform"};
 }  // namespace
 
 std::vector<Parameter> contended_parameters() {
-  return {
-      {"jobs", "160", "how many"},
-      {"span", "20m", "they arrive within so much time, at instants drawn evenly"},
-      {"gpus", "1:80/2:14/4:26/8:30/16:8/32:2", "GPUs a job, with weights"},
-      {"models", "VGG-16/ResNet-50/InceptionV3/LSTM LM", "drawn evenly; names of the catalogue"},
-      {"least", "1000", "fewest iterations"},
-      {"most", "6000", "most iterations"},
-      {"lengths", "uniform", "uniform or log-uniform between these"}};
+  return with_pause_parameters(
+      {{"jobs", "160", "how many"},
+       {"span", "20m", "they arrive within so much time, at instants drawn evenly"},
+       {"gpus", "1:80/2:14/4:26/8:30/16:8/32:2", "GPUs a job, with weights"},
+       {"models", "VGG-16/ResNet-50/InceptionV3/LSTM LM", "drawn evenly; names of the catalogue"},
+       {"least", "1000", "fewest iterations"},
+       {"most", "6000", "most iterations"},
+       {"lengths", "uniform", "uniform or log-uniform between these"}});
 }
 
 Expected<Workload> make_contended(Settings& settings, const Cluster& cluster, std::uint64_t seed) {
@@ -33,6 +33,7 @@ Expected<Workload> make_contended(Settings& settings, const Cluster& cluster, st
   const std::vector<std::string> models = settings.words("models");
   const double least = settings.real("least", 1, 1e9), most = settings.real("most", 1, 1e9);
   const bool is_log = settings.choice("lengths", kLengths) == 1;
+  const Pauses pauses = read_pauses(settings);
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
   if (least > most) return fail("contended: least={} is more than most={}", least, most);
 
@@ -66,6 +67,9 @@ Expected<Workload> make_contended(Settings& settings, const Cluster& cluster, st
     job.submit = Time{std::llround(submit_s * 1e6)};
     workload.jobs.push_back(job);
   }
+  if (auto ok = check_pause_scale(pauses, "the generator", workload); !ok)
+    return fail_at("contended", ok.error());
+  set_pauses(pauses, workload);
   return workload;
 }
 

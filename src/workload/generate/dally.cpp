@@ -33,8 +33,7 @@ std::vector<Parameter> dally_like_parameters() {
       {"per_day", "59", "jobs a day, with arrivals=poisson"},
       {"load_time", "62", "time from being placed to running, at every start"},
       {"max_gpus", "56", "larger jobs are left out"}};
-  for (const Parameter& parameter : pause_parameters()) all.push_back(parameter);
-  return all;
+  return with_pause_parameters(std::move(all));
 }
 
 Expected<Workload> make_dally_like(Settings& settings, const Cluster& cluster, std::uint64_t seed) {

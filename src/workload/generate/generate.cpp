@@ -40,9 +40,9 @@ std::span<const Generator> generators() {
       {"dally-like", "distributed jobs with models, as in the workloads of Dally's study",
        dally_like_parameters(), make_dally_like},
       {"learning", "gangs with learning curves that share a network, as in the study of JPAS",
-       learning_parameters(), make_learning},
+       learning_parameters(), make_learning, true},
       {"contended", "a burst of jobs whose models exchange much, as in the study of LWF",
-       contended_parameters(), make_contended},
+       contended_parameters(), make_contended, true},
   });
   return kGenerators;
 }
@@ -82,7 +82,7 @@ Expected<Workload> generate(std::string_view spec, const Cluster& cluster, std::
   if (!workload) return workload;
   set_declared(declared, seed, *workload);
   workload->source = fmt::format("{} (seed {})", spec, seed);
-  if (is_drawn) workload->pause_costs = PauseCosts::given;
+  if (is_drawn && !generator->leaves_pauses_open) workload->pause_costs = PauseCosts::given;
   return workload;
 }
 

@@ -33,6 +33,8 @@ struct Generator {
   std::vector<Parameter> parameters;
   Expected<Workload> (*make)(Settings& settings, const Cluster& cluster,
                              std::uint64_t seed) = nullptr;  // null: make_trace
+  /// What pauses cost is left unsaid, as in a trace, unless the key `pause` says it.
+  bool leaves_pauses_open = false;
 };
 
 std::span<const Generator> generators();

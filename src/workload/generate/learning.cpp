@@ -10,20 +10,21 @@
 namespace trainyard {
 
 std::vector<Parameter> learning_parameters() {
-  return {{"jobs", "12", "how many"},
-          {"workers", "4", "GPUs of each, one a worker"},
-          {"length", "1000", "mean time of computing"},
-          {"length_spread", "0.2", "deviation of lengths over their mean"},
-          {"iterations", "1000", "of a job of mean length"},
-          {"span", "1000", "they arrive within so much time, at instants drawn evenly"},
-          {"early", "0.3", "mean share of a job after which it has 95% of its final accuracy"},
-          {"early_spread", "0.2", "shares lie within so much of the mean, evenly"},
-          {"noise", "0.05", "what jobs tell of their accuracy is off by so much, relative, by lot"},
-          {"model", "ResNet-50", "of all jobs"},
-          {"curves", "formula",
-           "as above, or a folder with MODEL/validation-BATCH.csv, as Sia's: "
-           "jobs learn as was measured, each as one of the files, by lot"},
-          {"curves_of", "all", "the models of that folder"}};
+  return with_pause_parameters(
+      {{"jobs", "12", "how many"},
+       {"workers", "4", "GPUs of each, one a worker"},
+       {"length", "1000", "mean time of computing"},
+       {"length_spread", "0.2", "deviation of lengths over their mean"},
+       {"iterations", "1000", "of a job of mean length"},
+       {"span", "1000", "they arrive within so much time, at instants drawn evenly"},
+       {"early", "0.3", "mean share of a job after which it has 95% of its final accuracy"},
+       {"early_spread", "0.2", "shares lie within so much of the mean, evenly"},
+       {"noise", "0.05", "what jobs tell of their accuracy is off by so much, relative, by lot"},
+       {"model", "ResNet-50", "of all jobs"},
+       {"curves", "formula",
+        "as above, or a folder with MODEL/validation-BATCH.csv, as Sia's: "
+        "jobs learn as was measured, each as one of the files, by lot"},
+       {"curves_of", "all", "the models of that folder"}});
 }
 
 namespace {
@@ -68,6 +69,7 @@ Expected<Workload> make_learning(Settings& settings, const Cluster& cluster, std
   const double noise = settings.real("noise", 0, 1);
   const std::string model = settings.word("model"), folder = settings.word("curves");
   const std::vector<std::string> wanted = settings.words("curves_of");
+  const Pauses pauses = read_pauses(settings);
   if (auto ok = settings.finish(); !ok) return tl::make_unexpected(ok.error());
 
   CurvesByModel measured;
@@ -103,6 +105,9 @@ Expected<Workload> make_learning(Settings& settings, const Cluster& cluster, std
     if (!curve) return fail("learning: early={}: {}", early, curve.error().message);
     workload.curves.push_back(std::move(*curve));
   }
+  if (auto ok = check_pause_scale(pauses, "the generator", workload); !ok)
+    return fail_at("learning", ok.error());
+  set_pauses(pauses, workload);
   return workload;
 }
 

@@ -41,6 +41,11 @@ struct Pauses {
 std::vector<Parameter> pause_parameters();
 Pauses read_pauses(Settings& settings);
 void set_pauses(const Pauses& pauses, Workload& workload);
+/// Refuses a scale of costs that `source` does not say.
+Expected<void> check_pause_scale(const Pauses& pauses, std::string_view source,
+                                 const Workload& workload);
+/// `all` with these parameters behind.
+std::vector<Parameter> with_pause_parameters(std::vector<Parameter> all);
 
 /// What jobs declare of their time; the truth stays what it is.
 enum class Declared : std::size_t { given, exact, limits, none };

@@ -43,6 +43,21 @@ Pauses read_pauses(Settings& settings) {
   return {settings.choice("pause", pause_choices()), settings.real("pause_scale", 0, 1e6)};
 }
 
+std::vector<Parameter> with_pause_parameters(std::vector<Parameter> all) {
+  for (const Parameter& parameter : pause_parameters()) all.push_back(parameter);
+  return all;
+}
+
+Expected<void> check_pause_scale(const Pauses& pauses, std::string_view source,
+                                 const Workload& workload) {
+  if (pauses.choice != kGiven || pauses.scale == 1 || workload.pause_costs != PauseCosts::unsaid)
+    return {};
+  return fail(
+      "pause_scale={} scales nothing: {} does not say what a pause costs; choose pause=model, or a "
+      "table",
+      pauses.scale, source);
+}
+
 void set_pauses(const Pauses& pauses, Workload& workload) {
   if (pauses.choice != kGiven) workload.pause_costs = PauseCosts::given;
   for (Job& job : workload.jobs) {

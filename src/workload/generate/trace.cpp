@@ -162,11 +162,8 @@ Expected<Workload> make_trace(Settings& settings, const Cluster& cluster, std::u
   if (auto ok = keep_part(from, until, *workload); !ok) return tl::make_unexpected(ok.error());
   if (auto ok = keep_fitting(max_gpus, cluster, options, *workload); !ok)
     return tl::make_unexpected(ok.error());
-  if (pauses.choice == 0 && pauses.scale != 1 && workload->pause_costs == PauseCosts::unsaid)
-    return fail(
-        "trace: pause_scale={} scales nothing: {} does not say what a pause costs; choose "
-        "pause=model, or a table",
-        pauses.scale, file);
+  if (auto ok = check_pause_scale(pauses, file, *workload); !ok)
+    return fail_at("trace", ok.error());
   keep_window(jobs, seed, *workload);
   scale_durations(scale, *workload);
   if (times_gpus) multiply_by_gpus(*workload);
