@@ -25,7 +25,10 @@ on_a_machine_of() {
   stand_in id "echo $1"
   stand_in dpkg-query 'exit 1'
   # shellcheck disable=SC2016  # the stand-in expands it
-  stand_in apt-get 'echo "apt-get $*"'
+  stand_in apt-get 'echo "apt-get $*"; case $* in *--assume-no*)
+    echo "0 upgraded, 7 newly installed, 0 to remove and 1 not upgraded."
+    echo "Need to get 3 MB/4 MB of archives."
+    echo "After this operation, 12 MB of additional disk space will be used." ;; esac'
   stand_in cmake 'echo "cmake is there" >&2; exit 9'
 }
 # shellcheck disable=SC2016
@@ -36,6 +39,9 @@ expect() { grep -qE -- "$1" "$work/out" || fail "nothing matches '$1'"; }
 on_a_machine_of 0
 ! build || fail "the stand-in for cmake fails"
 expect '^yard: installing g\+\+ cmake '
+expect '^yard: that is 7 packages$'
+expect '^yard: to be fetched: 3 MB/4 MB$'
+expect '^yard: on the disk: 12 MB$'
 expect '^apt-get install -qy --no-install-recommends g\+\+ cmake '
 expect '^cmake is there$'
 
