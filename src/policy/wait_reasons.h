@@ -8,6 +8,9 @@
 
 namespace trainyard {
 
+/// The token of what is said of a running job that may get more in the next round.
+constexpr std::string_view kNextRound = "next-round";
+
 /// What a gang of this shape lacks on so many machines at most: "needs 8 GPUs; 6 free". Empty where
 /// it lacks nothing.
 std::string shortage(const Yard& yard, const Shape& shape, std::int32_t max_machines,

@@ -91,7 +91,9 @@ class MarketPolicy final : public Policy {
   void decide(Plan& plan) override {
     if (!takes_all_ && !roster_.has_any()) return;
     is_deciding_ = true;
-    const bool is_round = is_due_ && yard_.now() >= next_round_;
+    const JobId alone = job_alone();
+    const bool is_early = alone != kNoJob && roster_.may_be_moved(alone);
+    const bool is_round = is_due_ && (yard_.now() >= next_round_ || is_early);
     if (is_round) {
       next_round_ = yard_.now() + round_;
       is_due_ = false;
@@ -107,6 +109,7 @@ class MarketPolicy final : public Policy {
     // The stages may yet start jobs that wait.
     const bool may_be_due = !takes_all_ && !roster_.waiting().empty();
     if (is_due_) plan.wake_at(next_round_);
+    if (is_due_ && alone != kNoJob && !is_early) plan.wake_at(yard_.movable_from(alone));
     if (!is_due_ && may_be_due) plan.wake_at(std::max(next_round_, yard_.now() + round_));
     if (first_ == kNoJob && patient_until != Time::never())
       plan.wake_at(patient_until + microseconds(1));
@@ -132,6 +135,11 @@ class MarketPolicy final : public Policy {
   void on_estimate(JobId /*job*/) override { is_due_ = true; }
 
  private:
+  /// The only job there is, if it could use more than it has: no other waits for the round, so it
+  /// need not either. Else none.
+  [[nodiscard]] JobId job_alone() const;
+  /// "GPUs are dealt out again at the next round, in 3m 20s".
+  [[nodiscard]] std::string next_round() const;
   [[nodiscard]] bool takes(JobId job) const { return takes_all_ || leaves_open(yard_, job); }
   [[nodiscard]] JobId longest_waiting() const;
   void find_customers(bool is_round);
@@ -182,6 +190,25 @@ class MarketPolicy final : public Policy {
   std::vector<std::vector<double>> powers_;         // by kind
   std::vector<std::vector<double>> communication_;  // by size, where it was placed; empty: not yet
 };
+
+JobId MarketPolicy::job_alone() const {
+  if (roster_.holding().size() != 1 || !roster_.waiting().empty()) return kNoJob;
+  if (!takes_all_ && !context_.queue()->empty()) return kNoJob;
+  const JobId job = roster_.holding().front();
+  const std::int32_t has = yard_.workers(job);
+  const bool holds_all = yard_.held_gpus() == std::int64_t{has} * yard_.job(job).per_worker.gpus;
+  const bool could_grow = yard_.state(job).phase == Phase::running &&
+                          has < yard_.job(job).max_workers &&
+                          yard_.held_gpus() < yard_.cluster().total_gpus;
+  return holds_all && could_grow ? job : kNoJob;
+}
+
+std::string MarketPolicy::next_round() const {
+  return next_round_ <= yard_.now()
+             ? "GPUs are dealt out again now"
+             : fmt::format("GPUs are dealt out again at the next round, in {}",
+                           format(next_round_ - yard_.now()));
+}
 
 JobId MarketPolicy::longest_waiting() const {
   JobId longest = kNoJob;
@@ -500,6 +527,9 @@ void MarketPolicy::move_closer(Deal& best) {
 WaitReason MarketPolicy::explain(JobId job) const {
   const JobState& state = yard_.state(job);
   if (state.phase == Phase::reserved) return room_being_made(yard_, job);
+  const bool may_grow =
+      state.phase == Phase::running && yard_.workers(job) < yard_.job(job).max_workers;
+  if (may_grow) return {std::string(kNextRound), next_round(), 0, {}};
   if (state.phase != Phase::queued) return does_not_wait(yard_, job);
   Shape least = yard_.shape(job);
   least.workers = yard_.job(job).min_workers;
@@ -508,9 +538,7 @@ WaitReason MarketPolicy::explain(JobId job) const {
   const std::size_t place =
       takes_all_ ? roster_.waiting().rank(job) + 1 : context_.queue()->place(job);
   const std::string belief = context_.belief_of(job);
-  const std::string next = fmt::format("GPUs are dealt out again {}{}{}",
-                                       next_round_ <= yard_.now() ? "now" : "at the next round",
-                                       belief.empty() ? "" : "; ", belief);
+  const std::string next = next_round() + (belief.empty() ? "" : "; " + belief);
   if (lacks.empty()) return {"priority", next, place, {}};
   return {"resources", fmt::format("{}; {}", lacks, next), place, {}};
 }

@@ -37,6 +37,28 @@ TEST_F(MarketAndStagesTest, AnOpenJobHasAllThatIsFree) {
   EXPECT_EQ(h->refused, 0U);
 }
 
+TEST_F(MarketAndStagesTest, AnOpenJobThatIsLeftAloneTakesAllBeforeTheRound) {
+  use("order=srtf");
+  const JobId fixed = h->submit(gang(4, 1, hours(1))), open = h->submit(stretching(hours(10)));
+  h->decide();
+  EXPECT_EQ(h->yard.workers(open), 4);
+  h->at(minutes(1));
+  h->tell(EventKind::finished, fixed);
+  h->decide();
+  EXPECT_EQ(h->phase(open), Phase::draining) << "the round would be in 4 minutes";
+  let_leave();
+  EXPECT_EQ(h->yard.workers(open), 8);
+}
+
+TEST_F(MarketAndStagesTest, ARunningOpenJobIsToldWhenItMayGetMore) {
+  use("order=srtf");
+  h->submit(gang(4, 1, hours(1)));
+  const JobId open = h->submit(stretching(hours(10)));
+  h->decide();
+  h->at(minutes(1));
+  EXPECT_EQ(h->policy->explain(open).sentence, "GPUs are dealt out again at the next round, in 4m");
+}
+
 TEST_F(MarketAndStagesTest, AShortFixedJobPausesAnOpenOneAtOnce) {
   use("order=srtf preempt=benefit");
   const JobId open = h->submit(stretching(hours(10)));
@@ -106,7 +128,7 @@ TEST_F(MarketAndStagesTest, EachSaysWhyItsJobsWait) {
   const JobId open = h->submit(stretching(hours(1))), fixed = h->submit(gang(2, 1, hours(1)));
   h->decide();
   EXPECT_EQ(h->policy->explain(open).sentence,
-            "needs at least 1 GPU; 0 free; GPUs are dealt out again at the next round");
+            "needs at least 1 GPU; 0 free; GPUs are dealt out again at the next round, in 5m");
   EXPECT_EQ(h->policy->explain(open).place, 1U);
   EXPECT_EQ(h->policy->explain(fixed).sentence,
             "needs 2 GPUs; 0 free; behind job 1 (needs 4 GPUs; 0 free)");
