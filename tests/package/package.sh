@@ -156,12 +156,12 @@ until_true is "$job" done
 expect "one run" '"runs":1[,}]' "$(as_ada trainyard show "$job" --json)"
 expect "the log of both daemons" "job $job of ada is starting.*" "$(cat "$root/tmp/daemon.log")"
 
-# --- A removal while a job runs, and a purge ---
+# --- A removal while the daemon and a job run, and a purge ---
 job=$(submit second)
 until_true is "$job" running
-stop_daemon
 said=$(there dpkg -r trainyard 2>&1) || fail "dpkg -r: $said"
 expect "the removal" 'jobs still run' "$said"
+wait $daemon || fail "the daemon that was removed ended with $?"
 [ ! -e "$root/usr/bin/trainyard" ] || fail "the program is still there"
 until_true test -s "$root/home/ada/second.steps"
 before=$(steps second)
@@ -169,6 +169,15 @@ until_true goes_on second
 touch "$root/home/ada/second.leave"
 gone() { ! kill -0 "$(cat "$root/home/ada/second.pid")" 2>/dev/null && ! grep -qsz '^/var/lib/trainyard/runs/' /proc/[0-9]*/cmdline; }
 until_true gone
+"${there[@]}" flock /var/lib/trainyard/lock sleep 600 &
+holder=$!
+held() { ! there flock --nonblock /var/lib/trainyard/lock true; }
+until_true held
+! said=$(there dpkg -P trainyard 2>&1) || fail "it is purged under a daemon: $said"
+expect "the refusal" 'a daemon still serves /var/lib/trainyard' "$said"
+[ -s "$root/var/lib/trainyard/journal.db" ] || fail "a purge that was refused removed the journal"
+kill $holder && wait $holder || true
+until_true there flock --nonblock /var/lib/trainyard/lock true
 said=$(there dpkg -P trainyard 2>&1) || fail "dpkg -P: $said"
 expect "the purge" 'checkpoints are kept in /var/lib/trainyard/checkpoints' "$said"
 [ "$(cat "$root"/var/lib/trainyard/checkpoints/u*/jobs/"$job"/mine)" = kept ] || fail "a checkpoint is lost"
