@@ -116,7 +116,7 @@ PauseCase Preemption::pause_case(std::size_t waiter) const {
                 worth(state_, waiter),
                 static_cast<double>(state_.in(Stage::queued).size() - 1),
                 std::max(static_cast<double>(state_.cluster.total_gpus), 1.0),
-                std::numeric_limits<double>::infinity(),
+                ends_until(waiter),
                 state_.recent_load()};
   if (set_.preempt == "smith") {  // the slowest place that it takes
     double slowest = 0;
@@ -124,16 +124,6 @@ PauseCase Preemption::pause_case(std::size_t waiter) const {
     for (std::size_t tier = 0; tier <= farthest; ++tier)
       slowest = std::max(slowest, state_.pace_at(waiter, tier));
     set.remaining = std::floor(set.remaining * slowest);
-    set.first_room = ends_until(waiter);
-    return set;
-  }
-  Jobs leaving;
-  for (const std::size_t j : by_end()) {
-    if (state_.trains[j].stage != Stage::running || pause_terms(j).left <= 0) continue;
-    leaving.push_back(j);
-    if (!room_by(waiter, leaving)) continue;
-    set.first_room = pause_terms(j).left;
-    break;
   }
   return set;
 }

@@ -27,7 +27,6 @@ class Behind {
     JobId job = kNoJob;
     double width = 1;
     HeldPlace place;
-    std::int64_t gpus = 0;  // that it and all before it hold
   };
 
   Behind(const Yard& yard, const Estimator& estimates) : yard_(yard), estimates_(estimates) {
@@ -35,21 +34,19 @@ class Behind {
       of_tier_.push_back({FreedByGroup(yard)});
   }
 
-  // --- Keeping up with the jobs that run
-  // -----------------------------------------------------------
+  // --- Keeping up with the jobs that run ---------------------------------------------------------
   void add(JobId job, double width) { of(width).add(yard_, job, estimates_.rank(job)); }
   void remove(JobId job, double width) { of(width).remove(job); }
   void rerank(JobId job, double width) { of(width).rerank(yard_, job, estimates_.rank(job)); }
 
-  // --- Those that may be paused now
-  // ------------------------------------------------------------------
+  // --- Those that may be paused now --------------------------------------------------------------
   /// True if those with more service left hold as many GPUs.
   bool hold(std::int64_t gpus, double above) {
-    renew();
-    while (seen_.empty() || seen_.back().gpus < gpus)
-      if (seen_.empty() ? !see_next() : seen_.back().service <= above || !see_next()) return false;
-    const auto enough = std::ranges::lower_bound(seen_, gpus, {}, &Entry::gpus);
-    return enough->service > above;
+    admit_newcomers();
+    return std::any_of(by_width_.rbegin(), by_width_.rend(), [&](Alike& alike) {
+      return alike.jobs.hold(yard_, gpus,
+                             [&](Time rank) { return service(rank, alike.width) > above; });
+    });
   }
 
   /// How many have to leave, the last first, until one group of this tier would have as many GPUs;
@@ -125,13 +122,15 @@ class Behind {
     return static_cast<double>(estimates_.left_at(rank).us) * width;
   }
 
+  /// Of all widths, so that find_retry() is told of those that are protected still.
+  void admit_newcomers() {
+    for (Alike& alike : by_width_) alike.jobs.admit_newcomers(yard_);
+  }
   /// Begins anew where one may be paused that is not listed, or something is free that was not.
   void renew() {
+    admit_newcomers();
     Stamp stamp{yard_.now(), 0, yard_.free().gives()};
-    for (Alike& alike : by_width_) {
-      alike.jobs.admit_newcomers(yard_);
-      stamp.changes += alike.jobs.changes();
-    }
+    for (const Alike& alike : by_width_) stamp.changes += alike.jobs.changes();
     if (stamp == stamp_) return;
     stamp_ = stamp;
     seen_.clear();
@@ -151,8 +150,7 @@ class Behind {
     Next next = heap_.back();
     heap_.pop_back();
     const Pausable<Time>::Entry& job = *next.jobs;
-    const std::int64_t before = seen_.empty() ? 0 : seen_.back().gpus;
-    seen_.push_back({next.service, job.job, next.width, job.place, before + job.place.gpus});
+    seen_.push_back({next.service, job.job, next.width, job.place});
     next.jobs.next();
     push(next);
     return true;

@@ -21,7 +21,7 @@ TEST(Behind, TheExampleOfTheHeader) {
   const JobId a = run(gang(1, 1, hours(3)), 0), b = run(gang(8, 1, minutes(30)), 1);
   const JobId c = run(gang(1, 1, hours(2)), 0);
   const auto listed = [&] {
-    EXPECT_FALSE(behind.hold(11, 0)) << "all of them hold 10";
+    EXPECT_EQ(behind.enough(17, kRackTier, 0), 0U) << "there are 16";
     std::vector<JobId> jobs;
     for (const Behind::Entry& entry : behind.listed()) jobs.push_back(entry.job);
     return jobs;
@@ -30,6 +30,8 @@ TEST(Behind, TheExampleOfTheHeader) {
   h.at(minutes(15));
   EXPECT_EQ(listed(), (std::vector{a, b, c}));
   const double two_hours = 2 * 3600e6;
+  EXPECT_TRUE(behind.hold(10, 0));
+  EXPECT_FALSE(behind.hold(11, 0)) << "all of them hold 10";
   EXPECT_TRUE(behind.hold(1, two_hours)) << "a has 2:45";
   EXPECT_FALSE(behind.hold(2, two_hours)) << "b has 2 h, and no more";
   EXPECT_EQ(behind.enough(8, kMachineTier, 0), 2U) << "with b the second machine is free";

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "policy/members.h"
+#include "policy/preempt/first_room.h"
 #include "policy/preempt/freed_by_group.h"
 #include "policy/preempt/gain.h"
 #include "policy/preempt/most_freed.h"
@@ -30,29 +31,29 @@ class Benefit final : public PreemptStage {
         worth_(context.worth()),
         gpu_price_(context.gpu_price()),
         estimates_(context.estimates()),
+        first_room_(context.yard(), context.estimates()),
         most_freed_(context.yard()),
-        freed_(context.yard()),
-        freed_by_ends_(context.yard()) {
-    note_machines();
-  }
+        freed_(context.yard()) {}
 
   void on_phase(JobId job, Phase from, Phase to) override {
+    first_room_.forget();
     if (from == Phase::running) {
-      running_.erase({by_left_.rank(job), job, {}});
+      first_room_.remove(job, by_left_.rank(job));
       by_left_.remove(job);
     }
     if (to == Phase::running) {
       by_left_.add(yard_, job, estimates_.rank(job));
-      running_.insert({by_left_.rank(job), job, held_by(yard_, job)});
+      first_room_.add(job, by_left_.rank(job));
       note_cost(job);
     }
   }
-  void on_machine(MachineId /*machine*/) override { note_machines(); }
+  void on_machine(MachineId /*machine*/) override { first_room_.forget(); }
   void on_outlook(JobId job) override {
     if (yard_.state(job).phase != Phase::running) return;
-    running_.erase({by_left_.rank(job), job, {}});
+    first_room_.forget();
+    first_room_.remove(job, by_left_.rank(job));
     by_left_.rerank(yard_, job, estimates_.rank(job));
-    running_.insert({by_left_.rank(job), job, held_by(yard_, job)});
+    first_room_.add(job, by_left_.rank(job));
     note_cost(job);
   }
 
@@ -64,7 +65,6 @@ class Benefit final : public PreemptStage {
 
  private:
   static constexpr std::size_t kPool = 64;
-  static constexpr std::size_t kMostEnds = 128;  // that first_room looks at
 
   using Running = Pausable<Time>::Entry;
 
@@ -92,16 +92,8 @@ class Benefit final : public PreemptStage {
   /// What any pause loses at least.
   [[nodiscard]] double least_lost(const GainWaiter& w) const;
 
-  /// When the waiter would have room if nobody were paused; infinite if that cannot be told. Where
-  /// more than kMostEnds have to end before, not before the last of those.
-  [[nodiscard]] double first_room(JobId waiter, Reach reach, RoomFinder& finder);
-  template <class FitsWith>
-  [[nodiscard]] double first_end(FitsWith fits_with) const;
-  [[nodiscard]] bool is_room_if_gpus(JobId waiter, Reach reach) const;
-  void note_machines();
   [[nodiscard]] bool cannot_pay(const GainWaiter& w) const;
   void note_cost(JobId job);
-  [[nodiscard]] Time next_look() const;
   [[nodiscard]] Walk walk(const GainWaiter& w);
   /// Begins for the gang of this job. False: if all left that the walk would see, there could not
   /// be room.
@@ -111,28 +103,25 @@ class Benefit final : public PreemptStage {
   bool see_one(Walk& walk);
   // True: the waiter's gang fits.
   bool offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers);
-  bool offer_best(Offers offers);
+  bool offer_best(const GainWaiter& w, Offers offers);
   [[nodiscard]] PauseGain gain_of(const GainWaiter& w, std::span<const JobId> victims) const;
 
   PolicyContext& context_;
   const Worth& worth_;
   const GpuPrice& gpu_price_;
   const Estimator& estimates_;
-  Pausable<Time> by_left_;              // those that may be paused, or soon
-  SortedList<Running> running_;         // all of them
-  bool are_all_up_ = false;             // the machines
-  mutable std::vector<double> widths_;  // by shape; 0: not known yet
+  Pausable<Time> by_left_;  // those that may be paused, or soon
+  FirstRoom first_room_;
+  mutable std::vector<double> widths_;                           // by shape; 0: not known yet
   double least_cost_ = std::numeric_limits<double>::infinity();  // of pausing any that ever ran
 
   MostFreed<Time> most_freed_;  // for all that wait
 
   // Of the present waiter.
-  std::int32_t needed_ = 0;            // GPUs
-  FreedByGroup freed_;                 // by those that were seen
-  FreedByGroup freed_by_ends_;         // by those that end first
-  std::vector<Running> seen_;          // in the walk
-  std::vector<Candidate> candidates_;  // the same
-  std::vector<Candidate> paying_;      // of these
+  std::int32_t needed_ = 0;        // GPUs
+  FreedByGroup freed_;             // by those that were seen
+  std::vector<Running> seen_;      // in the walk
+  std::vector<Candidate> paying_;  // of these
   Placement room_;
   std::vector<JobId> victims_;
 };
@@ -178,7 +167,7 @@ bool Benefit::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& ret
   w.others_per_gpu = gpu_price_.per_second();
   Walk longest_first = walk(w);
   if (!begin(waiter, reach, longest_first) || !see_enough(longest_first)) return false;
-  w.first_room = first_room(waiter, reach, finder);
+  w.first_room = first_room_.until(needed_, std::min(reach.tier, yard_.cluster().tiers.size() - 1));
   w.all_started = all_started(w.first_room, gpu_price_.waiting());
   if (cannot_pay(w)) return false;
   const Offers offers(yard_, waiter, reach, finder, retry);
@@ -214,7 +203,7 @@ void Benefit::note_cost(JobId job) {
 void Benefit::find_retry(JobId waiter, std::int64_t claim, Time& retry) {
   by_left_.find_retry(yard_, waiter, retry,
                       [&](Time rank) { return estimates_.left_at(rank).us > claim; });
-  if (estimates_.grows() && !running_.empty()) retry = std::min(retry, next_look());
+  if (estimates_.grows() && first_room_.any()) retry = std::min(retry, first_room_.next_look());
 }
 
 /// The least time that a victim must have left: with less no pause gains anything, whatever pauses
@@ -227,57 +216,6 @@ std::int64_t Benefit::claim(JobId waiter) const {
 
 bool Benefit::could_free(std::int64_t claim, std::int64_t gpus) {
   return by_left_.hold(yard_, gpus, [&](Time rank) { return estimates_.left_at(rank).us > claim; });
-}
-
-/// When the time left of the one that has most will have grown by an eighth.
-Time Benefit::next_look() const {
-  constexpr Duration kLeast = seconds(1);
-  const Duration most = estimates_.left_at(running_.back().rank);
-  return yard_.now() + std::max(kLeast, Duration{most.us / 8});
-}
-
-double Benefit::first_room(JobId waiter, Reach reach, RoomFinder& finder) {
-  if (is_room_if_gpus(waiter, reach)) {
-    freed_by_ends_.begin(kAnyKind, std::min(reach.tier, yard_.cluster().tiers.size() - 1));
-    return first_end(
-        [&](const Running& next) { return freed_by_ends_.add(next.job, next.place) >= needed_; });
-  }
-  finder.begin(waiter, reach);
-  return first_end([&](const Running& next) { return finder.fits_with(next.job); });
-}
-
-template <class FitsWith>
-double Benefit::first_end(FitsWith fits_with) const {
-  double left = std::numeric_limits<double>::infinity();
-  // Who has outlived its estimate may stay for any time: nobody waits for it.
-  const Running alive{estimates_.rank_of(microseconds(1)), JobId{0}, {}};
-  std::size_t looked_at = 0;
-  running_.each_from(alive, [&](const Running& next) {
-    if (!fits_with(next) && ++looked_at < kMostEnds) return true;
-    left = static_cast<double>(estimates_.left_at(next.rank).us);
-    return false;
-  });
-  return left;
-}
-
-/// True if the gang has room wherever there are GPUs enough within its reach, so that they need
-/// only be counted: any machine will do, each worker takes one GPU and nothing else, and how many
-/// are free in a group of this tier is known (freed_by_group.h).
-bool Benefit::is_room_if_gpus(JobId waiter, Reach reach) const {
-  const Shape& shape = yard_.shape(waiter);
-  const std::vector<Tier>& tiers = yard_.cluster().tiers;
-  const bool is_any_machine = are_all_up_ && shape.fit == nullptr &&
-                              (shape.kind == kAnyKind || yard_.cluster().kinds.size() <= 1);
-  const bool is_any_spread = reach.tier == kMachineTier || reach.machines >= shape.workers;
-  const bool is_counted =
-      reach.tier <= kRackTier || tiers[std::min(reach.tier, tiers.size() - 1)].racks == 0;
-  return is_any_machine && is_any_spread && is_counted && shape.per_worker == Resources{.gpus = 1};
-}
-
-void Benefit::note_machines() {
-  are_all_up_ = true;
-  for (std::uint32_t m = 0; m < yard_.cluster().machines.size(); ++m)
-    are_all_up_ = are_all_up_ && yard_.free().is_up(MachineId{m});
 }
 
 /// As long as one may gain anything.
@@ -311,22 +249,20 @@ bool Benefit::see_one(Walk& walk) {
 }
 
 bool Benefit::offer_by_gain(const GainWaiter& w, Walk& walk, Offers offers) {
-  candidates_.clear();
   for (std::size_t pool = kPool;; pool *= 2) {
     while (!walk.done() && seen_.size() < pool) see_one(walk);
-    for (std::size_t i = candidates_.size(); i < seen_.size(); ++i)
-      candidates_.push_back(candidate(w, seen_[i]));
-    if (seen_.size() <= pool && offer_best(offers)) return true;
+    if (seen_.size() <= pool && offer_best(w, offers)) return true;
     if (walk.done() && seen_.size() <= pool) return false;
   }
 }
 
 /// Of dozens a few are offered until the gang fits, so they are not sorted.
-bool Benefit::offer_best(Offers offers) {
+bool Benefit::offer_best(const GainWaiter& w, Offers offers) {
   paying_.clear();
-  for (const Candidate& c : candidates_)
-    if (c.gain > 0 && freed_.has_beside(c.running.job, c.running.place, needed_))
-      paying_.push_back(c);
+  for (const Running& seen : seen_) {
+    if (!freed_.has_beside(seen.job, seen.place, needed_)) continue;
+    if (const Candidate c = candidate(w, seen); c.gain > 0) paying_.push_back(c);
+  }
   std::make_heap(paying_.begin(), paying_.end());
   for (; !paying_.empty(); paying_.pop_back()) {
     std::pop_heap(paying_.begin(), paying_.end());

@@ -34,6 +34,10 @@ class FirstRoom {
   [[nodiscard]] bool any() const { return !running_.empty(); }
   /// The time left of the one that has most.
   [[nodiscard]] Duration longest() const { return estimates_.left_at(running_.back().rank); }
+  /// Where the time left grows: when that of the one that has most will have grown by an eighth.
+  [[nodiscard]] Time next_look() const {
+    return yard_.now() + std::max(seconds(1), Duration{longest().us / 8});
+  }
 
   /// Microseconds; infinite if that cannot be told.
   double until(std::int32_t gpus, std::size_t tier) {

@@ -39,6 +39,27 @@
 namespace trainyard {
 namespace {
 
+/// The most GPUs that a running job holds.
+class Widest {
+ public:
+  void add(std::int32_t gpus) {
+    const auto number = static_cast<std::size_t>(gpus);
+    if (number >= running_.size()) running_.resize(number + 1);
+    ++running_[number];
+  }
+  void remove(std::int32_t gpus) {
+    --running_[static_cast<std::size_t>(gpus)];
+    while (!running_.empty() && running_.back() == 0) running_.pop_back();
+  }
+  /// At least 1.
+  [[nodiscard]] std::int32_t gpus() const {
+    return std::max(static_cast<std::int32_t>(running_.size()) - 1, 1);
+  }
+
+ private:
+  std::vector<std::uint32_t> running_;  // by their GPUs
+};
+
 class Smith final : public PreemptStage {
  public:
   Smith(const Params& params, PolicyContext& context)
@@ -56,6 +77,7 @@ class Smith final : public PreemptStage {
     if (from == Phase::running) {
       behind_.remove(job, known_[index(job)].width);
       first_room_.remove(job, known_[index(job)].rank);
+      widest_.remove(gpus_of(job));
     }
     if (to == Phase::running) {
       grow_to(known_, index(job), yard_.workload().jobs.size());
@@ -64,6 +86,7 @@ class Smith final : public PreemptStage {
                             usual_.over(yard_, job, tier) - 1};
       behind_.add(job, known_[index(job)].width);
       first_room_.add(job, known_[index(job)].rank);
+      widest_.add(gpus_of(job));
     }
   }
   void on_outlook(JobId job) override {
@@ -93,10 +116,7 @@ class Smith final : public PreemptStage {
   }
   void find_retry(JobId waiter, std::int64_t claim, Time& retry) override {
     behind_.find_retry(waiter, static_cast<double>(claim), retry);
-    // When the time left of the one that has most will have grown by an eighth.
-    if (estimates_.grows() && first_room_.any())
-      retry = std::min(retry,
-                       yard_.now() + std::max(seconds(1), Duration{first_room_.longest().us / 8}));
+    if (estimates_.grows() && first_room_.any()) retry = std::min(retry, first_room_.next_look());
   }
   bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override;
 
@@ -115,6 +135,8 @@ class Smith final : public PreemptStage {
     std::int32_t gpus = 0;
   };
 
+  [[nodiscard]] std::int32_t gpus_of(JobId job) const { return std::max(yard_.job(job).gpus(), 1); }
+  [[nodiscard]] bool cannot_pay(JobId waiter, const GainWaiter& w);
   [[nodiscard]] bool may_pause() const { return yard_.rules().min_run != Duration::max(); }
   [[nodiscard]] double work_left(JobId waiter) const {
     return static_cast<double>(estimates_.remaining(waiter).us);
@@ -136,6 +158,7 @@ class Smith final : public PreemptStage {
   const Estimator& estimates_;
   Behind behind_;
   FirstRoom first_room_;
+  Widest widest_;
   UsualPlace usual_;
   std::vector<Known> known_;  // by job, of those that run or did
 
@@ -159,7 +182,7 @@ GainVictim Smith::victim_terms(JobId victim) const {
   return {left,
           static_cast<double>(yard_.expected_pause(victim).us),
           static_cast<double>(yard_.reload_time(victim).us),
-          std::max(static_cast<double>(yard_.job(victim).gpus()), 1.0),
+          static_cast<double>(gpus_of(victim)),
           worth_.of(victim),
           std::floor(std::max(left * known.slower, 0.0)) +
               static_cast<double>(yard_.work_at_stake(victim).us)};
@@ -183,7 +206,7 @@ bool Smith::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry
                worth_.of(waiter), gpu_price_.per_second()};
   w.first_room = first_room_.until(yard_.shape(waiter).gpus(), tier);
   w.all_started = all_started(w.first_room, gpu_price_.waiting());
-  if (!find_victims(waiter, reach, w, finder, retry)) return false;
+  if (cannot_pay(waiter, w) || !find_victims(waiter, reach, w, finder, retry)) return false;
   const PauseGain gain = gain_of(w, waiter);
   if (!(gain.gain() >= 0)) return false;
   finder.settle(waiter, room_, victims_);
@@ -195,6 +218,19 @@ bool Smith::make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry
                          .costs_s = (gain.loss() - gain.others()) / 1e6,
                          .others_s = gain.others() / 1e6});
   return true;
+}
+
+/// True if any set of victims is suspended for longer than it spares all that wait, by which no set
+/// gains anything: most jobs that wait in vain need no look at any victim. (Where places differ the
+/// room may be worth a pause by itself. A victim whose turn comes later is found by find_turn.)
+bool Smith::cannot_pay(JobId waiter, const GainWaiter& w) {
+  constexpr double kRounding = 2;
+  if (yard_.speed() != nullptr || w.load == 0 || !first_room_.any()) return false;
+  const auto longest = static_cast<double>(first_room_.longest().us);
+  const double most_gained = w.all_started + (w.price - 1) * std::min(w.first_room, longest);
+  // The least of what it answers for: that of one victim, as wide as any.
+  const double part = part_of(yard_.job(waiter).gpus(), widest_.gpus());
+  return most_gained < part * w.remaining - kRounding;
 }
 
 /// Of ever more of those that rank behind it, those that run where there could be room if all of
