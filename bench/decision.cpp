@@ -9,7 +9,7 @@
 // seconds that are measured, so that otherwise hardly any could be.
 //
 // Under Dally's presets and trainyard the jobs have models and the machines stand in racks of ten.
-// The target is 1 ms then, and where no two jobs are alike; trainyard's is 200 us in all.
+// The target is 1 ms then, and where no two jobs are alike; trainyard's is 100 us in all.
 //
 // The machine's limit is one pass over a queue of this length in memory, an entry of 16 bytes each.
 #include "base/random.h"
@@ -75,7 +75,7 @@ bool goes_by_closeness(const std::string& preset) {
 }
 
 double target_us(const std::string& preset, Jobs jobs) {
-  if (preset == "trainyard") return 200;
+  if (preset == "trainyard") return 100;
   return jobs == Jobs::no_two_alike || goes_by_closeness(preset) ? 1000 : 100;
 }
 

@@ -1,6 +1,7 @@
 // Whole replays, for every preset: philly-like jobs at load 0.9 on 2,048 GPUs, from an empty yard
 // to the result. How many jobs a second, how much slower each gets when there are four times as
-// many, and how much memory. And where jobs come faster than 512 GPUs can run them.
+// many, and how much memory. And jobs of Philly, on 512 GPUs, which cannot run them as they come,
+// and on 2,048, where hardly any waits.
 //
 // The machine's limit of speed is a bare event loop: the same submissions and ends, at the times
 // they had in the replay, through a binary heap that does nothing else. That of memory is what a
@@ -20,6 +21,7 @@ namespace trainyard::bench {
 namespace {
 
 constexpr std::string_view kReplayCluster = "256x8xV100";
+constexpr std::string_view kDefault = "trainyard";  // what serve runs
 constexpr std::size_t kMillion = 1'000'000;
 
 struct Cost {
@@ -98,19 +100,34 @@ Cost replay(const std::string& preset, std::string_view machines, const std::str
 
 std::optional<Target> speed_target(const std::string& preset) {
   if (preset == "fifo") return Target{Target::Is::at_least, 1'000'000};
-  if (preset == "srtf" || preset == "las") return Target{Target::Is::at_least, 250'000};
+  if (preset == "srtf" || preset == "las" || preset == kDefault)
+    return Target{Target::Is::at_least, 250'000};
   return {};
 }
 
-/// Where far more is asked for than there is, tens of thousands of jobs wait: the log of Philly on
-/// 512 GPUs if TRAINYARD_PHILLY names its file, else jobs like its.
-void measure_overload(Table& table, const std::string& preset) {
+/// The log of Philly if TRAINYARD_PHILLY names its file, else jobs like its.
+void measure_philly(Table& table, const std::string& preset, std::string_view machines, double load,
+                    std::string_view title, std::optional<Target> target) {
   const char* log = std::getenv("TRAINYARD_PHILLY");
-  const std::string spec = log != nullptr ? fmt::format("trace:file={},pause=helios", log)
-                                          : "philly-like:jobs=100000,load=1.5,pause=helios";
-  const Cost cost = in_child([&] { return replay(preset, "64x8xV100", spec); });
-  table.add({preset + ": overload", cost.jobs / cost.seconds, "jobs/s",
-             Target{Target::Is::at_least, 200'000}, cost.jobs / cost.bare_seconds});
+  const std::string spec = log != nullptr
+                               ? fmt::format("trace:file={},pause=helios", log)
+                               : fmt::format("philly-like:jobs=100000,load={},pause=helios", load);
+  const Cost cost = in_child([&] { return replay(preset, machines, spec); });
+  table.add({fmt::format("{}: {}", preset, title), cost.jobs / cost.seconds, "jobs/s", target,
+             cost.jobs / cost.bare_seconds});
+}
+
+/// Far more is asked for than there is: tens of thousands of jobs wait.
+void measure_overload(Table& table, const std::string& preset) {
+  const double least = preset == kDefault ? 250'000 : 200'000;
+  measure_philly(table, preset, "64x8xV100", 1.5, "overload", Target{Target::Is::at_least, least});
+}
+
+/// Hardly a job waits: what a policy costs while it has nothing to decide.
+void measure_idle(Table& table, const std::string& preset) {
+  std::optional<Target> target;
+  if (preset == kDefault) target = Target{Target::Is::at_least, 1'000'000};
+  measure_philly(table, preset, kReplayCluster, 0.4, "idle", target);
 }
 
 }  // namespace
@@ -118,6 +135,8 @@ void measure_overload(Table& table, const std::string& preset) {
 void measure_replays(Table& table) {
   for (const Preset& preset : presets())
     if (table.wants("overload/" + preset.name)) measure_overload(table, preset.name);
+  for (const Preset& preset : presets())
+    if (table.wants("idle/" + preset.name)) measure_idle(table, preset.name);
   constexpr double kBare = sizeof(Job) + sizeof(JobState);
   for (const Preset& preset : presets()) {
     const std::string& name = preset.name;
