@@ -186,16 +186,11 @@ Duration longest_without_bytes(Random& random, const std::string& policy) {
   return longest;
 }
 
-TEST(SharedNetwork, WithAgeingNobodyStarves) {
+TEST(SharedNetwork, WithAFloorNoJobStarves) {
   for_seeds(10, kNetworkStream, [](Random& random, std::uint64_t) {
-    const auto period = 1 + static_cast<std::int64_t>(random.below(5));
-    const auto ageing = 1 + static_cast<std::int64_t>(random.below(6));
-    const std::string policy =
-        fmt::format("place=spread flow=srtf flow.classes=2 flow.period={}s flow.ageing=", period);
-    // So many periods in the last class, and up to one until that is noticed.
-    const Duration bound = seconds(period * (ageing + 1));
-    EXPECT_LE(longest_without_bytes(random, policy + std::to_string(ageing)), bound);
-    EXPECT_GT(longest_without_bytes(random, policy + "0"), bound * 2) << "nothing to age for";
+    const std::string policy = "place=spread flow=srtf flow.classes=2 flow.floor=";
+    EXPECT_EQ(longest_without_bytes(random, policy + "0.1"), Duration{});
+    EXPECT_GT(longest_without_bytes(random, policy + "0"), seconds(30)) << "it needs no floor";
   });
 }
 

@@ -222,8 +222,7 @@ std::string random_policy(Random& random, const std::vector<std::string>& withou
     const std::string& name = members[random.below(members.size())]->name;
     if (stage.kind == StageInfo::Kind::stage) line += stage.name + "=" + name + " ";
     if (stage.name == "order" && name == "las" && chance(random, 0.8))
-      line += "order.thresholds=1m/5m order.promote_wait=20s order.promote=" +
-              std::string(chance(random, 0.5) ? "0.5 " : "2 ");
+      line += "order.thresholds=1m/5m ";
     if (name == "trial-first")
       line += fmt::format("order.reentry={} order.within={} ",
                           one_of(random, {"head", "submission", "tail"}),

@@ -14,8 +14,7 @@ Time FlowOrder::refresh() {
   if (set_.flow == "fair") return Time::never();
   note_who_sends();
   const bool is_due = state_.now >= next_;
-  const bool changes_with_time = drifts() || set_.flow_ageing > 0;
-  if (std::exchange(has_news_, false) || (is_due && changes_with_time)) {
+  if (std::exchange(has_news_, false) || (is_due && drifts())) {
     if (is_due) next_ = state_.now + set_.flow_period;
     if (is_due && drifts())
       for (auto& [j, sender] : senders_) sender.rank = rank(j);
@@ -25,11 +24,10 @@ Time FlowOrder::refresh() {
     const std::size_t last = set_.flow_classes - 1;
     for (std::size_t place = 0; place < order.size(); ++place) {
       const auto& [is_parked, tier, key, tie, j] = order[place];
-      const std::size_t flow_class = is_parked ? last : std::min(place, last);
-      state_.trains[j].flow_class = by_age(senders_.at(j), flow_class);
+      state_.trains[j].flow_class = is_parked ? last : std::min(place, last);
     }
   }
-  return senders_.size() > 1 && changes_with_time ? next_ : Time::never();
+  return senders_.size() > 1 && drifts() ? next_ : Time::never();
 }
 
 std::size_t FlowOrder::class_at_start(std::size_t j) {
@@ -60,19 +58,6 @@ void FlowOrder::note_who_sends() {
     senders_[j] = {.started = train.started, .rank = rank(j)};
     has_news_ = true;
   }
-}
-
-/// 30 periods in the last class, say, earn one in the first.
-std::size_t FlowOrder::by_age(Ranked& job, std::size_t flow_class) const {
-  if (set_.flow_ageing == 0) return flow_class;
-  if (flow_class + 1 < set_.flow_classes) {
-    job.last_since = Time::never();
-    return flow_class;
-  }
-  if (job.last_since == Time::never()) job.last_since = state_.now;
-  if (state_.now - job.last_since >= set_.flow_period * set_.flow_ageing)
-    job.last_since = job.aged_until = state_.now + set_.flow_period;
-  return state_.now < job.aged_until ? 0 : flow_class;
 }
 
 bool FlowOrder::drifts() const {

@@ -33,8 +33,6 @@ class FlowOrder {
   struct Ranked {
     Time started;  // which of its runs this is
     Rank rank;
-    Time last_since = Time::never();  // in the last class, without a break
-    Time aged_until = {};             // in the first class by its age
   };
   struct Told {
     CurvePoints points;
@@ -59,7 +57,6 @@ class FlowOrder {
   [[nodiscard]] std::optional<Outlook> outlook(std::size_t j) const;
   [[nodiscard]] double seconds_to(double fraction, const Outlook& ahead, std::size_t j) const;
   [[nodiscard]] double last_step(std::size_t j) const;
-  std::size_t by_age(Ranked& job, std::size_t flow_class) const;
 
   State& state_;
   const Settings& set_;

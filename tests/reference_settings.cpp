@@ -14,7 +14,6 @@ Settings settings_of(const PolicySpec& spec) {
     const Params flow = spec.params("flow");
     set.flow_classes = static_cast<std::size_t>(flow.whole("classes"));
     set.flow_period = flow.duration("period");
-    set.flow_ageing = flow.whole("ageing");
     set.flow_floor = flow.real("floor");
   }
   if (set.flow == "progress" || set.flow == "to-95" || set.flow == "milestones")
@@ -26,8 +25,6 @@ Settings settings_of(const PolicySpec& spec) {
   if (set.order == "las") {
     const Params las = spec.params("order");
     set.thresholds = las.durations("thresholds");
-    set.promote = las.real("promote");
-    set.promote_wait = las.duration("promote_wait");
   }
   if (set.order == "trial-first") {
     set.reentry = spec.params("order").choice("reentry");

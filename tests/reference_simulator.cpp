@@ -228,21 +228,16 @@ void Simulator::note_leaving(std::size_t j) {
   if (!ran || state_.now < state_.expected_end(j)) head_.reset();
 }
 
-/// A job that comes back to the queue sinks to where its service belongs, and waits for promotion.
+/// A job that comes back to the queue sinks to where its service belongs.
 void Simulator::note_the_queued() {
   for (const std::size_t j : state_.queued_now) {
     Train& train = state_.trains[j];
-    const std::int64_t counted = state_.service(j) - train.forgiven;
     std::size_t level = 0;
-    while (level < set_.thresholds.size() && counted >= set_.thresholds[level].us) ++level;
+    while (level < set_.thresholds.size() && state_.service(j) >= set_.thresholds[level].us)
+      ++level;
     train.level = std::max(train.level, level);
-    train.promotion = Time::never();
     if (train.stage != Stage::queued) continue;  // it only passed through
     if (set_.place == "delay") begin_to_hold_out(state_, set_, j);
-    if (train.level == 0 || set_.promote == 0) continue;
-    const double ran = static_cast<double>(counted) / state_.job(j).gpus();
-    const Duration wait{static_cast<std::int64_t>(set_.promote * ran)};
-    train.promotion = state_.now + std::max(set_.promote_wait, wait);
   }
   state_.queued_now.clear();
 }
@@ -544,15 +539,9 @@ void Simulator::refresh_levels() {
   if (set_.order != "las") return;
   for (std::size_t j = 0; j < state_.trains.size(); ++j) {
     Train& train = state_.trains[j];
-    if (train.stage == Stage::running)
-      while (next_sinking(j) <= state_.now) ++train.level;
-    if (train.stage == Stage::queued && train.promotion <= state_.now) {
-      train.forgiven = state_.service(j);
-      train.level = 0;
-      train.promotion = Time::never();
-    }
-    if (train.stage == Stage::running) wake_at(next_sinking(j));
-    if (train.stage == Stage::queued) wake_at(train.promotion);
+    if (train.stage != Stage::running) continue;
+    while (next_sinking(j) <= state_.now) ++train.level;
+    wake_at(next_sinking(j));
   }
 }
 
@@ -560,7 +549,7 @@ Time Simulator::next_sinking(std::size_t j) const {
   const Train& train = state_.trains[j];
   const std::int64_t gpus = state_.job(j).gpus();
   if (train.level >= set_.thresholds.size() || gpus == 0) return Time::never();
-  const std::int64_t left = set_.thresholds[train.level].us - (state_.service(j) - train.forgiven);
+  const std::int64_t left = set_.thresholds[train.level].us - state_.service(j);
   if (left <= 0) return state_.now;
   return state_.now + microseconds((left + gpus - 1) / gpus);
 }

@@ -64,8 +64,6 @@ struct Settings {
   std::int64_t most_pauses = 0;
   bool over_candidates = false;
   std::vector<Duration> thresholds;
-  double promote = 0;
-  Duration promote_wait;
   Duration lease;                    // of lease, whose jobs all bid again when it is over
   bool leaves_before_rebid = false;  // and leave first
   std::string estimates;             // "declared" or "residual"
@@ -76,7 +74,6 @@ struct Settings {
   std::int64_t lwf_k = 0;
   std::size_t flow_classes = 1;
   Duration flow_period;
-  std::int64_t flow_ageing = 0;
   double flow_floor = 0;
   std::string curves;  // of flows that go by what jobs learn: "fitted" or "true"
   double parked = 0;   // of progress

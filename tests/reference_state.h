@@ -90,8 +90,6 @@ struct Train {  // a job in the yard
 
   // What 2D-LAS knows of it.
   std::size_t level = 0;
-  std::int64_t forgiven = 0;  // GPU-microseconds
-  Time promotion = Time::never();
 };
 
 class State {

@@ -400,9 +400,9 @@ std::string random_sharing_policy(Random& random, const std::string& flow) {
       one_of(random, {"none", "none", "srtf-blind", "longest-remaining"}),
       one_of(random, {"0", "30s"}), flow);
   if (flow == "fair") return line;
-  return line + fmt::format(" flow.classes={} flow.period={} flow.ageing={} flow.floor={}",
+  return line + fmt::format(" flow.classes={} flow.period={} flow.floor={}",
                             one_of(random, {"1", "2", "4", "8"}), one_of(random, {"3s", "10s"}),
-                            one_of(random, {"0", "0", "2"}), one_of(random, {"0", "0", "0.1"}));
+                            one_of(random, {"0", "0", "0.1"}));
 }
 
 /// Where it counts how close a job is, where it usually would be, and where it would come back to.

@@ -429,15 +429,15 @@ TEST_F(YardmasterTest, APolicyThatIsSetKeepsWhatTheDaemonWasGiven) {
   using Settings = std::vector<std::string>;
   given = {"fitgpp", {"yard.min_run=0", "preempt.s=2", "place=best-fit"}};
   begin();
-  ASSERT_TRUE(master->set_policy(kOperator, {"las", {"order.promote=3"}}));
-  EXPECT_EQ(master->policy(kAda)->settings, (Settings{"yard.min_run=0", "order.promote=3"}))
+  ASSERT_TRUE(master->set_policy(kOperator, {"las", {"order.thresholds=3h"}}));
+  EXPECT_EQ(master->policy(kAda)->settings, (Settings{"yard.min_run=0", "order.thresholds=3h"}))
       << "by-level has no s, and the place is las's";
   begin();
-  EXPECT_EQ(master->policy(kAda)->settings, (Settings{"yard.min_run=0", "order.promote=3"}));
+  EXPECT_EQ(master->policy(kAda)->settings, (Settings{"yard.min_run=0", "order.thresholds=3h"}));
   given.settings = {"yard.min_run=7s", "queue.patience=3d"};
   begin();
   EXPECT_EQ(master->policy(kAda)->settings,
-            (Settings{"yard.min_run=7s", "queue.patience=3d", "order.promote=3"}))
+            (Settings{"yard.min_run=7s", "queue.patience=3d", "order.thresholds=3h"}))
       << "as it was given this time";
   ASSERT_TRUE(master->set_policy(kOperator, {"fitgpp", {"yard.min_run=9s"}}));
   EXPECT_EQ(master->policy(kAda)->settings, (Settings{"queue.patience=3d", "yard.min_run=9s"}));

@@ -21,7 +21,6 @@ RankedFlow::RankedFlow(const Params& params, PolicyContext& context)
       period_(std::max(params.duration("period"), kShortestPeriod)),
       classes_(static_cast<std::size_t>(
           std::clamp<std::int64_t>(params.whole("classes"), 1, kMostClasses))),
-      ageing_(params.whole("ageing")),
       floor_(std::min(params.real("floor"), kMostFloor)),
       margin_(params.real("margin")) {}
 
@@ -65,7 +64,7 @@ FlowClass RankedFlow::flow(JobId job) const {
 
 void RankedFlow::refresh(std::vector<JobId>& changed) {
   const bool is_due = yard_.now() >= next_;
-  if (!has_news_ && !(is_due && changes_with_time())) return;
+  if (!has_news_ && !(is_due && has_drift())) return;
   has_news_ = false;
   if (is_due) {
     next_ = yard_.now() + period_;
@@ -74,10 +73,6 @@ void RankedFlow::refresh(std::vector<JobId>& changed) {
   others_.insert(others_.end(), first_.begin(), first_.end());
   find_first();
   for (std::size_t i = 0; i < first_.size(); ++i) put(first_[i], class_at(i), changed);
-  if (ageing_ > 0) {
-    others_.clear();
-    order_.each([&](const Rank& each) { return others_.push_back(each.job), true; });
-  }
   for (const JobId job : others_)
     if (senders_.contains(job) && std::ranges::find(first_, job) == first_.end())
       put(job, class_at(classes_), changed);
@@ -142,21 +137,9 @@ bool RankedFlow::is_clearly_before(const Rank& a, const Rank& b) const {
 
 void RankedFlow::put(JobId job, FlowClass flow, std::vector<JobId>& changed) {
   Sender& sender = senders_.at(job);
-  flow = aged(sender, flow);
   if (sender.flow == flow && yard_.flow(job) == flow) return;
   sender.flow = flow;
   changed.push_back(job);
-}
-
-/// The class that its age gives it, if it is better.
-FlowClass RankedFlow::aged(Sender& sender, FlowClass flow) const {
-  if (ageing_ == 0 || flow != class_at(classes_)) return sender.last_since = Time::never(), flow;
-  if (sender.last_since == Time::never()) sender.last_since = yard_.now();
-  if (yard_.now() - sender.last_since >= period_ * ageing_) {
-    sender.aged_until = yard_.now() + period_;
-    sender.last_since = sender.aged_until;
-  }
-  return yard_.now() < sender.aged_until ? kFirstFlow : flow;
 }
 
 std::string RankedFlow::why(JobId job) const {
@@ -169,7 +152,7 @@ std::string RankedFlow::why(JobId job) const {
 }
 
 Time RankedFlow::next_change() const {
-  return senders_.size() > 1 && changes_with_time() ? next_ : Time::never();
+  return senders_.size() > 1 && has_drift() ? next_ : Time::never();
 }
 
 std::vector<ParamSpec> ranked_params(std::vector<ParamSpec> more) {
@@ -178,8 +161,6 @@ std::vector<ParamSpec> ranked_params(std::vector<ParamSpec> more) {
        "the first jobs have a class each, and all others share the last; at most 256"},
       {"period", ParamType::duration, "10s",
        "how often jobs are ranked anew, besides when one comes or goes"},
-      {"ageing", ParamType::whole, "0",
-       "so many periods in the last class earn one in the first; 0: none do"},
       {"floor", ParamType::real, "0",
        "the share of every link that the last class in use always keeps, below 1"},
       {"margin", ParamType::real, "0",

@@ -59,23 +59,18 @@ class RankedFlow : public FlowStage {
   struct Sender {
     Rank rank;  // as of when it came, or the last period
     FlowClass flow = kFirstFlow;
-    Time last_since = Time::never();  // in the last class, without a break
-    Time aged_until = {};             // in the first class by its age
   };
 
   [[nodiscard]] bool uses_network(JobId job) const;
   [[nodiscard]] FlowClass class_at(std::size_t place) const;
-  [[nodiscard]] bool changes_with_time() const { return has_drift() || ageing_ > 0; }
   void rank_anew();
   void find_first();
   void keep_first_within_margin();
   [[nodiscard]] bool is_clearly_before(const Rank& a, const Rank& b) const;
   void put(JobId job, FlowClass flow, std::vector<JobId>& changed);
-  [[nodiscard]] FlowClass aged(Sender& sender, FlowClass flow) const;
 
   Duration period_;
   std::size_t classes_;
-  std::int64_t ageing_;
   double floor_;
   double margin_;
   std::unordered_map<JobId, Sender> senders_;

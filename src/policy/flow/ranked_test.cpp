@@ -81,17 +81,6 @@ TEST(RankedFlow, JobsWithinOneMachineTakeNoClass) {
   EXPECT_EQ(r.stage->flow(wide), FlowClass{2}) << "as if it spanned two";
 }
 
-TEST(RankedFlow, AgeingEarnsAPeriodInTheFirstClass) {
-  Ranked r(flow_fifo(), {{"classes", "2"}, {"ageing", "3"}, {"period", "10s"}});
-  for (int i = 0; i < 2; ++i) r.run();
-  std::string seen;
-  for (int i = 0; i < 9; ++i) {
-    r.h.at(seconds(10 * i));
-    seen += r.classes() + ", ";
-  }
-  EXPECT_EQ(seen, "0 1, 0 1, 0 1, 0 0, 0 1, 0 1, 0 1, 0 0, 0 1, ");
-}
-
 TEST(RankedFlow, HoweverJobsComeAndGoTheClassesAreThoseOfTheirPlaces) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);

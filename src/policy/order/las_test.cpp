@@ -8,12 +8,9 @@ namespace {
 
 class Las : public testing::Test, public YardListener {
  protected:
-  explicit Las(const std::string& promote_wait = "1h", const std::string& promote = "2")
-      : h("2x8xV100") {
+  Las() : h("2x8xV100") {
     Params params;
     params.set("thresholds", "1h/10h");
-    params.set("promote", promote);
-    params.set("promote_wait", promote_wait);
     las = order_las().make(params, context);
     h.yard.listen(*this);
   }
@@ -74,62 +71,11 @@ TEST_F(Las, APausedJobKeepsItsLevelAndItsService) {
   EXPECT_EQ(las->next_change(), Time{} + minutes(30 + 45)) << "75 minutes in all";
 }
 
-TEST_F(Las, WhoWaitedLongGoesBackToTheTop) {
-  const JobId job = h.running(gang(8, 1, hours(9)), 0);
-  h.at(minutes(60));
-  pause(job);
-  EXPECT_EQ(las->next_change(), Time{} + hours(3)) << "twice the hour that it ran";
-  EXPECT_TRUE(refresh(hours(3) - microseconds(1)).empty());
-  EXPECT_EQ(refresh(hours(3)), std::vector{job});
-  EXPECT_EQ(las->level(job), 0);
-  HandYard::must(h.start(job, on(1, 8)));
-  h.tell(EventKind::loaded, job);
-  EXPECT_EQ(las->next_change(), Time{} + hours(3) + seconds(450)) << "its service counts anew";
-}
-
-TEST_F(Las, ButNotBeforePromoteWait) {
-  const JobId job = h.running(gang(8, 1, hours(9)), 0);
-  h.at(minutes(10));
-  pause(job);
-  EXPECT_EQ(las->next_change(), Time{} + minutes(70)) << "an hour, more than 2 x 10 minutes";
-}
-
-TEST_F(Las, AtTheTopThereIsNothingToWaitFor) {
+TEST_F(Las, AJobThatWaitsDoesNotSink) {
   const JobId job = h.running(gang(8, 1, hours(9)), 0);
   h.at(minutes(5));
   pause(job);
   EXPECT_EQ(las->level(job), 0);
-  EXPECT_EQ(las->next_change(), Time::never());
-}
-
-TEST_F(Las, WhoStartsIsNoLongerPromoted) {
-  const JobId job = h.running(gang(8, 1, hours(9)), 0);
-  h.at(hours(9) - microseconds(1));
-  pause(job);
-  HandYard::must(h.start(job, on(1, 8)));
-  EXPECT_EQ(las->next_change(), Time::never());
-  h.tell(EventKind::loaded, job);
-  EXPECT_EQ(las->next_change(), Time::never());
-}
-
-struct NeverPromoted : Las {
-  NeverPromoted() : Las("never") {}
-};
-TEST_F(NeverPromoted, WhenPromoteWaitIsNever) {
-  const JobId job = h.running(gang(8, 1, hours(9)), 0);
-  h.at(minutes(60));
-  pause(job);
-  EXPECT_EQ(las->next_change(), Time::never());
-  EXPECT_EQ(las->level(job), 1);
-}
-
-struct NotPromoted : Las {
-  NotPromoted() : Las("0", "0") {}
-};
-TEST_F(NotPromoted, WhenPromoteIsZero) {
-  const JobId job = h.running(gang(8, 1, hours(9)), 0);
-  h.at(minutes(60));
-  pause(job);
   EXPECT_EQ(las->next_change(), Time::never());
 }
 
