@@ -195,8 +195,8 @@ Scenario read_scenario(const std::string& file) {
 
 /// A market for open jobs has nothing to do where none is open.
 bool is_left_to_the_stages(const Scenario& scenario) {
-  if (scenario.policy.member("joint") == "none") return true;
-  return scenario.policy.params("joint").choice("takes") == "open" &&
+  if (scenario.policy.decides_jointly()) return false;
+  return scenario.policy.member("joint") == "none" ||
          std::ranges::none_of(scenario.workload.jobs, [](const Job& job) {
            return job.min_workers != job.max_workers || job.measured_on != kAnyKind;
          });
