@@ -25,15 +25,6 @@ inline constexpr std::array kReduced{
 inline const std::vector<std::string> kBaselines{"tiresias", "tiresias-consolidated", "gandiva",
                                                  "fifo-consolidate"};
 
-/// The mean JCT that an independent port of the author's loop has on his traces.
-struct PortFigure {
-  std::string_view id, condition;
-  double days;
-};
-inline constexpr std::array kPort{PortFigure{"port-batch-normal", "batch, normal", 4.9},
-                                  PortFigure{"port-batch-congested", "batch, congested", 6.5},
-                                  PortFigure{"port-week-congested", "week, congested", 9.0}};
-
 // Titles of sweeps.
 inline constexpr const char *kTimers = ": timers", *kContention = "Contention",
                             *kLeaseEnd = "The end of a lease", *kHeldOut = "Held out",

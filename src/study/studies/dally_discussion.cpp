@@ -80,21 +80,6 @@ double base_metric(const Findings& findings, const std::string& policy, const st
   return row->values[static_cast<std::size_t>(column - table.columns.begin())].mean;
 }
 
-std::string on_the_loop(const Findings& findings) {
-  const auto jct = column_of(findings, kUndivided, "jct");
-  if (!jct)
-    return "The author's own workloads were left out, so the loop is not checked against a port of "
-           "his.";
-  std::string text = "The loop, on the author's traces with lengths that are not divided: mean JCT";
-  for (const PortFigure& port : kPort) {
-    const double days = jct->at(std::string(port.condition)) / 86400;
-    text += fmt::format("{} {:.1f} d ({}) where an independent port of it has {:.1f}, {} off",
-                        &port == &kPort.front() ? "" : ";", days, port.condition, port.days,
-                        percent(std::abs(days / port.days - 1)));
-  }
-  return text + ".";
-}
-
 std::string on_the_claims(const Findings& findings) {
   std::string text;
   for (const Reduced& reduced : kReduced) {
@@ -216,8 +201,8 @@ std::string on_compositions(const Findings& findings) {
 }  // namespace
 
 std::vector<std::string> discuss_dally(const Findings& findings) {
-  return {on_the_loop(findings),   on_the_claims(findings), on_the_best(findings),
-          on_the_timers(findings), on_contention(findings), on_compositions(findings)};
+  return {on_the_claims(findings), on_the_best(findings), on_the_timers(findings),
+          on_contention(findings), on_compositions(findings)};
 }
 
 }  // namespace trainyard
