@@ -80,6 +80,8 @@ void Audit::expect(const Damage& damage) {
     damaged_tags_.insert(tag);
     for (JobNumber job = first; job <= last; ++job) damaged_.insert(job);
   }
+  // An array whose submission was not answered has its number in the journal alone.
+  damaged_.insert(damage.tasks.begin(), damage.tasks.end());
   if (damage.job != 0) damaged_.insert(damage.job);
 }
 

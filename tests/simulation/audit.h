@@ -48,7 +48,8 @@ namespace trainyard {
 /// A bit of a row flipped.
 struct Damage {
   std::string table, row, column;
-  JobNumber job = 0;  // whose row it is, or 0
+  JobNumber job = 0;             // whose row it is, or 0
+  std::vector<JobNumber> tasks;  // of the array, if it is the row of one
   bool is_unfinished = false;
   bool daemon_is_down = false;
 };

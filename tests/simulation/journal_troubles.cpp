@@ -48,6 +48,9 @@ std::optional<Damage> JournalTroubles::flip_a_bit(bool daemon_is_down) {
   if (damage.table == "born") damage.job = row.getColumn("number").getInt64();
   if (damage.table == "job") damage.is_unfinished = row.getColumn("ended").isNull();
   if (damage.job == 0 && damage.table != "setting" && damage.table != "event") damage.job = id;
+  SQLite::Statement tasks(db, "SELECT number FROM job WHERE array = ?");
+  tasks.bind(1, damage.table == "spec" || damage.table == "payload" ? id : 0);
+  while (tasks.executeStep()) damage.tasks.push_back(tasks.getColumn(0).getInt64());
   SQLite::Statement write(
       db, fmt::format("UPDATE {} SET {} = ? WHERE rowid = ?", damage.table, damage.column));
   if (value.isInteger()) {
