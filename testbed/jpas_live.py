@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -30,7 +31,7 @@ def read_options():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--seeds", type=int, default=0)
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--only", default="", choices=["", *PAIRS, *BESIDE])
+    parser.add_argument("--only", default="", choices=["", *PAIRS, "others", *BESIDE])
     parser.add_argument("--json", default="")
     parser.add_argument("--markdown", default="")
     return parser.parse_args()
@@ -52,7 +53,7 @@ def plan(options):
             print(f"real training is left out: Python has no {' and no '.join(missing)}", file=sys.stderr)
         elif options.only in ("", cell):
             add(cell, ("fair", "jpas"))
-    if not options.quick and options.only in ("", "A"):
+    if not options.quick and options.only in ("", "others"):
         add("A", ("milestones", "jpas with a floor"))
     return runs
 
@@ -93,11 +94,11 @@ class Study:
             simulator = stand_in.Simulated(self.options.trainyard, scenario, folder)
             simulator.run("fair")
             places = simulator.places()
-            simulated = simulator.run(policy)
+            simulated = {"simulated": simulator.run(policy), "in_steps": simulator.run(policy, stand_in.STEPS)}
         measured = self.observed(lambda: stand_in.live_run(self.options.trainyard, self.worker, network, scenario, places,
                                                            policy))
         valid = measured["stretch"] is None or measured["stretch"] <= stand_in.TOO_BUSY
-        return {**measured, "simulated": simulated, "valid": valid}
+        return {**measured, **simulated, "valid": valid}
 
     def train(self, network, _cell, seed, policy):
         return {**self.observed(lambda: training.live_run(self.options.trainyard, network, training.Jobs(seed), policy)),
@@ -119,6 +120,9 @@ def write(path, text):
 
 def main():
     options = read_options()
+    # Its namespaces and processes go, however it is told to end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(130))
     try:
         check_machine()
         study = Study(options)

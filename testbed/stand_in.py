@@ -16,6 +16,7 @@ from policies import CODE_POINTS, POLICIES, SIMULATED
 
 WORKERS = 4
 COMPUTE_S, JITTER, NOISE = 0.1, 0.05, 0.05
+STEPS = 2 * (WORKERS - 1)  # of the ring
 START_S, LIMIT_S = 0.5, 900
 TOO_BUSY = 1.3  # times as long as alone: the machine did not keep up
 
@@ -95,11 +96,11 @@ class Simulated:
             f'[network.rack]\ngbps = 1\nlatency_us = 0\n[[rack]]\n[[rack.machine]]\ncount = {scenario.hosts}\ngpus = {len(scenario.jobs)}\n'
             f'kind = "V100"\nnic_gbps = {nic}\n')
 
-    def run(self, policy):
+    def run(self, policy, steps=0):
         """The mean times to 90% and 95%, and by job the time to its end."""
         line, settings = SIMULATED[policy]
         words = [self.program, "sim", "--workload", "jobs.csv", "--models", "models.toml", "--cluster", "cluster.toml",
-                 "--network", f"shared,model=iteration,jitter={JITTER}", "--policy",
+                 "--network", f"shared,model=iteration,jitter={JITTER},steps={steps}", "--policy",
                  " ".join([f"order=fifo place=spread {line}", *settings]), "--jobs-csv", "out.csv", "--json", "out.json",
                  "--timeline", "out.timeline"]
         done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True)

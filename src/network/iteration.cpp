@@ -3,6 +3,10 @@
 // An iteration in steps: quiet computing and most of the latency; the first part of the bytes, as
 // the gradients become ready; the wait for the end of computing; the rest of the bytes; the rest of
 // the latency. Where computing is over when it begins to send, all bytes are one part.
+//
+// With `steps`, the last half of a transfer's last step goes before other transfers of its class.
+// That is the mean of what real queues do: the packets of a step queue together, first come, first
+// served, so a transfer ends between none and all of a step sooner than by its fair share.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -59,6 +63,7 @@ class IterationNetwork final : public SharedNetwork {
     // While it sends:
     FlowId flow{};
     double bytes = 0, rate = 0, since = 0;
+    bool is_ending = false;  // in the last half of its last step
   };
 
   struct Happening {
@@ -73,6 +78,10 @@ class IterationNetwork final : public SharedNetwork {
   };
 
   Runner& runner(JobId job) { return runners_[index(job)]; }
+  [[nodiscard]] FlowClass class_of(const Runner& runner) const;
+  [[nodiscard]] double last_half_step(const Runner& runner) const;
+  void expect_sent(JobId job);
+  void begin_to_end(JobId job);
   void expect(JobId job, double at);
   void advance(double until, bool stops_at_reports);
   void happen(JobId job);
@@ -139,7 +148,8 @@ void IterationNetwork::set_class(Time now, JobId job, FlowClass flow) {
   Runner& runner = this->runner(job);
   runner.arrival.flow = flow;
   if (rules_.at_most > 0) return;
-  if (runner.step == Step::first || runner.step == Step::rest) share_.set_class(runner.flow, flow);
+  if (runner.step == Step::first || runner.step == Step::rest)
+    share_.set_class(runner.flow, class_of(runner));
   settle();
 }
 
@@ -176,7 +186,7 @@ void IterationNetwork::happen(JobId job) {
     }
     case Step::first:
     case Step::rest:
-      part_is_sent(job);
+      last_half_step(runner) > 0 && !runner.is_ending ? begin_to_end(job) : part_is_sent(job);
       break;
     case Step::held:
       ask_to_send(job, Step::rest, bytes * kNeverHidden);
@@ -254,7 +264,8 @@ void IterationNetwork::send(JobId job, Step step) {
   runner.step = step;
   runner.rate = 0;
   runner.since = now_;
-  runner.flow = share_.add(flow.links, flow.most, is_limited ? kFirstFlow : runner.arrival.flow);
+  runner.is_ending = false;
+  runner.flow = share_.add(flow.links, flow.most, is_limited ? kFirstFlow : class_of(runner));
   grow_to(job_of_, index(runner.flow), 0);
   job_of_[index(runner.flow)] = job;
   ++runner.version;  // settle says when it will have been sent
@@ -310,8 +321,38 @@ void IterationNetwork::settle() {
     runner.bytes = std::max(0.0, runner.bytes - runner.rate * (now_ - runner.since));
     runner.since = now_;
     runner.rate = share_.rate(flow);
-    expect(job, runner.rate > 0 ? now_ + runner.bytes / runner.rate : kNever);
+    expect_sent(job);
   }
+}
+
+/// Two for each, where a step that was begun goes before those that come later. Classes from 127 on
+/// are one then.
+FlowClass IterationNetwork::class_of(const Runner& runner) const {
+  if (options_.steps == 0) return runner.arrival.flow;
+  const int twice = 2 * static_cast<int>(runner.arrival.flow) + (runner.is_ending ? 0 : 1);
+  return FlowClass{static_cast<std::uint8_t>(std::min(twice, 255))};
+}
+
+/// In bytes; 0 where steps are not told apart.
+double IterationNetwork::last_half_step(const Runner& runner) const {
+  if (options_.steps == 0 || rules_.at_most > 0) return 0;
+  return runner.arrival.work.flow.bytes * runner.part / (2 * options_.steps);
+}
+
+/// When all of it is sent at this rate, or all but what goes before others'.
+void IterationNetwork::expect_sent(JobId job) {
+  const Runner& runner = this->runner(job);
+  const double until = runner.is_ending ? 0 : std::min(last_half_step(runner), runner.bytes);
+  expect(job, runner.rate > 0 ? now_ + (runner.bytes - until) / runner.rate : kNever);
+}
+
+void IterationNetwork::begin_to_end(JobId job) {
+  Runner& runner = this->runner(job);
+  runner.bytes = std::max(0.0, runner.bytes - runner.rate * (now_ - runner.since));
+  runner.since = now_;
+  runner.is_ending = true;
+  share_.set_class(runner.flow, class_of(runner));
+  expect_sent(job);  // settle says it anew if its rate is another now
 }
 
 }  // namespace

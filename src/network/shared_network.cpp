@@ -21,6 +21,7 @@ struct NetworkSetting {
 constexpr std::array kSettings = {
     NetworkSetting{"loss", &NetworkOptions::loss, 0, 100},
     NetworkSetting{"jitter", &NetworkOptions::jitter, 0, 0.5},
+    NetworkSetting{"steps", &NetworkOptions::steps, 0, 10'000},
 };
 
 Expected<void> set_model(std::string_view text, NetworkOptions& options) {
@@ -41,7 +42,7 @@ Expected<void> set(std::string_view part, NetworkOptions& options) {
   if (key == "model") return set_model(text, options);
   const auto setting = std::ranges::find(kSettings, key, &NetworkSetting::name);
   if (setting == kSettings.end())
-    return fail("network: unknown {}; known are model, loss and jitter", quoted(key));
+    return fail("network: unknown {}; known are model, loss, jitter and steps", quoted(key));
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || !(value >= setting->least) ||
@@ -80,6 +81,8 @@ Expected<NetworkOptions> parse_network(std::string_view text) {
     if (auto ok = set(parts[i], options); !ok) return tl::make_unexpected(ok.error());
   if (options.jitter > 0 && options.model == NetworkOptions::Model::fluid)
     return fail("network: jitter is for model=iteration: the fluid model has no iterations");
+  if (options.steps > 0 && options.model == NetworkOptions::Model::fluid)
+    return fail("network: steps is for model=iteration: the fluid model has no iterations");
   return options;
 }
 

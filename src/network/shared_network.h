@@ -48,6 +48,7 @@ struct NetworkOptions {
   Model model = Model::none;  // none: jobs do not disturb each other
   double loss = 0;            // of a link's capacity by sharing, see fair_share.h
   double jitter = 0;          // relative deviation of the computing, from iteration to iteration
+  double steps = 0;           // of a collective, one after the other; 0: its bytes are one stream
   double same = 1e-3;         // of model fluid: shares of time and paces closer than this are equal
 
   bool operator==(const NetworkOptions&) const = default;

@@ -82,6 +82,18 @@ TEST_P(Both, TwoThatOnlySendHaveHalfEach) {
   for (const auto& [job, pace] : found) EXPECT_NEAR(pace, 2, 0.01);
 }
 
+TEST_P(Both, StepsPushJobsApartUntilOneComputesWhileTheOtherSends) {
+  if (GetParam() == NetworkOptions::Model::fluid) return;  // it has no iterations
+  for (const auto& [steps, expected] : {std::pair(0.0, 0.29), std::pair(6.0, 0.2)}) {
+    NetworkOptions options{GetParam()};
+    options.steps = steps;
+    const auto network = make_iteration_network(links, options, {}, 1);
+    network->join({}, arrival(0, 0.1, 0.1, 1e9));
+    network->join(Time{10'000}, arrival(1, 0.1, 0.1, 1e9));
+    EXPECT_NEAR(paces(*network, 20)[0], expected, 0.001) << steps;
+  }
+}
+
 TEST_P(Both, AHigherClassDoesNotNoticeALowerOne) {
   const auto network = make();
   network->join({}, arrival(0, 1, 0.7, 1e9));
@@ -211,11 +223,12 @@ TEST(Network, IsDescribedInALine) {
             "network: 'share': it is alone, or shared, as in "
             "shared,model=iteration,jitter=0.05,loss=0.3");
   EXPECT_EQ(error("shared,modle=fluid"),
-            "network: unknown 'modle'; known are model, loss and jitter");
+            "network: unknown 'modle'; known are model, loss, jitter and steps");
   EXPECT_EQ(error("shared,model=packets"),
             "network: model='packets': it is fluid (the default) or iteration");
   EXPECT_EQ(error("shared,loss=-1"), "network: loss='-1': it is a number from 0 to 100");
   EXPECT_EQ(error("shared,loss=nan"), "network: loss='nan': it is a number from 0 to 100");
+  EXPECT_EQ(parse_network("shared,model=iteration,steps=6")->steps, 6);
   EXPECT_EQ(error("shared,jitter=0.1"),
             "network: jitter is for model=iteration: the fluid model has no iterations");
 }
