@@ -5,6 +5,7 @@ a worker. The worker is forked there, goes into the control group of the command
 a socket, and into the namespace of its host. The GPU is not here: a sleep stands for it, and each step computes the rest.
 Real time (SCHED_RR) keeps other load out.
 """
+import ctypes
 import datetime
 import json
 import os
@@ -20,6 +21,7 @@ HOSTS, WORKERS, JOBS = 6, 3, 6
 SPAN_S, ITERATIONS, GPU_S, BATCH = 40, 140, 0.1, 32
 HIDDEN, RATES = (768, 1024, 1280), (.1, .2, .3)
 PRIORITY = 4
+PR_SET_PDEATHSIG = 1
 NEEDS = ("torch", "sklearn")
 LAST_POINTS = 5  # their mean is the converged accuracy
 
@@ -73,7 +75,8 @@ class Nursery:
             asked.close()
 
     def work(self, asked):
-        """In the worker; whoever asked hears "done", or nothing."""
+        """In the worker, which ends with the nursery; whoever asked hears "done", or nothing."""
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         told = json.loads(asked.makefile().readline())
         for group in told["groups"]:
             pathlib.Path(group).write_text(str(os.getpid()))
