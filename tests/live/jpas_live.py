@@ -27,7 +27,7 @@ def test_one_small_pair():
         if done.returncode == 77:
             raise Skip(done.stdout.strip())
         assert done.returncode == 0, done.stderr
-        assert "| smoke | jpas | 3 |" in done.stdout, done.stdout
+        assert "| smoke | jpas | in steps | 3 |" in done.stdout, done.stdout
         runs = {run["policy"]: run for run in json.loads(found.read_text())["runs"]}
         for run in runs.values():
             assert len(run["jobs"]) == 3 and all(0 < job["t90"] <= job["t95"] <= job["jct"] for job in run["jobs"]), run
