@@ -24,11 +24,6 @@ std::string shortened(const std::string& text, std::size_t longest) {
   return width_of(text) <= longest ? text : clipped(text, longest - 3) + "...";
 }
 
-/// How long the job has been in its state.
-double age(const json& job) {
-  return job.at("since").is_number() ? std::max(0.0, now() - job["since"].get<double>()) : 0;
-}
-
 /// As the job tells it; else, with a "~", by how much of its time limit is used.
 std::string progress_of(const json& job) {
   const json told = job.value("progress", json());
@@ -90,6 +85,10 @@ std::string from_now(const json& seconds_since_epoch) {
   const double left = std::max(0.0, seconds_since_epoch.get<double>() - now());
   const double step = left < 120 ? 1 : 60;
   return "in about " + span(std::ceil(left / step) * step);
+}
+
+double age(const json& job) {
+  return job.at("since").is_number() ? std::max(0.0, now() - job["since"].get<double>()) : 0;
 }
 
 std::string span(const json& value) {

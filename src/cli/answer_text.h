@@ -15,6 +15,8 @@ std::string in_words(std::string_view state);
 
 /// "2m 10s ago" and the like; "-" for null.
 std::string ago(const nlohmann::json& seconds_since_epoch);
+/// How long the job has been in its state, in seconds.
+double age(const nlohmann::json& job);
 /// Seconds as "1h 30m"; "-" for null.
 std::string span(const nlohmann::json& seconds);
 /// "Tue 17 Nov 14:05", here.

@@ -156,6 +156,16 @@ void add_private(const json& job, const Add& add) {
   add("error", job.value("error", ""));
 }
 
+/// In the queue, up to now. A job that is held for another is not in the queue yet, a task that is
+/// held for its array is.
+std::string waited(const json& job) {
+  const std::string state = job.at("state");
+  const bool waits = state == "queued" || state == "reserved";
+  const bool is_tasks =
+      state == "held" && !job.at("array").is_null() && job.value("after", json::array()).empty();
+  return span(job.at("waited_s").get<double>() + (waits || is_tasks ? age(job) : 0));
+}
+
 std::string describe(const json& job) {
   std::vector<std::vector<std::string>> rows;
   const auto add = [&](const char* what, const std::string& value) {
@@ -170,7 +180,7 @@ std::string describe(const json& job) {
   rows.push_back({"state", state_of(job)});
   add("class", job.at("class"));
   add("needs", needs(job));
-  add("runs on", places(job));
+  if (job.at("state") != "reserved") add("runs on", places(job));
   if (job.contains("flow_class") && job["flow_class"].is_number())
     add("flow class", fmt::format("{}{}", job["flow_class"].get<int>(),
                                   job["flow_class"] == 0 ? ", its bytes go first" : ""));
@@ -181,7 +191,7 @@ std::string describe(const json& job) {
   add("submitted", ago(job.at("submitted")));
   add("started", ago(job.at("started")));
   add("ended", ago(job.at("ended")));
-  add("waited", span(job.at("waited_s")));
+  add("waited", waited(job));
   if (job.at("time_s") > 0) add("time limit", span(job.at("time_s")));
   if (job.contains("grace_s")) add_private(job, add);
   return table(rows);

@@ -32,11 +32,11 @@ Expected<void> why(const WhyOptions& options) {
     if (const json& start = answer->at("expected_start"); start.is_number())
       text += fmt::format("expected start: {} ({}), if {}\n", clock(start), from_now(start),
                           answer->at("expected_if").get<std::string>());
-    if (const json& pause = answer->at("last_pause"); pause.is_object())
-      text += fmt::format("paused: {}\n", pause_text(pause));
     if (const std::string advice = answer->at("advice"); !advice.empty())
       text += fmt::format("what you can do: {}\n", advice);
   }
+  if (const json& pause = answer->at("last_pause"); pause.is_object())
+    text += fmt::format("paused: {}\n", pause_text(pause));
   if (const std::string flow = answer->value("flow", ""); !flow.empty())
     text += fmt::format("its bytes: {}\n", flow);
   if (auto ok = print(text); !ok) return ok;

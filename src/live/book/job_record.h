@@ -111,6 +111,14 @@ struct JobRecord {
     const bool waits = phase() == Phase::queued || phase() == Phase::reserved;
     return waits && last_pause.run != 0 && last_pause.run == runs;
   }
+  /// It has been told to leave for others, and has not left yet.
+  [[nodiscard]] bool is_leaving() const {
+    return phase() == Phase::draining && last_pause.run != 0 && last_pause.run == runs;
+  }
+  /// How long the last pause took to leave; null while it is leaving.
+  [[nodiscard]] std::optional<Duration> last_pause_took() const {
+    return is_leaving() ? std::nullopt : pause_took;
+  }
   /// When its present run began, as far as that is known.
   [[nodiscard]] Time run_began() const {
     return load.began == Time::never() ? life.state.since : load.began;

@@ -271,6 +271,9 @@ TEST_F(LoadsTest, APauseNamesTheJobThatItMadeRoomForAndWhatItCost) {
   tell(1);
   const JobNumber trial = submit(spec(4, JobClass::trial));
   ASSERT_TRUE(told("stop 1.1"));
+  EXPECT_TRUE(record(batch).is_leaving());
+  EXPECT_EQ(master->why(kAda, batch)->pause.made_room_for, trial);
+  EXPECT_FALSE(master->why(kAda, batch)->pause_took);
   pass(minutes(1));
   engine->report(Kind::exited, {batch, 1}, 143);
   ASSERT_TRUE(becomes(batch, "queued"));

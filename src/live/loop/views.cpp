@@ -9,6 +9,7 @@
 #include "live/job/output_path.h"
 #include "live/loop/job_list.h"
 #include "live/service/rights.h"
+#include "policy/wait_reasons.h"
 #include "workload/write.h"
 
 namespace trainyard {
@@ -299,12 +300,15 @@ WhyAnswer Views::why_waits(const JobRecord& job) const {
   if (job.is_held()) return why_held(job);
   const Phase phase = job.phase();
   WhyAnswer answer{std::string(state_name(job.shown_phase())), WaitsBy::nothing, {}, ""};
+  if (job.is_paused() || job.is_leaving())
+    answer.pause = job.last_pause, answer.pause_took = job.last_pause_took();
   if (phase != Phase::queued && phase != Phase::reserved) {
     answer.reason.sentence = size_of(job);
+    if (const WaitReason more = state_.yard.explain(job.number); more.token == kNextRound)
+      answer.reason.sentence += "; " + more.sentence;
     answer.flow = state_.yard.explain_flow(job.number);
     return answer;
   }
-  if (job.is_paused()) answer.pause = job.last_pause, answer.pause_took = job.pause_took;
   answer.reason = state_.yard.explain(job.number);
   if (std::optional<WhyAnswer> none = why_no_machine(answer)) return *none;
   if (job.failed_starts > 0) answer.reason.sentence += "; its last start failed: " + job.reason;

@@ -166,7 +166,7 @@ void add_private(const JobRecord& job, json& value) {
                 {"curve", curve_of(job.curve)},
                 {"loading", job.is_loading()},
                 {"load_s", job.load.took ? json(job.load.took->seconds()) : json(nullptr)},
-                {"last_pause", pause_of(job.last_pause, job.pause_took)},
+                {"last_pause", pause_of(job.last_pause, job.last_pause_took())},
                 {"pause_cost_s", pause_cost_of(job)},
                 {"pause_took_s", job.pause_took ? json(job.pause_took->seconds()) : json(nullptr)},
                 {"runs", job.runs},

@@ -67,7 +67,7 @@ struct WhyAnswer {
   WaitReason reason;
   std::string advice;
   std::string flow{};  // of a job that sends over the network: why it is in its class
-  LastPause pause{};   // of a paused job
+  LastPause pause{};   // of a paused job, or one that is leaving
   std::optional<Duration> pause_took{};
 
   /// Under what condition its expected start is right.
