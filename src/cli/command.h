@@ -9,7 +9,8 @@
 //     command.action = [options] { return hello(*options); };
 //   }
 //
-// An action that fails returns what is wrong: main prints it and ends with status 2.
+// An action that fails returns what is wrong: main prints it and ends with 2, or with the status
+// that tells why the daemon did not do it (main.cpp).
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,12 @@
-// The program: finds the command, runs it. Status 0: done; 2: the input or the command line is
-// wrong, and stderr says how; 1: Trainyard itself failed. submit --wait: the job's; sim, compare
-// and whatif: 3 when jobs did not finish; verify and backup: 1 when the journal is damaged.
+// The program: finds the command, runs it. stderr says what went wrong, and the status which kind
+// of trouble it is (kStatuses).
 #include <fmt/format.h>
 
 #include <iostream>
 
 #include "cli/commands.h"
 #include "cli/parse.h"
+#include "live/client/client.h"
 #include "live/engine/slurm/libslurm.h"
 
 namespace trainyard::cli {
@@ -20,6 +20,32 @@ constexpr std::string_view kExamples =
     "trainyard policies tiresias\n"
     "trainyard submit --gpus 2 --time 4h train.sh\n"
     "trainyard COMMAND --help";
+
+constexpr std::string_view kStatuses =
+    "Exit status:\n"
+    "  0  done\n"
+    "  1  Trainyard itself failed; verify and backup: the journal is damaged\n"
+    "  2  the command line or the input is wrong\n"
+    "  3  sim, compare, whatif: jobs have not finished at the end\n"
+    "  4  the daemon refused: not allowed, or not in this state\n"
+    "  5  there is no such job, machine or token\n"
+    "  6  no daemon answers\n"
+    "submit --wait ends with the status of the job.";
+
+int status_of(Trouble trouble) {
+  switch (trouble) {
+    case Trouble::refused:
+      return 4;
+    case Trouble::not_found:
+      return 5;
+    case Trouble::no_daemon:
+      return 6;
+    case Trouble::none:
+    case Trouble::invalid:
+      return 2;
+  }
+  return 2;
+}
 
 int fail_with(int status, std::string_view message) {
   std::cerr << "trainyard: " << message << '\n';
@@ -64,6 +90,7 @@ int run(int argc, char** argv) {
   Command program("trainyard",
                   "Trainyard schedules deep-learning jobs on GPU clusters, and rehearses it first.",
                   kExamples);
+  program.notes = kStatuses;
   program.option("--version", Version{version()}, "Display program version information and exit");
   add_sim_command(program);
   add_compare_command(program);
@@ -80,7 +107,7 @@ int run(int argc, char** argv) {
   if (*given == nullptr) return 0;
   try {
     const Expected<void> done = (*given)->action();
-    return done ? 0 : fail_with(2, done.error().message);
+    return done ? 0 : fail_with(status_of(last_trouble()), done.error().message);
   } catch (const ExitWith& exit) {
     return exit.status;
   }

@@ -110,7 +110,9 @@ std::vector<std::string> names_of_options(const Command& command) {
   return names;
 }
 
-/// ", did you mean 'close'?": by the word's sound, or because it has that name in Slurm.
+/// ", did you mean 'close'?": by its letters, or because it has that name in Slurm. A command that
+/// begins with the word is nearer than one that is an edit away; of words of up to 5 letters, one
+/// that is two edits away is not near.
 std::string suggestion(const std::string& word, const std::vector<std::string>& commands) {
   constexpr std::pair<std::string_view, std::string_view> kInSlurm[] = {
       {"sbatch", "submit"}, {"squeue", "queue"}, {"scancel", "cancel"},
@@ -118,7 +120,14 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
   for (const auto& [theirs, ours] : kInSlurm)
     if (word == theirs && std::ranges::find(commands, ours) != commands.end())
       return fmt::format(", did you mean {}?", trainyard::quoted(ours));
-  return did_you_mean(word, commands);
+  std::vector<std::string> near;
+  for (const std::string& command : commands)
+    if (word.size() >= 3 && command.starts_with(word)) near.push_back(command);
+  for (const std::string& command : commands)
+    if (near.empty() && edit_distance(word, command) <= (word.size() < 6 ? 1 : 2))
+      near.push_back(command);
+  return near.size() == 1 ? fmt::format(", did you mean {}?", trainyard::quoted(near.front()))
+                          : did_you_mean(word, near);
 }
 
 /// What is wrong with the command line, in one line.

@@ -19,36 +19,38 @@ expect() {
   grep -qE -- "$2" "$3" || { cat "$3" >&2; fail "$1: nothing matches '$2'"; }
 }
 
-# yard ARGS...: the program, bounded in time; its output in $work/out and $work/err.
-yard() { timeout 60 "$TRAINYARD" "$@" >"$work/out" 2>"$work/err"; }
+# yard ARGS...: the program; its output in $work/out and $work/err.
+yard() { "$TRAINYARD" "$@" >"$work/out" 2>"$work/err"; }
 
-# refuses PATTERN ARGS...: status 2 and a message that matches.
+# refuses [STATUS] PATTERN ARGS...: this status, 2 without it, and a message that matches.
 refuses() {
-  local pattern=$1 status=0
+  local expected=2 status=0
+  case $1 in [0-9]) expected=$1 && shift ;; esac
+  local pattern=$1
   shift
   yard "$@" || status=$?
-  [ "$status" = 2 ] || fail "'$*' ended with status $status instead of 2"
   expect "'$*'" "$pattern" "$work/err"
+  [ "$status" = "$expected" ] || fail "'$*' ended with status $status instead of $expected"
 }
 
-# until_state JOB STATE: within 30 s.
+# until_state JOB STATE: within ten minutes, far more than it takes on a busy machine.
 until_state() {
-  local end=$((SECONDS + 30))
+  local end=$((SECONDS + 600))
   until yard show "$1" --json && grep -q "\"state\":\"$2\"" "$work/out"; do
     [ "$SECONDS" -lt "$end" ] || { cat "$work/out" >&2; fail "job $1 is not $2"; }
     sleep 0.1
   done
 }
 
-api() { curl -sS --max-time 20 --unix-socket "$TRAINYARD_STATE/socket" "$@"; }
+api() { curl -sS --max-time 600 --unix-socket "$TRAINYARD_STATE/socket" "$@"; }
 
 # --- without a daemon ---
-refuses "no daemon answers at $TRAINYARD_STATE/socket .*start one: trainyard serve" queue
-refuses "no daemon answers" submit -- true
+refuses 6 "no daemon answers at $TRAINYARD_STATE/socket .*start one: trainyard serve" queue
+refuses 6 "no daemon answers" submit -- true
 
 "$TRAINYARD" serve --slots 4 --set yard.min_run=9s >"$work/serve" 2>&1 &
 daemon=$!
-end=$((SECONDS + 30))
+end=$((SECONDS + 600))
 until [ -S "$TRAINYARD_STATE/socket" ]; do
   kill -0 "$daemon" 2>/dev/null || fail "the daemon has ended"
   [ "$SECONDS" -lt "$end" ] || fail "the daemon does not begin"
@@ -124,7 +126,7 @@ expect "one frame without a terminal" "^4 +wide" "$work/out"
 yard cancel 3
 until_state 3 cancelled
 until_state 5 "done"
-refuses "job 3 has ended already \(cancelled\), so it cannot be cancelled" cancel 3
+refuses 4 "job 3 has ended already \(cancelled\), so it cannot be cancelled" cancel 3
 
 # --- arrays ---
 # shellcheck disable=SC2016  # the job expands it
@@ -140,7 +142,7 @@ expect "what the task knows" "^6 1 of 3$" "$work/out"
 yard why 6_5
 expect "why it is held" "^array-limit: at most 1 tasks of array 6" "$work/out"
 refuses "6 are 3 tasks of an array: name one of them" show 6
-refuses "there is no job 6_2$" show 6_2
+refuses 5 "there is no job 6_2$" show 6_2
 refuses "'6_x' is not a task|'6_x': 'x' is not a task" cancel 6_x
 yard cancel '6_[1,3]'
 until_state 6_3 cancelled
@@ -231,8 +233,8 @@ refuses "held.sh:2: --hold is not supported" submit "$work/held.sh"
 refuses "asks for a machine with 'h100', and none has that: $machine has cpu" submit --constraint h100 -- true
 refuses "no machine has GPUs that 3 workers can share evenly" submit --exclusive --workers 3 -- true
 refuses "--export: 'A,,B': write ALL, NONE" submit --export A,,B -- true
-refuses "there is no job 99" show 99
-refuses "there is no job 99" logs 99
+refuses 5 "there is no job 99" show 99
+refuses 5 "there is no job 99" logs 99
 
 # --- a script from standard input ---
 yard submit - 7 <<<$'#!/bin/sh\n#SBATCH --time=5\necho "read $1"'
@@ -267,7 +269,7 @@ expect "the name in the list" "b$e_acute " "$work/out"
 # Not where '/' is closed to other users.
 if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --regid 65534 --clear-groups true 2>/dev/null; then
   other() {
-    setpriv --reuid 65534 --regid 65534 --clear-groups timeout 20 curl -sS --max-time 10 \
+    setpriv --reuid 65534 --regid 65534 --clear-groups curl -sS --max-time 600 \
       --unix-socket "$TRAINYARD_STATE/socket" "$@"
   }
   other http://x/v1/jobs/1 >"$work/out"
@@ -310,14 +312,14 @@ yard token list
 expect "its name" '^ci +viewer' "$work/out"
 ! grep -rqF "$token" "$TRAINYARD_STATE" || fail "the token itself is kept"
 yard token remove ci
-refuses "there is no token 'ci'" token remove ci
+refuses 5 "there is no token 'ci'" token remove ci
 
 # --- the API itself ---
 api http://x/healthz | grep -q '"accepting":true' || fail "/healthz"
 api http://x/metrics | grep -q '^trainyard_jobs_total{what="submitted"} 17$' || fail "/metrics"
 api http://x/v1/history >"$work/out"
 expect "the history is a workload" "^id,|,submit," "$work/out"
-timeout 60 "$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||
+"$TRAINYARD" workload info "$work/out" --cluster 1x4xV100 >"$work/info" 2>"$work/err" ||
   { cat "$work/err" >&2; fail "the history cannot be read back"; }
 # --- whatif: what was run, under the present policy and others ---
 yard whatif
@@ -334,7 +336,7 @@ expect "what there is" "^Next: .* policies$" "$work/err"
 large=$(head -c 120000 /dev/zero | tr '\0' x)
 variables=('a-b=1' 'x.y=2' 'BASH_FUNC_f%%=() { :; }' $'bad=\xff' 'GOOD=yes')
 for n in 1 2 3 4 5 6 7 8 9 10; do variables+=("LARGE$n=$large"); done
-timeout 60 env "${variables[@]}" "$TRAINYARD" submit --wait -- \
+env "${variables[@]}" "$TRAINYARD" submit --wait -- \
   sh -c 'test "$GOOD" = yes' >"$work/out" 2>"$work/err" || { cat "$work/err" >&2; fail "an odd environment"; }
 expect "an odd name" "variable 'a-b' is left out: its name" "$work/err"
 expect "odd bytes" "variable 'bad' is not UTF-8 and is left out" "$work/err"

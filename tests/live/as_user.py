@@ -153,7 +153,7 @@ def test_queue_of_others():
         assert "hunter2" not in scene.command("show", job, uid=EVE).stdout
         assert "hunter2" not in scene.command("watch", uid=EVE).stdout
         refused = scene.command("logs", job, check=False, uid=EVE)
-        assert refused.returncode == 2 and f"job {job} is {BOB}'s" in refused.stderr, refused
+        assert refused.returncode == 4 and f"job {job} is {BOB}'s" in refused.stderr, refused
         # How it ended is its owner's to know, that it did everybody's.
         scene.touch("hunter2/leave")
         scene.until(job, "failed")

@@ -83,7 +83,7 @@ def test_the_systems_first_then_ones_own():
         with eve.daemon() as greeting:
             assert "export" not in greeting, greeting
         refused = eve.command("queue", check=False)
-        assert refused.returncode == 2, refused
+        assert refused.returncode == 6, refused
         assert (f"no daemon answers at {SYSTEM}/socket (Connection refused), nor at {eve.state}/socket"
                 in refused.stderr), refused.stderr
 
@@ -118,7 +118,7 @@ def test_a_planted_socket_is_told_nothing():
         os.read(reading, 1)
         for words in (["queue"], ["queue", "--state", eve.state]):
             refused = eve.command(*words, check=False)
-            assert refused.returncode == 2 and f"user {BOB} listens there" in refused.stderr, refused
+            assert refused.returncode == 6 and f"user {BOB} listens there" in refused.stderr, refused
         (eve.path / "over").touch()
         assert os.waitpid(child, 0)[1] == 0, "Bob was told something"
 

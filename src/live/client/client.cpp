@@ -5,6 +5,7 @@
 #include <openssl/err.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
@@ -89,9 +90,18 @@ json made_visible(const json& value) {
   return all;
 }
 
+/// The only state of this process that requests share: a command's exit status tells it.
+std::atomic<Trouble> trouble = Trouble::none;
+
+Trouble trouble_of(int status) {
+  if (status == 404) return Trouble::not_found;
+  return status == 400 || status == 413 || status == 422 ? Trouble::invalid : Trouble::refused;
+}
+
 Expected<json> parse_answer(const httplib::Response& response) {
   json body = json::parse(response.body, nullptr, false);
   if (response.status < 300 && !body.is_discarded()) return body;
+  trouble = trouble_of(response.status);
   if (body.is_object() && body.contains("error") && body["error"].is_object())
     return fail("{}", visible(body["error"].value("message", "the daemon refused")));
   return fail("the daemon answered with status {} and no reason", response.status);
@@ -149,6 +159,7 @@ bool server_speaks_no_tls() {
 
 tl::unexpected<Error> Client::Wire::unanswered(httplib::Error problem) const {
   using Problem = httplib::Error;
+  trouble = Trouble::no_daemon;
   if (!found.state.empty())
     return fail("no daemon answers at {} ({}); start one: trainyard serve", where,
                 problem == Problem::Connection ? "nobody listens" : "it ended the connection");
@@ -228,6 +239,7 @@ Expected<std::string> find_daemon(const std::vector<std::string>& states, bool i
     failures += fmt::format("{}{}/socket ({})", failures.empty() ? "" : ", nor at ", state,
                             socket.error().message);
   }
+  trouble = Trouble::no_daemon;
   return fail("no daemon answers at {}; start one: trainyard serve", failures);
 }
 
@@ -274,6 +286,10 @@ Expected<Client> Client::open(const ClientOptions& options) {
   wire->http->set_read_timeout(options.patience);
   wire->http->set_write_timeout(options.patience);
   return Client(std::move(wire));
+}
+
+Trouble last_trouble() {
+  return trouble;
 }
 
 const ClientOptions& Client::found() const {

@@ -72,6 +72,10 @@ class Client {
   std::unique_ptr<Wire> wire_;
 };
 
+/// What became of the last request of this process that failed; `none` before the first.
+enum class Trouble { none, invalid, refused, not_found, no_daemon };
+Trouble last_trouble();
+
 /// Whether the daemon's name for a state is one that a job stays in.
 bool is_end_state(std::string_view state);
 
