@@ -163,8 +163,21 @@ Expected<Catalogue> load_models(const WorkloadOptions& options) {
   return catalogue;
 }
 
+Expected<Cluster> load_cluster(const std::string& shape_or_file, const Catalogue& models) {
+  auto cluster = read_cluster(shape_or_file);
+  if (!cluster) return cluster;
+  for (const std::string& kind : cluster->kinds)
+    if (const std::string meant = models.meant_by(kind); !meant.empty())
+      return fail("{}: there is no kind of GPU {}, did you mean {}?", shape_or_file,
+                  trainyard::quoted(kind), trainyard::quoted(meant));
+  return cluster;
+}
+
 Expected<Cluster> load_cluster(const WorkloadOptions& options) {
-  return read_cluster(options.cluster.empty() ? std::string(kDefaultCluster) : options.cluster);
+  const auto models = load_models(options);
+  if (!models) return tl::make_unexpected(models.error());
+  return load_cluster(options.cluster.empty() ? std::string(kDefaultCluster) : options.cluster,
+                      *models);
 }
 
 Expected<Workload> load_workload(const WorkloadOptions& options, const Cluster& cluster) {

@@ -68,6 +68,8 @@ Expected<std::vector<Fault>> load_faults(const std::string& spec, const Cluster&
                                          const Workload& workload, std::uint64_t seed);
 
 Expected<Cluster> load_cluster(const WorkloadOptions& options);
+/// The same by its name; refuses a kind of GPU that is a misspelling of one in `models`.
+Expected<Cluster> load_cluster(const std::string& shape_or_file, const Catalogue& models);
 
 /// --pauses modelled|free.
 void add_pauses_option(Command& command, WorkloadOptions& options);

@@ -99,4 +99,23 @@ bool Catalogue::knows_kind(std::string_view kind) const {
          std::ranges::any_of(models_, [&](const ModelProfile& model) { return has(model.speeds); });
 }
 
+std::string Catalogue::meant_by(std::string_view kind) const {
+  if (knows_kind(kind)) return {};
+  const auto looks = [](std::string_view name) {
+    std::string signs = plain_name(name);
+    std::ranges::replace(signs, 'o', '0');
+    std::ranges::replace(signs, 'i', '1');
+    std::ranges::replace(signs, 'l', '1');
+    std::ranges::sort(signs);
+    return signs;
+  };
+  const std::string signs = looks(kind);
+  for (const KindFactor& known : kinds_)
+    if (looks(known.kind) == signs) return known.kind;
+  for (const ModelProfile& model : models_)
+    for (const KindSpeed& known : model.speeds)
+      if (looks(known.kind) == signs) return known.kind;
+  return {};
+}
+
 }  // namespace trainyard

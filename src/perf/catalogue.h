@@ -66,6 +66,10 @@ class Catalogue {
   [[nodiscard]] double relative(std::string_view kind) const;
   /// In a [[kind]] table, or in a model's speeds.
   [[nodiscard]] bool knows_kind(std::string_view kind) const;
+  /// The known kind that an unknown one is a misspelling of: the same but for letters that look
+  /// like digits (V10O) or for their order (V010). Empty if there is none; a kind that the
+  /// catalogue just does not know, as A800, is no misspelling of A100.
+  [[nodiscard]] std::string meant_by(std::string_view kind) const;
 
  private:
   void add(ModelProfile model);

@@ -158,6 +158,15 @@ TEST(Catalogue, SuggestsTheNearestName) {
             "there is no model 'ResNet-5', did you mean 'ResNet-50'?; trainyard models lists them");
 }
 
+TEST(Catalogue, TellsAMisspeltKindFromAnUnknownOne) {
+  const Catalogue& catalogue = Catalogue::builtin();
+  EXPECT_EQ(catalogue.meant_by("V10O"), "V100");
+  EXPECT_EQ(catalogue.meant_by("v010"), "V100");
+  EXPECT_EQ(catalogue.meant_by("RTX 208O Ti"), "RTX 2080 Ti");
+  for (const char* fine : {"V100", "v-100", "A800", "A10", "H200", "cpu", "my kind"})
+    EXPECT_EQ(catalogue.meant_by(fine), "") << fine;
+}
+
 TEST(CatalogueToml, ErrorsNameLineFieldAndWhatWouldBeRight) {
   EXPECT_EQ(error_of(""), "m.toml: nothing in it; describe a model in a [[model]] table");
   EXPECT_EQ(error_of("[[models]]\n"), "m.toml:1: unknown field 'models', did you mean 'model'?");

@@ -87,11 +87,19 @@ void describe_durations(const std::vector<Job>& jobs, WorkloadInfo& info) {
   info.duration = {summary.mean, summary.p50, percentile(values, 0.9), summary.p99, summary.max};
 }
 
+/// Below this part of the GPU time within the span of submissions, a load over that span means
+/// little: most of the jobs run while none come any more.
+constexpr double kMostWithin = 0.8;
+
 ClusterFit fit(const Workload& workload, const WorkloadInfo& info, const Cluster& cluster) {
   ClusterFit fit{describe(cluster), cluster.total_gpus, std::nullopt,
                  count_larger(workload, cluster)};
   const double offered_s = (info.last - info.first).seconds() * cluster.total_gpus;
   if (offered_s > 0) fit.offered_load = info.gpu_s / offered_s;
+  double within_s = 0;
+  for (const Job& job : workload.jobs)
+    within_s += job.gpus() * std::min(job.duration, info.last - job.submit).seconds();
+  fit.is_too_short = within_s < kMostWithin * info.gpu_s;
   return fit;
 }
 

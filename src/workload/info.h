@@ -38,6 +38,8 @@ struct ClusterFit {
   std::int32_t gpus = 0;
   std::optional<double> offered_load;  // GPU time over GPUs x submission span; none for one instant
   std::size_t too_large = 0;           // jobs that could never run
+  bool is_too_short = false;           // much of the GPU time comes after the last submission, so
+                                       // that the offered load is not what the cluster sees
 };
 
 struct WorkloadInfo {

@@ -83,7 +83,10 @@ void print_fit(const ClusterFit& fit, std::string& text) {
   line(text, "cluster    {}", fit.cluster);
   if (fit.offered_load)
     line(text, "load       {:.3f} offered{}", *fit.offered_load,
-         *fit.offered_load > 1 ? ": more than the cluster can serve" : "");
+         fit.is_too_short        ? ", but the trace is too short for it: much of its work would be "
+                                   "left after the last submission even if no job waited"
+         : *fit.offered_load > 1 ? ": more than the cluster can serve"
+                                 : "");
   else
     line(text, "load       none: all jobs are submitted at once");
   if (fit.too_large == 0)
@@ -123,6 +126,7 @@ Json fit_json(const ClusterFit& fit) {
   return {{"description", fit.cluster},
           {"gpus", fit.gpus},
           {"offered_load", fit.offered_load ? Json(*fit.offered_load) : Json(nullptr)},
+          {"too_short", fit.is_too_short},
           {"too_large", fit.too_large}};
 }
 

@@ -28,6 +28,14 @@ TEST(Info, CountsAndSums) {
   EXPECT_DOUBLE_EQ(info.fit->offered_load.value(), 540.0 / (3 * 100));
 }
 
+TEST(Info, ATraceOfWhichMuchRunsAfterItsEndIsTooShortForALoad) {
+  const Cluster cluster = parse_cluster_shorthand("1x8xV100").value();
+  EXPECT_TRUE(inspect(three_jobs(), &cluster).fit->is_too_short) << "300 of 540 GPU-seconds";
+  Workload workload;
+  for (std::int64_t i = 0; i < 100; ++i) workload.jobs.push_back(job_of(100 * i, 100, 8));
+  EXPECT_FALSE(inspect(workload, &cluster).fit->is_too_short);
+}
+
 TEST(Info, RunningDemandFreesBeforeItTakes) {
   const RunningDemand running = inspect(three_jobs(), nullptr).running;
   // 1 from 0, 5 from 50, then at 100 the first leaves and the third comes: 6 until 120, 4 to 150.
