@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -47,15 +48,21 @@ struct Outcome {
   std::map<std::string, double> jct_of_s = {};  // by the job's name
 };
 
-/// How far the simulator is off: of the jobs that both have, the difference of the mean JCTs, as a
-/// part of the recorded one. Null if they have none in common.
+/// By which part the mean JCT of `b` is below that of `a`, over the jobs that both have. Null if
+/// they have none in common.
+std::optional<double> gain_of(const Outcome& a, const Outcome& b) {
+  double with_a = 0, with_b = 0;
+  for (const auto& [name, jct_s] : a.jct_of_s)
+    if (const auto same = b.jct_of_s.find(name); same != b.jct_of_s.end())
+      with_a += jct_s, with_b += same->second;
+  if (with_a <= 0) return {};
+  return 1 - with_b / with_a;
+}
+
+/// How far the simulator is off, as a part: what ran, against the same jobs simulated.
 std::optional<double> error_of(const Outcome& recorded, const Outcome& simulated) {
-  double real = 0, replayed = 0;
-  for (const auto& [name, jct_s] : recorded.jct_of_s)
-    if (const auto same = simulated.jct_of_s.find(name); same != simulated.jct_of_s.end())
-      real += jct_s, replayed += same->second;
-  if (real <= 0) return {};
-  return std::abs(replayed - real) / real;
+  const auto gain = gain_of(recorded, simulated);
+  return gain ? std::optional(std::abs(*gain)) : std::nullopt;
 }
 
 /// Adds up jobs that have ended.
@@ -204,7 +211,7 @@ std::vector<std::string> joined(std::vector<std::string> first,
 struct Candidate {
   std::string policy;
   std::vector<std::string> settings;
-  double mean_jct_s = 0;
+  std::size_t outcome = 0;  // its place among the outcomes
 
   /// With `before` in front of the policy.
   [[nodiscard]] std::string as_options(std::string_view before) const {
@@ -256,7 +263,7 @@ struct Replay {
                          const std::vector<std::string>& settings,
                          const std::vector<std::string>& own) {
     if (auto ok = simulate(policy, name + ", simulated", settings); !ok) return ok;
-    candidates.push_back({policy, own, outcomes.back().jct_s.mean});
+    candidates.push_back({policy, own, outcomes.size() - 1});
     return {};
   }
 
@@ -270,7 +277,8 @@ struct Replay {
 
   /// By mean completion time; of several, the first that was given.
   [[nodiscard]] const Candidate& best() const {
-    return *std::ranges::min_element(candidates, {}, &Candidate::mean_jct_s);
+    return *std::ranges::min_element(
+        candidates, {}, [this](const Candidate& c) { return outcomes[c.outcome].jct_s.mean; });
   }
 
   /// Prints them; throws kJobsUnfinished.
@@ -287,6 +295,38 @@ struct Replay {
   }
 };
 
+/// "the best mean JCT is 3.1% below ..., and the simulator is off by 8.0%": both over the jobs that
+/// were recorded.
+void note_too_close(double gain, std::string_view than, double error) {
+  note(fmt::format(
+      "the best mean JCT is {:.1f}% below that of {}, and the simulator is off by {:.1f}% on the "
+      "recorded jobs: the difference is too small to tell",
+      100 * gain, than, 100 * error));
+}
+
+/// What to type next for a Slurm site: what was recorded is the present policy, and the simulator
+/// is off by as much as the policy that comes nearest to it.
+void recommend_for_slurm(const WhatifOptions& options, const Replay& replay) {
+  const Candidate& best = replay.best();
+  const Outcome& recorded = replay.outcomes.front();
+  const std::string dry_run =
+      "trainyard serve --engine slurm --partition NAME --dry-run" + best.as_options(" --policy ");
+  if (recorded.name != kRecorded) return hint(options, dry_run);
+  const double gain = gain_of(recorded, replay.outcomes[best.outcome]).value_or(0);
+  double error = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : replay.candidates)
+    if (candidate.policy == kForAccounting.front())
+      error = error_of(recorded, replay.outcomes[candidate.outcome]).value_or(error);
+  if (!std::isfinite(error))
+    return note(fmt::format(
+        "nothing is recommended: how far the simulator is off is seen from {}, which comes nearest "
+        "to Slurm's scheduler; add it to --policy",
+        kForAccounting.front()));
+  if (gain > error) return hint(options, dry_run);
+  if (gain > 0) return note_too_close(gain, "what was recorded", error);
+  note("none of them has a shorter mean JCT than what was recorded");
+}
+
 /// A Slurm site's own jobs; asks no daemon.
 Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOptions& network) {
   if (options.cluster.empty())
@@ -299,7 +339,7 @@ Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOpti
   for (const std::string& text : notes) note(fmt::format("{}: {}", options.sacct, text));
   if (workload->jobs.empty())
     return fail("{}: there is no job in it that could be replayed", options.sacct);
-  auto cluster = read_cluster(options.cluster);
+  auto cluster = load_cluster(options.cluster, Catalogue::builtin());
   if (!cluster) return tl::make_unexpected(cluster.error());
   if (const std::size_t all = workload->jobs.size(); options.drop_larger)
     note(fmt::format("{}: {} of {} jobs left out: too large for the cluster ({})", options.sacct,
@@ -316,8 +356,7 @@ Expected<void> replay_accounting(const WhatifOptions& options, const NetworkOpti
     replay.outcomes.push_back(recorded(replay.workload, waits));
   if (auto ok = replay.try_all(policies, options.settings, options.settings); !ok) return ok;
   if (auto ok = replay.show(options.json()); !ok || options.json()) return ok;
-  hint(options, "trainyard serve --engine slurm --partition NAME --dry-run" +
-                    replay.best().as_options(" --policy "));
+  recommend_for_slurm(options, replay);
   return {};
 }
 
@@ -339,32 +378,22 @@ std::string others_to_compare(const std::string& now) {
   return "trainyard whatif --policy " + line;
 }
 
-/// The least that the simulator is off: the jobs ran under one of these policies, perhaps.
-std::optional<double> error_of(const std::vector<Outcome>& outcomes) {
-  std::optional<double> least;
-  for (std::size_t i = 1; i < outcomes.size(); ++i)
-    if (const auto error = error_of(outcomes[0], outcomes[i]))
-      least = std::min(*error, least.value_or(*error));
-  return least;
-}
-
-/// What to type next, by what was found out: a policy that is better by more than the simulator is
-/// off. `error`: that, as a part.
-void recommend(const WhatifOptions& options, const Replay& replay, const Candidate& present,
-               std::optional<double> error) {
+/// What to type next, by what was found out: a policy that is better than the present one, on the
+/// jobs that both finished, by more than the simulator is off.
+void recommend(const WhatifOptions& options, const Replay& replay, const Candidate& present) {
   if (replay.candidates.empty()) return hint(options, others_to_compare(present.policy));
   const Candidate& best = replay.best();
-  const double gain = 1 - best.mean_jct_s / present.mean_jct_s;
-  if (gain > error.value_or(0) && options.cluster.empty())
+  const Outcome& now = replay.outcomes[present.outcome];
+  const double gain = gain_of(now, replay.outcomes[best.outcome]).value_or(0);
+  const bool is_elsewhere = !options.cluster.empty();  // no policy is set for other machines
+  const double error = is_elsewhere ? 0 : error_of(replay.outcomes[0], now).value_or(0);
+  if (gain > error && !is_elsewhere)
     return hint(options, "trainyard policy set" + best.as_options(" "));
   if (gain <= 0)
     note(fmt::format("none of them has a shorter mean JCT than {}, which decides now",
                      present.policy));
-  else if (error && gain <= *error)
-    note(
-        fmt::format("the best mean JCT is {:.1f}% below that of {}, and the simulator is off by "
-                    "{:.1f}% at least on the recorded jobs: the difference is too small to tell",
-                    100 * gain, present.policy, 100 * *error));
+  else if (gain <= error)
+    note_too_close(gain, present.policy, error);
   hint(options, "trainyard policies");
 }
 
@@ -374,7 +403,8 @@ Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions
   if (!client) return tl::make_unexpected(client.error());
   auto workload = history(*client);
   if (!workload) return tl::make_unexpected(workload.error());
-  auto cluster = options.cluster.empty() ? present_cluster(*client) : read_cluster(options.cluster);
+  auto cluster = options.cluster.empty() ? present_cluster(*client)
+                                         : load_cluster(options.cluster, Catalogue::builtin());
   if (!cluster) return tl::make_unexpected(cluster.error());
   Replay replay{std::move(*cluster), std::move(*workload), network, {}, {}};
   const auto present = client->get("/v1/policy");
@@ -387,7 +417,7 @@ Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions
   const std::vector<std::string> set = present->at("settings");
   if (auto ok = replay.prepare(joined(options.policies, {now}), options.settings); !ok) return ok;
   if (auto ok = replay.simulate(now, now + " (now), simulated", set); !ok) return ok;
-  const Candidate decides{now, set, replay.outcomes.back().jct_s.mean};
+  const Candidate decides{now, set, replay.outcomes.size() - 1};
   if (options.policies.empty() && !options.settings.empty()) {
     const auto all = joined(set, options.settings);
     const std::string name = fmt::format("{} with {}", now, fmt::join(options.settings, " "));
@@ -399,8 +429,7 @@ Expected<void> replay_history(const WhatifOptions& options, const NetworkOptions
     return ok;
   if (auto ok = replay.show(options.json()); !ok || options.json()) return ok;
   note_other_jobs(replay.outcomes[0].jobs, replay.workload.jobs.size());
-  recommend(options, replay, decides,
-            options.cluster.empty() ? error_of(replay.outcomes) : std::nullopt);
+  recommend(options, replay, decides);
   return {};
 }
 
