@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -22,7 +23,8 @@ namespace trainyard::cli {
 namespace {
 
 struct CompareCommandOptions : WorkloadOptions {
-  std::vector<std::string> policies;
+  std::vector<std::string> policies;              // as given
+  std::map<std::string, std::string> lines = {};  // of the policies, by their labels
   std::vector<std::string> settings;
   std::string faults;
   std::string network = "alone";
@@ -43,7 +45,7 @@ struct Conditions {
 Expected<Run> run_one(const CompareCommandOptions& options, const Conditions& common,
                       const std::string& policy, std::uint64_t seed,
                       std::atomic<bool>& regards_classes) {
-  const auto spec = PolicySpec::parse(policy, options.settings);
+  const auto spec = PolicySpec::parse(options.lines.at(policy), options.settings);
   if (!spec) return tl::make_unexpected(spec.error());
   const auto workload = common.workloads.of(seed);
   if (!workload) return tl::make_unexpected(workload.error());
@@ -56,6 +58,25 @@ Expected<Run> run_one(const CompareCommandOptions& options, const Conditions& co
   if ((*simulation)->policy().regards().classes) regards_classes = true;
   (*simulation)->run();
   return summarize_run(**simulation);
+}
+
+/// "NAME: LINE" is a policy with a label, any other its own. Puts the lines into the options, and
+/// returns the labels in their order.
+Expected<std::vector<std::string>> read_labels(CompareCommandOptions& options) {
+  std::vector<std::string> labels;
+  for (const std::string& given : options.policies) {
+    const std::size_t colon = given.find(':');
+    const bool is_labelled =
+        colon != std::string::npos && given.find_first_of(" =") > colon;  // no part of a setting
+    const std::string label = is_labelled ? given.substr(0, colon) : given;
+    if (label.empty()) return fail("--policy: {}: the label is empty", trainyard::quoted(given));
+    std::string line = is_labelled ? given.substr(colon + 1) : given;
+    line.erase(0, line.find_first_not_of(' '));
+    if (!options.lines.emplace(label, line).second)
+      return fail("--policy: {} is given twice", trainyard::quoted(label));
+    labels.push_back(label);
+  }
+  return labels;
 }
 
 /// What a person would type to see this again.
@@ -103,12 +124,14 @@ bool warn_of_unfinished_runs(const Comparison& comparison) {
   return warned;
 }
 
-Expected<void> compare(const CompareCommandOptions& options) {
+Expected<void> compare(CompareCommandOptions& options) {
   if (options.bound && !options.faults.empty())
     return fail("--bound is for a cluster without failures; leave out --faults or --bound");
+  const auto labels = read_labels(options);
+  if (!labels) return tl::make_unexpected(labels.error());
   bool with_curves = false;
-  for (const std::string& policy : options.policies) {
-    const auto spec = PolicySpec::parse(policy, options.settings);
+  for (const std::string& label : *labels) {
+    const auto spec = PolicySpec::parse(options.lines.at(label), options.settings);
     if (!spec) return tl::make_unexpected(spec.error());
     with_curves = with_curves || goes_by_curves(*spec);
   }
@@ -122,7 +145,7 @@ Expected<void> compare(const CompareCommandOptions& options) {
   if (auto ok = workloads.load(); !ok) return ok;
 
   CompareOptions plan;
-  plan.policies = options.policies;
+  plan.policies = *labels;
   plan.seeds = seeds_from(options.seed, options.seeds);
   plan.threads = options.threads;
   auto progress = std::make_unique<Progress>("comparing", plan.policies.size() * plan.seeds.size());
@@ -157,11 +180,13 @@ void add_compare_command(Command& program) {
       "--seeds 4\n"
       "trainyard compare --workload philly.csv --cluster 64x8xV100 --policy fifo,fifo-easy "
       "--report report.html\n"
-      "trainyard compare --workload jobs.csv --policy \"fifo,order=srtf place=best-fit\" --json -");
+      "trainyard compare --workload jobs.csv --policy \"fifo,order=srtf place=best-fit\" --json -\n"
+      "trainyard compare --workload jobs.csv --policy "
+      "\"trainyard,unfair:trainyard+queue.fair_wait=0\"");
   add_workload_options(command, "--workload", *options);
   command.option("--policy", &options->policies,
-                 "presets or lines of stages, separated by commas; the first is what the others "
-                 "are compared with",
+                 "presets or lines of stages, separated by commas, each with a label before it if "
+                 "you want (NAME:POLICY); the first is what the others are compared with",
                  {.type = "POLICY,...", .required = true, .separator = ','});
   add_set_option(command, options->settings);
   add_faults_option(command, options->faults);

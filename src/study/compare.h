@@ -2,9 +2,12 @@
 // on the policies and seeds alone, never on the number of threads or on which run ended first.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -19,9 +22,22 @@ struct JobDistributions {
   Distribution jct_s, wait_s, slowdown;
 };
 
+/// Jobs by the GPUs that they ask for: more than the group before, and at most so many.
+struct SizeGroup {
+  std::int32_t most_gpus;
+  std::string_view name;
+};
+constexpr std::array<SizeGroup, 5> kSizeGroups{
+    {{1, "1 GPU"},
+     {2, "2 GPUs"},
+     {4, "3 to 4"},
+     {8, "5 to 8"},
+     {std::numeric_limits<std::int32_t>::max(), "more than 8"}}};
+
 struct Run {
   Result result;
   JobDistributions all, trial, batch;
+  std::array<JobDistributions, kSizeGroups.size()> by_size = {};
 };
 
 struct PolicyRuns {

@@ -24,9 +24,17 @@ JobDistributions distributions(const Yard& yard, Wanted wanted) {
 
 Run summarize_run(const Simulation& simulation) {
   const Yard& yard = simulation.yard();
-  return {simulation.result(), distributions(yard, [](const Job&) { return true; }),
+  Run run{simulation.result(), distributions(yard, [](const Job&) { return true; }),
           distributions(yard, [](const Job& job) { return job.job_class == JobClass::trial; }),
           distributions(yard, [](const Job& job) { return job.job_class == JobClass::batch; })};
+  std::int32_t least = 0;
+  for (std::size_t i = 0; i < kSizeGroups.size(); ++i) {
+    const std::int32_t most = kSizeGroups[i].most_gpus;
+    run.by_size[i] = distributions(
+        yard, [&](const Job& job) { return job.gpus() >= least && job.gpus() <= most; });
+    if (most < std::numeric_limits<std::int32_t>::max()) least = most + 1;
+  }
+  return run;
 }
 
 }  // namespace trainyard

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace trainyard {
 namespace {
@@ -159,6 +160,16 @@ std::vector<Tick> log_ticks(double low, double high, double gap, Unit unit) {
   for (const double value : chosen_rungs(reaching(ladder, low, high), gap, enough))
     ticks.push_back({value, label(value, value, unit)});
   return ticks;
+}
+
+std::string value_label(double value, Unit unit) {
+  constexpr std::array kUnits{std::pair{kDay, "d"}, std::pair{kHour, "h"},
+                              std::pair{kMinute, "min"}, std::pair{1.0, "s"}};
+  if (unit == Unit::share) return fmt::format("{:.3g}%", 100 * value);
+  if (unit == Unit::number) return fmt::format("{:.4g}", value);
+  for (const auto& [s, name] : kUnits)
+    if (value >= 2 * s) return fmt::format("{:.3g} {}", value / s, name);
+  return fmt::format("{:.3g} s", value);
 }
 
 Projection::Projection(Scale scale, double low, double high, double from_px, double to_px,

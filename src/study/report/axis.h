@@ -33,6 +33,9 @@ std::vector<Tick> linear_ticks(double low, double high, std::size_t most, Unit u
 /// length.
 std::vector<Tick> log_ticks(double low, double high, double gap, Unit unit);
 
+/// One value as people read it: "3.2 h", "45.5%", "1.07".
+std::string value_label(double value, Unit unit);
+
 /// Values to pixels. A logarithmic axis has no place for 0, which waiting times often are: when
 /// asked for, zeros get a strip of their own at the axis' start, before the smallest value.
 class Projection {

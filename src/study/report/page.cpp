@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "study/report/markup.h"
 #include "study/report/style.h"
 
@@ -33,6 +35,36 @@ std::string cell_html(const SummaryTable::Cell& cell) {
   return fmt::format("<td{}>{}</td>", cell.best ? " class=\"best\"" : "", html);
 }
 
+/// As it may stand in the address of a data: link.
+std::string in_address(std::string_view text) {
+  std::string encoded;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_plain =
+        std::isalnum(byte) != 0 || std::string_view("-_.").find(c) != std::string_view::npos;
+    encoded += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
+  }
+  return encoded;
+}
+
+/// The points of all lines, in the units of the data: a line each of "series,x,y".
+std::string points_csv(const Chart& chart) {
+  const auto column = [](const Axis& axis) {
+    return axis.unit == Unit::seconds ? axis.label + " (s)" : axis.label;
+  };
+  const auto quoted_field = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2)
+      text.insert(at, 1, '"');
+    return '"' + text + '"';
+  };
+  std::string csv =
+      fmt::format("series,{},{}\n", quoted_field(column(chart.x)), quoted_field(column(chart.y)));
+  for (const Series& series : chart.series)
+    for (const Point& point : series.points)
+      csv += fmt::format("{},{:.6g},{:.6g}\n", quoted_field(series.name), point.x, point.y);
+  return csv;
+}
+
 }  // namespace
 
 std::string html_page(std::string_view title, std::string_view body) {
@@ -49,8 +81,10 @@ std::string html_fact(std::string_view term, std::string_view html) {
 }
 
 std::string html_figure(const Chart& chart, std::string_view caption) {
-  return fmt::format("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", to_svg(chart),
-                     escaped(caption));
+  return fmt::format(
+      "<figure>\n{}<figcaption>{} <a download=\"{}.csv\" href=\"data:text/csv,{}\">Points as "
+      "CSV</a></figcaption>\n</figure>\n",
+      to_svg(chart), escaped(caption), in_address(chart.title), in_address(points_csv(chart)));
 }
 
 std::string html_table(const SummaryTable& table, RowStyle style) {

@@ -265,7 +265,20 @@ class Drawing {
       add("<path class=\"area\" d=\"{}V{:.1f}H{:.1f}Z\"/>", path, bottom_, x_(points.front().x));
     draw_band(series.band);
     add("<path class=\"line\" d=\"{}\"/>", path);
-    add("<path class=\"reach\" d=\"{}\"><title>{}</title></path></g>\n", path, name);
+    add("<path class=\"reach\" d=\"{}\"><title>{}</title></path>", path, name);
+    draw_values(series.name, points);
+    svg_ += "</g>\n";
+  }
+
+  /// Spots on the line that are seen, and tell their values, when the pointer is on them.
+  void draw_values(const std::string& name, const std::vector<Point>& points) {
+    constexpr std::size_t kMost = 40;
+    const std::size_t step = (points.size() + kMost - 1) / kMost;
+    for (std::size_t i = 0; i < points.size(); i += step)
+      add("<circle class=\"value\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"><title>{}: {}, "
+          "{}</title></circle>",
+          x_(points[i].x), y_(points[i].y), escaped(name), value_label(points[i].x, chart_.x.unit),
+          value_label(points[i].y, chart_.y.unit));
   }
 
   /// Along its upper edge and back along the lower.
@@ -330,6 +343,8 @@ std::string_view plot_style() {
 .plot .area { fill: var(--colour); fill-opacity: .18; }
 .plot .reference path { stroke: var(--colour); stroke-width: 1.25; stroke-dasharray: 1 3; }
 .plot .reference text { fill: var(--colour); font-size: 11px; }
+.plot .value { fill: transparent; }
+.plot .value:hover { fill: var(--colour); }
 .plot .reach { stroke: transparent; stroke-width: 12; pointer-events: stroke; }
 .colour0 { --colour: #0072b2; }
 .colour1 { --colour: #d55e00; }

@@ -99,6 +99,32 @@ std::string NumberFormat::ends(const Interval& value) const {
                      number(value.mean + value.half_width));
 }
 
+ColumnFormat::ColumnFormat(Quantity quantity, std::span<const Interval> values)
+    : quantity_(quantity), column_(quantity, values) {
+  constexpr double kTooFar = 20;
+  const Sizes sizes = sizes_of(values);
+  by_cell_ = quantity == Quantity::seconds && sizes.most > kTooFar * sizes.least;
+}
+
+std::string ColumnFormat::heading(std::string_view title) const {
+  return by_cell_ ? std::string(title) : column_.heading(title);
+}
+
+NumberFormat ColumnFormat::format_for(const Interval& value) const {
+  return by_cell_ ? NumberFormat(quantity_, {&value, 1}) : column_;
+}
+
+std::string ColumnFormat::mean(const Interval& value) const {
+  const NumberFormat format = format_for(value);
+  return by_cell_ ? format.with_unit(format.mean(value)) : format.mean(value);
+}
+
+std::pair<std::string, std::string> ColumnFormat::mean_and_spread(const Interval& value) const {
+  const NumberFormat format = format_for(value);
+  const std::string spread = format.spread(value);
+  return {format.mean(value), by_cell_ && !spread.empty() ? format.with_unit(spread) : spread};
+}
+
 std::string NumberFormat::with_unit(std::string text) const {
   return unit_.empty() || text == "-" ? text : fmt::format("{} {}", text, unit_);
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/stats.h"
 
@@ -38,6 +39,27 @@ class NumberFormat {
   double factor_ = 1;  // from the value to its unit
   std::string_view unit_;
   int decimals_ = 0;
+};
+
+/// A column of one unit, which the heading names; or, where times are so far apart that one unit
+/// shows the small ones as nothing, each with its own: "0.30 s" above "3.0 h".
+class ColumnFormat {
+ public:
+  ColumnFormat(Quantity quantity, std::span<const Interval> values);
+
+  [[nodiscard]] std::string heading(std::string_view title) const;
+  /// "1.20", or "1.20 h".
+  [[nodiscard]] std::string mean(const Interval& value) const;
+  /// "± 0.05", and the unit that stands behind both.
+  [[nodiscard]] std::pair<std::string, std::string> mean_and_spread(const Interval& value) const;
+
+ private:
+  /// For this value.
+  [[nodiscard]] NumberFormat format_for(const Interval& value) const;
+
+  Quantity quantity_;
+  NumberFormat column_;
+  bool by_cell_ = false;
 };
 
 }  // namespace trainyard

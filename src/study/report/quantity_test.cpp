@@ -31,6 +31,19 @@ TEST(NumberFormat, OneUnitForAColumnOfTimes) {
   EXPECT_EQ(column(Quantity::seconds, {{0, 0}}), "x (s): 0 ± 0");
 }
 
+TEST(ColumnFormat, TimesThatAreFarApartHaveUnitsOfTheirOwn) {
+  const std::vector<Interval> far{{0.3, 0.1}, {10'800, 600}, {0, 0}}, near{{1800, 60}, {7200, 60}};
+  const ColumnFormat by_cell(Quantity::seconds, far), one(Quantity::seconds, near);
+  EXPECT_EQ(by_cell.heading("x"), "x");
+  EXPECT_EQ(by_cell.mean(far[0]), "300 ms");
+  EXPECT_EQ(by_cell.mean(far[1]), "3.00 h");
+  EXPECT_EQ(by_cell.mean(far[2]), "0 s");
+  EXPECT_EQ(by_cell.mean_and_spread(far[1]),
+            std::pair(std::string("3.00"), std::string("± 0.17 h")));
+  EXPECT_EQ(one.heading("x"), "x (min)");
+  EXPECT_EQ(one.mean(near[1]), "120.0");
+}
+
 TEST(NumberFormat, AUnitOfTheirSize) {
   const auto unit = [](double s) { return NumberFormat(Quantity::seconds, {{{s, 0}}}).unit(); };
   EXPECT_EQ(unit(0.5), "ms");

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -102,6 +104,19 @@ Chart distribution_chart(const Comparison& comparison, const Group& group, const
   return chart;
 }
 
+/// The share of jobs that waited for longer, on a logarithmic axis: the last per cents are as long
+/// as the first.
+Chart tail_chart(const Comparison& comparison, const Group& group) {
+  Chart chart = distribution_chart(comparison, group, kMetrics[0]);
+  chart.title = fmt::format("Longest waits, {}", group.name);
+  chart.y = {"share that waited longer", Unit::share, Scale::log, 1.0 / (kQuantilePoints - 1), 1};
+  for (Series& series : chart.series) {
+    for (Point& point : series.points) point.y = 1 - point.y;
+    std::erase_if(series.points, [](const Point& point) { return point.y <= 0; });
+  }
+  return chart;
+}
+
 /// Gives charts of one metric the same axis, so that they can be compared by eye.
 void share_axis(std::vector<Chart>& charts) {
   double low = std::numeric_limits<double>::infinity(), high = 0;
@@ -130,7 +145,60 @@ std::string distributions(const Comparison& comparison) {
     for (std::size_t i = 0; i < charts.size(); ++i)
       html += html_figure(charts[i], fmt::format("Share of {} {}", groups[i].name, metric.caption));
   }
+  std::vector<Chart> tails;
+  for (const Group& group : groups) tails.push_back(tail_chart(comparison, group));
+  share_axis(tails);
+  for (std::size_t i = 0; i < tails.size(); ++i)
+    html += html_figure(
+        tails[i], fmt::format("Share of {} that waited for longer than this; a line that ends "
+                              "further left has no long waits.",
+                              groups[i].name));
   return fmt::format("<h2>How jobs fared</h2>\n<div class=\"charts\">\n{}</div>\n", html);
+}
+
+/// The distributions of a policy's jobs of one group, one a run.
+using Picks = std::function<const JobDistributions&(const Run&)>;
+
+void add_group(SummaryTable& table, const Comparison& comparison, const Metric& metric,
+               std::string_view name, const Picks& pick) {
+  std::vector<Interval> medians, tails;
+  for (const PolicyRuns& policy : comparison.policies) {
+    std::vector<Distribution> runs;
+    for (const Run& run : policy.runs) runs.push_back(pick(run).*metric.distribution);
+    const std::vector<double> quantiles = pooled(runs).quantiles;
+    if (quantiles.empty()) return;
+    medians.push_back({quantiles[kQuantilePoints / 2]});
+    tails.push_back({quantiles[(kQuantilePoints - 1) * 99 / 100]});
+  }
+  const Quantity quantity = metric.unit == Unit::seconds ? Quantity::seconds : Quantity::ratio;
+  const auto text = [&](const Interval& value) {
+    const NumberFormat format(quantity, {&value, 1});
+    return format.with_unit(format.mean(value));
+  };
+  table.header.emplace_back(name);
+  for (std::size_t i = 0; i < medians.size(); ++i)
+    table.rows[i].push_back({text(medians[i]), "p99 " + text(tails[i])});
+}
+
+/// For each metric a table of all groups: the median, and p99 below it.
+std::string by_class_and_size(const Comparison& comparison) {
+  std::string html = "<h2>By class and size</h2>\n";
+  for (const Metric& metric : kMetrics) {
+    SummaryTable table;
+    table.header.emplace_back(metric.heading);
+    for (const PolicyRuns& policy : comparison.policies) table.rows.push_back({{policy.policy}});
+    for (const Group& group : has_both_classes(comparison) ? std::span<const Group>(kByClass)
+                                                           : std::span<const Group>(kAllJobs))
+      add_group(table, comparison, metric, group.name,
+                [&](const Run& run) -> const JobDistributions& { return run.*group.jobs; });
+    for (std::size_t i = 0; i < kSizeGroups.size(); ++i)
+      add_group(table, comparison, metric, kSizeGroups[i].name,
+                [i](const Run& run) -> const JobDistributions& { return run.by_size[i]; });
+    html += html_table(table, RowStyle::series);
+  }
+  return html +
+         "<p class=\"note\">The median of the jobs of all seeds, and below it the value that 1% of "
+         "them exceed.</p>\n";
 }
 
 /// Mean over the seeds, each of which has instants of its own: straight between them, and level
@@ -234,7 +302,7 @@ constexpr std::string_view kTerms = R"(<h2>Terms</h2>
 <dt>JCT</dt><dd>job completion time: from submission to completion</dd>
 <dt>wait</dt><dd>time in the queue, before the first start and after every pause</dd>
 <dt>slowdown</dt><dd>JCT over how long the job runs when nothing pauses it</dd>
-<dt>p50, p95</dt><dd>the smallest value that 50% or 95% of the jobs have at most</dd>
+<dt>p50, p95, p99</dt><dd>the smallest value that 50%, 95% or 99% of the jobs have at most</dd>
 <dt>utilisation</dt><dd>GPU time held by jobs over all GPU time until the last job ended</dd>
 <dt>preemptions</dt><dd>times a running job was told to give way</dd>
 </dl>
@@ -247,8 +315,8 @@ std::string to_html(const Comparison& comparison) {
       "<h1>Scheduling policies compared</h1>\n" + facts(comparison) + warnings(comparison);
   if (!comparison.policies.empty())
     body += "<h2>Summary</h2>\n" + html_table(summarize(comparison), RowStyle::series) +
-            seed_by_seed(comparison) + distributions(comparison) + learning(comparison) +
-            gpu_prices(comparison) + utilization(comparison);
+            seed_by_seed(comparison) + by_class_and_size(comparison) + distributions(comparison) +
+            learning(comparison) + gpu_prices(comparison) + utilization(comparison);
   body += kTerms;
   return html_page("Policies compared: " + comparison.workload, body);
 }

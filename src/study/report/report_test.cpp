@@ -26,7 +26,7 @@ std::size_t figures(const std::string& html) {
 TEST(Report, IsWellFormedAndNeedsNothingElse) {
   const std::string html = to_html(sample_comparison({"fifo", "srtf", "fitgpp"}, {1, 2, 3}));
   EXPECT_EQ(not_well_formed(html), "");
-  for (const char* reference : {"http", "src=", "href=", "url(", "@import"})
+  for (const char* reference : {"http", "src=", "href=\"h", "href=\"/", "url(", "@import"})
     EXPECT_EQ(html.find(reference), std::string::npos) << reference;
   EXPECT_EQ(html.find("nan"), std::string::npos);
 }
@@ -38,16 +38,28 @@ TEST(Report, NamesWhatWasRun) {
     EXPECT_NE(html.find(text), std::string::npos) << text;
 }
 
-TEST(Report, ThreeDistributionsAndAPanelOfUtilisationForEachPolicy) {
-  EXPECT_EQ(figures(to_html(sample_comparison({"a", "bb"}, {1}, {.trial_share = 0}))), 3 + 2U);
-  EXPECT_EQ(figures(to_html(sample_comparison({"a", "bb"}, {1}))), 9 + 2U) << "by class as well";
+TEST(Report, HasTheTailsOfWaitsValuesAndPointsToExport) {
+  Comparison comparison = sample_comparison({"a", "bb"}, {1, 2});
+  for (PolicyRuns& policy : comparison.policies)
+    for (trainyard::Run& run : policy.runs) run.by_size[2] = run.batch;
+  const std::string html = to_html(comparison);
+  for (const char* text : {"Longest waits, trial jobs", "By class and size", ">3 to 4<", "p99 ",
+                           "<circle class=\"value\"", "download=\"Waiting%20time%2C"})
+    EXPECT_NE(html.find(text), std::string::npos) << text;
+  EXPECT_EQ(html.find(">5 to 8<"), std::string::npos) << "there are none";
+  EXPECT_EQ(not_well_formed(html), "");
+}
+
+TEST(Report, DistributionsATailAndAPanelOfUtilisationForEachPolicy) {
+  EXPECT_EQ(figures(to_html(sample_comparison({"a", "bb"}, {1}, {.trial_share = 0}))), 4 + 2U);
+  EXPECT_EQ(figures(to_html(sample_comparison({"a", "bb"}, {1}))), 12 + 2U) << "by class as well";
 }
 
 TEST(Report, PricesOfGpuTimeWhereTheBoundWasAskedFor) {
   Comparison comparison = sample_comparison({"a", "bb"}, {1}, {.trial_share = 0});
   comparison.bounds = {{3, 20, 10, {{0, 5, 9}, {0.5, 0.25}}}};
   const std::string html = to_html(comparison);
-  EXPECT_EQ(figures(html), 3 + 1 + 2U);
+  EXPECT_EQ(figures(html), 4 + 1 + 2U);
   EXPECT_NE(html.find("What GPU time was worth"), std::string::npos);
   EXPECT_NE(html.find(">lower bound<"), std::string::npos) << "a row of the table";
   EXPECT_EQ(not_well_formed(html), "");
@@ -67,11 +79,11 @@ TEST(Report, AccuracyOverTimeWhereCurvesAreKnown) {
     }
   }
   const std::string html = to_html(comparison);
-  EXPECT_EQ(figures(html), 3 + 1 + 2U);
+  EXPECT_EQ(figures(html), 4 + 1 + 2U);
   EXPECT_NE(html.find("How jobs learnt"), std::string::npos);
   EXPECT_EQ(not_well_formed(html), "");
   comparison.policies[1].runs[1].result.learning = {};
-  EXPECT_EQ(figures(to_html(comparison)), 3 + 2U) << "not of all";
+  EXPECT_EQ(figures(to_html(comparison)), 4 + 2U) << "not of all";
 }
 
 /// What the summary needs at least: its cells do not wrap, its titles do between words.

@@ -51,6 +51,8 @@ tbody tr:hover { background: var(--soft); }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(370px, 100%), 1fr));
   gap: 1.5rem 1.75rem; align-items: start; }
 figure { margin: 0; max-width: 620px; break-inside: avoid; }
+figcaption a { color: var(--accent); white-space: nowrap; }
+@media print { figcaption a { display: none; } }
 figcaption { color: var(--muted); font-size: .84rem; line-height: 1.4; margin: .15rem 0 0 54px; }
 @page { size: landscape; margin: 14mm; }
 @media print {

@@ -92,11 +92,13 @@ void add_column(SummaryTable& table, const Comparison& comparison, const Column&
     means.push_back(*bound);
     best.push_back(false);
   }
-  const NumberFormat format(column.quantity, means);
+  const ColumnFormat format(column.quantity, means);
   table.header.push_back(format.heading(column.header));
-  for (std::size_t i = 0; i < means.size(); ++i)
-    table.rows[i].push_back({format.mean(means[i]),
-                             comparison.seeds.size() > 1 ? format.spread(means[i]) : "", best[i]});
+  for (std::size_t i = 0; i < means.size(); ++i) {
+    auto [mean, spread] = format.mean_and_spread(means[i]);
+    if (comparison.seeds.size() == 1) mean = format.mean(means[i]), spread.clear();
+    table.rows[i].push_back({std::move(mean), std::move(spread), best[i]});
+  }
   if (means.size() < table.rows.size()) table.rows.back().push_back({"-"});
 }
 

@@ -18,7 +18,7 @@ struct SummaryTable {
     bool best = false;        // of its column, see best_of
     unsigned shade = 0;       // on a page; 0: none, 1 to 3
   };
-  std::vector<std::string> header;      // with the unit of the column: "JCT mean (h)"
+  std::vector<std::string> header;      // with the unit, where the column has one: "JCT mean (h)"
   std::vector<std::vector<Cell>> rows;  // the first cell is the policy's name
   std::string note;                     // how to read it
 };
