@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "study/json.h"
 #include "study/recipe.h"
 #include "study/report/quantity.h"
+#include "workload/gzip_stream.h"
 
 namespace trainyard::cli {
 namespace {
@@ -28,14 +30,14 @@ struct SimCommandOptions : WorkloadOptions {
   std::string faults;
   std::string network = "alone";
   std::string delays = "none";
-  std::string json, jobs_csv, timeline;
+  std::string json, jobs_csv, timeline, timeline_from, timeline_to;
   std::string queue_at;
 };
 
-/// All in one unit, which the label names.
+/// In one unit, which the label names, or each in its own.
 std::string line_of(std::string_view label, const Summary& s, Quantity quantity) {
   const std::array<Interval, 5> values{{{s.mean}, {s.p50}, {s.p95}, {s.p99}, {s.max}}};
-  const NumberFormat number(quantity, values);
+  const ColumnFormat number(quantity, values);
   std::string line = fmt::format("  {:<10}", number.heading(label));
   for (const Interval& value : values) line += fmt::format(" {:>10}", number.mean(value));
   return line + "\n";
@@ -54,6 +56,25 @@ std::string duration_text(double s) {
   return duration ? format(*duration) : "?";
 }
 
+/// What pauses gained, and a warning where that is far from what the policy expected.
+std::string gain_text(const Result& r) {
+  const auto [expected, actual] = r.pause_gain_s;
+  if (expected == 0 && actual == 0) return {};
+  const bool is_far =
+      std::abs(expected - actual) > std::max(std::abs(expected), std::abs(actual)) / 2;
+  const std::string_view why =
+      r.trial.jobs > 0 ? "it counts a trial job's second as several of others, and goes by limits "
+                         "where these are declared"
+                       : "it goes by what jobs declare, or on average take";
+  return fmt::format(
+             "the policy expected its pauses to gain {:.1f} hours of completion time; they gained "
+             "{:.1f}\n",
+             expected / 3600, actual / 3600) +
+         (is_far
+              ? fmt::format("WARNING: the gain that it expected is no forecast here: {}\n\n", why)
+              : "\n");
+}
+
 std::string to_text(const Result& r, const Workload& workload, const Cluster& cluster) {
   std::string text = fmt::format("{} on {}\npolicy {}, seed {}\n", workload.source,
                                  describe(cluster), r.policy, r.seed);
@@ -63,14 +84,14 @@ std::string to_text(const Result& r, const Workload& workload, const Cluster& cl
   text += fmt::format(
       "jobs held {:.1f}% of the GPU time; {} preemptions; pauses and loading took {:.1f} GPU "
       "hours, "
-      "communication, slow machines and other sizes {:.1f}; fairness {:.3f}\n\n",
-      100 * r.gpu_utilization, r.preemptions, r.lost_gpu_s / 3600, r.slowed_gpu_s / 3600,
-      r.fairness_jain);
-  if (r.pause_gain_s.expected != 0 || r.pause_gain_s.actual != 0)
+      "communication, slow machines and other sizes {:.1f}; fairness {:.3f}\n",
+      100 * r.gpu_utilization, r.preemptions, (r.lost_gpu_s - r.failures.lost_gpu_s) / 3600,
+      r.slowed_gpu_s / 3600, r.fairness_jain);
+  if (r.failures.machines > 0)
     text += fmt::format(
-        "the policy expected its pauses to gain {:.1f} hours of completion time; they gained "
-        "{:.1f}\n\n",
-        r.pause_gain_s.expected / 3600, r.pause_gain_s.actual / 3600);
+        "machines failed {} times and ended {} runs, whose unsaved work was {:.1f} GPU hours\n",
+        r.failures.machines, r.failures.runs, r.failures.lost_gpu_s / 3600);
+  text += '\n' + gain_text(r);
   text += block_of("all jobs", r.all);
   if (r.trial.jobs > 0 && r.batch.jobs > 0)
     text += block_of(fmt::format("trial ({})", r.trial.jobs), r.trial) +
@@ -134,6 +155,34 @@ std::string why_unfinished(const Simulation& simulation) {
   return {};
 }
 
+/// The part of the run that the timeline is to show.
+Expected<TimeWindow> timeline_window(const SimCommandOptions& options) {
+  TimeWindow window;
+  const auto read = [](const std::string& text, const char* option, Time& at) -> Expected<void> {
+    if (text.empty()) return {};
+    const auto since_start = parse_duration(text);
+    if (!since_start) return fail_at(option, since_start.error());
+    at = Time{since_start->us};
+    return {};
+  };
+  if (auto ok = read(options.timeline_from, "--timeline-from", window.from); !ok)
+    return tl::make_unexpected(ok.error());
+  if (auto ok = read(options.timeline_to, "--timeline-to", window.to); !ok)
+    return tl::make_unexpected(ok.error());
+  if (window.to <= window.from) return fail("--timeline-to: must be after --timeline-from");
+  return window;
+}
+
+/// As gzip if the file is to be called so.
+void write_packed(const std::string& path, std::ostream& out,
+                  const std::function<void(std::ostream&)>& write) {
+  if (!path.ends_with(".gz")) return write(out);
+  GzipBuffer buffer(out);
+  std::ostream packed(&buffer);
+  write(packed);
+  buffer.finish();
+}
+
 /// With a timeline the run is part of writing the file, so that a million bars need no memory.
 Expected<void> run(Simulation& simulation, const SimCommandOptions& options, std::size_t jobs) {
   const auto simulate = [&](const std::function<void()>& after_instant = {}) {
@@ -150,14 +199,18 @@ Expected<void> run(Simulation& simulation, const SimCommandOptions& options, std
     simulate();
     return {};
   }
-  return write_file_atomically(options.timeline, [&](std::ostream& out) {
-    Timeline timeline(simulation.yard(), out);
+  const auto window = timeline_window(options);
+  if (!window) return tl::make_unexpected(window.error());
+  const auto write = [&](std::ostream& out) {
+    Timeline timeline(simulation.yard(), out, *window);
     simulation.listen(timeline);
     simulate([&] {
       if (simulation.network() != nullptr) timeline.note_links(*simulation.network());
     });
     timeline.finish();
-  });
+  };
+  return write_file_atomically(
+      options.timeline, [&](std::ostream& out) { write_packed(options.timeline, out, write); });
 }
 
 Expected<void> sim(const SimCommandOptions& options) {
@@ -213,7 +266,7 @@ void add_sim_command(Command& program) {
       "trainyard sim --workload philly.csv --cluster 64x8xV100 --policy tiresias --json -\n"
       "trainyard sim --workload jobs.csv --policy \"order=srtf place=best-fit backfill=easy\"\n"
       "trainyard sim --workload jobs.csv --policy las --set order.thresholds=1h/10h "
-      "--timeline out.json\n"
+      "--timeline out.json.gz --timeline-from 2d --timeline-to 3d\n"
       "trainyard sim --workload jobs.csv --policy fifo-easy --queue-at 2d12h");
   add_workload_options(command, "--workload", *options);
   command.option("--policy", &options->policy,
@@ -233,8 +286,12 @@ void add_sim_command(Command& program) {
   command.option("--jobs-csv", &options->jobs_csv, "a CSV file with a line for each job",
                  {.type = "FILE"});
   command.option("--timeline", &options->timeline,
-                 "a row for each GPU in the Chrome trace format, which Perfetto opens",
+                 "a row for each GPU in the Chrome trace format, which Perfetto opens, also as .gz",
                  {.type = "FILE"});
+  command.option("--timeline-from", &options->timeline_from, "leave out of it what was before",
+                 {.type = "TIME", .needs = "--timeline"});
+  command.option("--timeline-to", &options->timeline_to, "leave out of it what comes after",
+                 {.type = "TIME", .needs = "--timeline"});
   command.option("--queue-at", &options->queue_at,
                  "stop at this time and tell which jobs wait, and why", {.type = "TIME"});
   command.notes = "The status is 3 when jobs have not finished at the end.";

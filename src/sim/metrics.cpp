@@ -105,6 +105,7 @@ Result Simulation::result() const {
   }
   result.pause_costs = pause_costs(workload_.pause_costs, pauses_are_free);
   result.lost_gpu_s = lost_gpu_us / 1e6;
+  if (failures_) result.failures = failures_->sum();
   result.slowed_gpu_s = slowed_gpu_us / 1e6;
   add_placements_and_pauses(result);
   if (result.finished > 0) {

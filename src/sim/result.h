@@ -41,6 +41,12 @@ struct LearningResult {
   std::vector<LearningOfJob> by_job = {};
 };
 
+/// Of machines that failed.
+struct FailureSum {
+  std::uint64_t machines = 0, runs = 0;  // how often one failed, and the runs that this ended
+  double lost_gpu_s = 0;                 // GPU time of work in them that was not saved
+};
+
 struct Result {
   std::string policy;
   std::uint64_t seed = 0;
@@ -56,6 +62,7 @@ struct Result {
   } pause_gain_s;         // of completion time, by the pauses of policies that reckon it
   double lost_gpu_s = 0;  // GPU time held without lasting progress: load, grace, save,
                           // checkpoints, work done again after a failure
+  FailureSum failures;    // its lost_gpu_s is a part of that
   struct TierStarts {
     std::string tier;
     std::uint64_t starts = 0;

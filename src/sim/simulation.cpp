@@ -38,6 +38,10 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
   yard_.listen(pauses_);
   yard_.listen(gains_);
   yard_.listen(tiers_);
+  if (!options_.faults.empty()) {
+    failures_ = std::make_unique<Failures>(yard_);
+    yard_.listen(*failures_);
+  }
   if (std::ranges::any_of(workload.jobs, &Job::is_elastic)) {
     elastic_ = std::make_unique<ElasticTime>(yard_);
     yard_.listen(*elastic_);

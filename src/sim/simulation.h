@@ -22,6 +22,7 @@
 #include "policy/registry.h"
 #include "sim/elastic_time.h"
 #include "sim/engine.h"
+#include "sim/failures.h"
 #include "sim/faults.h"
 #include "sim/learning_times.h"
 #include "sim/pause_gains.h"
@@ -112,6 +113,7 @@ class Simulation {
   UtilizationRecorder utilization_;
   PauseRecorder pauses_;
   TierRecorder tiers_;
+  std::unique_ptr<Failures> failures_;       // null: no machine ever fails
   std::unique_ptr<ElasticTime> elastic_;     // null: no job is elastic
   std::unique_ptr<LearningTimes> learning_;  // null: no learning curve is known
   Histogram decision_ticks_;

@@ -117,6 +117,9 @@ TEST(SimulationResult, AFailureByHand) {
   EXPECT_DOUBLE_EQ(r.makespan_s, 80 + 74);
   EXPECT_DOUBLE_EQ(r.all.wait_s.mean, 30);
   EXPECT_DOUBLE_EQ(r.lost_gpu_s, 8 * (20 + 4));
+  EXPECT_EQ(r.failures.machines, 1U);
+  EXPECT_EQ(r.failures.runs, 1U);
+  EXPECT_DOUBLE_EQ(r.failures.lost_gpu_s, 8 * 18);
 }
 
 TEST(SimulationResult, AJobThatCannotRunIsLeftOver) {

@@ -13,7 +13,8 @@ std::string json_string(const std::string& text) {
 
 }  // namespace
 
-Timeline::Timeline(const Yard& yard, std::ostream& out) : yard_(yard), out_(out) {
+Timeline::Timeline(const Yard& yard, std::ostream& out, TimeWindow window)
+    : yard_(yard), out_(out), window_(window) {
   out_ << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   name_rows();
 }
@@ -53,6 +54,7 @@ void Timeline::on_flow(JobId job) {
 
 void Timeline::note_links(const SharedNetwork& network) {
   constexpr double kVisible = 0.001;
+  if (yard_.now() < window_.from || yard_.now() > window_.to) return;
   const std::vector<SharedNetwork::LinkLoad> loads = network.loads();
   const std::size_t process = yard_.cluster().machines.size();
   if (shares_.empty()) {
@@ -85,7 +87,8 @@ void Timeline::open(JobId job, Phase phase) {
 void Timeline::close(JobId job) {
   const auto found = bars_.find(job);
   const Bar& bar = found->second;
-  const Duration length = yard_.now() - bar.since;
+  const Time since = std::max(bar.since, window_.from);
+  const Duration length = std::min(yard_.now(), window_.to) - since;
   if (length.us > 0) {
     const std::string title =
         yard_.workload().job_name(job) +
@@ -94,7 +97,7 @@ void Timeline::close(JobId job) {
     for (const auto& [machine, gpu] : bar.rows)
       write(fmt::format(
           R"({{"ph":"X","pid":{},"tid":{},"ts":{},"dur":{},"name":{},"cat":"{},{}","args":{{"flow class":{}}}}})",
-          index(machine), gpu, bar.since.us, length.us, text, name(yard_.job(job).job_class),
+          index(machine), gpu, since.us, length.us, text, name(yard_.job(job).job_class),
           name(bar.phase), index(bar.flow)));
   }
   bars_.erase(found);

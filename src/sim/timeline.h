@@ -14,10 +14,16 @@
 
 namespace trainyard {
 
+/// Which part of a run: what is outside is left out, and bars end at its edges.
+struct TimeWindow {
+  Time from;
+  Time to = Time::never();
+};
+
 /// Writes bars as they end; listens to the yard from before the first event on.
 class Timeline final : public YardListener {
  public:
-  Timeline(const Yard& yard, std::ostream& out);
+  Timeline(const Yard& yard, std::ostream& out, TimeWindow window = {});
 
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_flow(JobId job) override;
@@ -41,6 +47,7 @@ class Timeline final : public YardListener {
 
   const Yard& yard_;
   std::ostream& out_;
+  TimeWindow window_;
   bool first_ = true;
   std::vector<double> shares_;  // of each link's capacity, as last written
   std::unordered_map<JobId, Bar> bars_;

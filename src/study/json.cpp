@@ -29,6 +29,10 @@ ordered_json gain_json(const Result& r) {
   return {{"expected", r.pause_gain_s.expected}, {"actual", r.pause_gain_s.actual}};
 }
 
+ordered_json failures_json(const FailureSum& sum) {
+  return {{"machines", sum.machines}, {"runs", sum.runs}, {"lost_gpu_s", sum.lost_gpu_s}};
+}
+
 void collect(const ordered_json& json, const std::string& path, std::vector<Number>& numbers) {
   for (const auto& [key, value] : json.items()) {
     const std::string here = path.empty() ? key : path + "." + key;
@@ -84,6 +88,7 @@ ordered_json to_json(const Result& r) {
       {"away_s", summary_json(r.away_s)},
       {"pause_gain_s", gain_json(r)},
       {"lost_gpu_s", r.lost_gpu_s},
+      {"failures", failures_json(r.failures)},
       {"slowed_gpu_s", r.slowed_gpu_s},
       {"slowed_mean_s", r.slowed_mean_s},
       {"placements", placements_json(r.placements)},

@@ -96,7 +96,7 @@ TEST(Json, FieldsKeepTheirOrder) {
   EXPECT_EQ(
       keys,
       "policy jobs finished makespan_s jct_s wait_s slowdown by_class pause_costs preemptions "
-      "paused_jobs away_s pause_gain_s lost_gpu_s slowed_gpu_s slowed_mean_s placements "
+      "paused_jobs away_s pause_gain_s lost_gpu_s failures slowed_gpu_s slowed_mean_s placements "
       "gpu_utilization "
       "fairness_jain "
       "events decisions "

@@ -45,8 +45,10 @@ expect "as Slurm would" "^fifo-easy, simulated +2 +10h 10m .* 0$" "$work/text"
 expect "the trial job goes first" "^trainyard, simulated +2 .* 1$" "$work/text"
 expect "what does not fit" "1 of 3 jobs left out" "$work/err"
 expect "the better of them" "^Next: .* --dry-run --policy trainyard$" "$work/err"
-"$TRAINYARD" whatif --sacct "$work/sacct.txt" --cluster 1x8xV100 --drop-larger --policy srtf,fifo >"$work/text" 2>"$work/err"
+"$TRAINYARD" whatif --sacct "$work/sacct.txt" --cluster 1x8xV100 --drop-larger --policy srtf,fifo-easy >"$work/text" 2>"$work/err"
 expect "the better one, wherever it stands" "^Next: .* --dry-run --policy srtf$" "$work/err"
+"$TRAINYARD" whatif --sacct "$work/sacct.txt" --cluster 1x8xV100 --drop-larger --policy srtf,fifo >"$work/text" 2>"$work/err"
+expect "its error is not known" "nothing is recommended: .* seen from fifo-easy" "$work/err"
 "$TRAINYARD" whatif --sacct "$work/sacct.txt" --cluster 8x8xV100 --trial-below 1h --policy fifo --json >"$work/json" 2>"$work/err"
 expect "a rule for trial jobs" "1 of 3 jobs are trial jobs" "$work/err"
 expect "json" '"policy":"fifo, simulated"' "$work/json"
@@ -76,6 +78,18 @@ assert len(rows) == 8, rows
 assert len(bars) == 8 + 8 + 4, bars
 assert sum(e["dur"] for e in bars) == (800 + 400 + 40) * 10**6, bars
 ' "$work/timeline.json" || fail "the timeline"
+
+# Of the same run the seconds from 110 to 130, packed: the end of one bar and a part of another.
+"$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --policy fifo \
+  --timeline "$work/part.json.gz" --timeline-from 90 --timeline-to 130 >"$work/text"
+gzip -dc "$work/part.json.gz" | python3 -c '
+import json, sys
+bars = [e for e in json.load(sys.stdin)["traceEvents"] if e["ph"] == "X"]
+assert len(bars) == 16 and sum(e["dur"] for e in bars) == 8 * 40 * 10**6, bars
+assert min(e["ts"] for e in bars) == 90 * 10**6, bars
+' || fail "a part of the timeline"
+refuses "must be after --timeline-from" sim --workload "$work/jobs.csv" --cluster 1x8xV100 \
+  --timeline "$work/none.json" --timeline-from 2h --timeline-to 1h
 
 "$TRAINYARD" sim --workload "$work/jobs.csv" --cluster 1x8xV100 --queue-at 30 >"$work/queue"
 expect "queue" '^ +1 +b +batch +8 +20s +1m 10s +resources: needs 8 GPUs on one machine; 0 free$' "$work/queue"
@@ -234,6 +248,20 @@ unfinished 'trainyard: fifo: 3 of 3 jobs did not finish' \
   sim "${jobs[@]}" --cluster 1x8xV100 --faults "$work/down.csv" --json -
 unfinished 'trainyard: srtf, seed 1: 3 of 3 jobs did not finish' \
   compare "${jobs[@]}" --cluster 1x8xV100 --faults "$work/down.csv" --policy fifo,srtf
+
+# What failures cost is no cost of pauses.
+printf '60,r0m0,down\n70,r0m0,up\n' >"$work/once.csv"
+"$TRAINYARD" sim "${jobs[@]}" --cluster 1x8xV100 --faults "$work/once.csv" >"$work/text"
+expect "failures apart" "^machines failed 1 times and ended 1 runs, whose unsaved work was 0\.1 GPU hours$" "$work/text"
+expect "and not here" "pauses and loading took 0\.0 GPU hours" "$work/text"
+
+# --- labels, and kinds that are misspelt ---
+"$TRAINYARD" compare "${jobs[@]}" --cluster 1x8xV100 --policy "fifo,mine:order=srtf place=best-fit" >"$work/text"
+expect "a label" "^mine  " "$work/text"
+refuses "'mine' is given twice" compare "${jobs[@]}" --cluster 1x8xV100 --policy "mine:fifo,mine:srtf"
+refuses "no kind of GPU 'V10O', did you mean 'V100'" sim "${jobs[@]}" --cluster 1x8xV10O
+refuses "unknown command 'cat' " cat
+refuses "unknown command 'sub', did you mean 'submit'" sub
 
 # Machines with more GPUs than a word has bits.
 printf 'submit,duration,gpus\n0,60,72\n1,60,100\n' >"$work/wide.csv"
