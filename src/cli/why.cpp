@@ -36,7 +36,10 @@ Expected<void> why(const WhyOptions& options) {
       text += fmt::format("what you can do: {}\n", advice);
   }
   if (const json& pause = answer->at("last_pause"); pause.is_object())
-    text += fmt::format("paused: {}\n", pause_text(pause));
+    text += fmt::format("paused: {}{}\n", pause_text(pause),
+                        answer->at("pause_cost_s").is_number()
+                            ? "; a pause of it costs about " + span(answer->at("pause_cost_s"))
+                            : "");
   if (const std::string flow = answer->value("flow", ""); !flow.empty())
     text += fmt::format("its bytes: {}\n", flow);
   if (auto ok = print(text); !ok) return ok;

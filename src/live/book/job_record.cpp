@@ -302,6 +302,15 @@ std::string to_json(const JobPayload& payload) {
   return parts.dump();
 }
 
+std::optional<Duration> JobRecord::pause_cost() const {
+  if (!load.took) return {};
+  std::optional<Duration> leave = pause_took;
+  if (!leave && progress && progress->save_s)
+    if (const auto save = duration_from_seconds(*progress->save_s)) leave = *save;
+  if (!leave) return {};
+  return *leave + *load.took;
+}
+
 std::string name_of(const JobRecord& job) {
   if (job.task.array == 0) return std::to_string(job.number);
   return fmt::format("{}_{}", job.task.array, job.task.task);

@@ -119,6 +119,9 @@ struct JobRecord {
   [[nodiscard]] std::optional<Duration> last_pause_took() const {
     return is_leaving() ? std::nullopt : pause_took;
   }
+  /// What one more pause would cost: from being told to leave to having left, and from the start to
+  /// the first progress. Null where either was not measured yet.
+  [[nodiscard]] std::optional<Duration> pause_cost() const;
   /// When its present run began, as far as that is known.
   [[nodiscard]] Time run_began() const {
     return load.began == Time::never() ? life.state.since : load.began;

@@ -292,6 +292,7 @@ TEST_F(LoadsTest, APauseNamesTheJobThatItMadeRoomForAndWhatItCost) {
   pass(minutes(4));
   tell(2, 2);
   EXPECT_THAT(last_event("loaded"), HasSubstr("\"pause_cost_s\":30"));
+  EXPECT_TRUE(record(batch).pause_cost());
 }
 
 TEST_F(LoadsTest, EventsOfOthersJobsAreShownWithoutDetails) {

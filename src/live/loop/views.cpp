@@ -288,8 +288,10 @@ Answer<WhyAnswer> Views::why(const Identity& who, JobNumber number) {
     if (job != nullptr && !job->has_ended()) answer = why_waits(*job);
   });
   if (!asked) return tl::make_unexpected(asked.error());
-  if (shown->in_part) answer.advice.clear(), answer.pause = {};  // it is not theirs to follow
-  if (is_private() && who.role != Role::operator_) {             // both count others
+  if (shown->in_part)
+    answer.advice.clear(), answer.pause = {},
+                           answer.pause_cost.reset();  // it is not theirs to follow
+  if (is_private() && who.role != Role::operator_) {   // both count others
     answer.reason.place = 0;
     answer.flow.clear();
   }
@@ -301,7 +303,8 @@ WhyAnswer Views::why_waits(const JobRecord& job) const {
   const Phase phase = job.phase();
   WhyAnswer answer{std::string(state_name(job.shown_phase())), WaitsBy::nothing, {}, ""};
   if (job.is_paused() || job.is_leaving())
-    answer.pause = job.last_pause, answer.pause_took = job.last_pause_took();
+    answer.pause = job.last_pause, answer.pause_took = job.last_pause_took(),
+    answer.pause_cost = job.pause_cost();
   if (phase != Phase::queued && phase != Phase::reserved) {
     answer.reason.sentence = size_of(job);
     if (const WaitReason more = state_.yard.explain(job.number); more.token == kNextRound)
@@ -330,7 +333,8 @@ std::optional<WhyAnswer> Views::why_no_machine(const WhyAnswer& otherwise) const
     is_down = is_down || !by_operator;
   }
   WhyAnswer answer{otherwise.state, WaitsBy::held, {}, ""};
-  answer.pause = otherwise.pause, answer.pause_took = otherwise.pause_took;
+  answer.pause = otherwise.pause, answer.pause_took = otherwise.pause_took,
+  answer.pause_cost = otherwise.pause_cost;
   answer.reason = {"closed",
                    is_down ? "every machine is closed or down: nothing new starts"
                            : "every machine is closed: nothing new starts",

@@ -99,24 +99,18 @@ Duration waited(const JobRecord& job) {
          (is_known ? std::max(job.eligible - job.submitted, Duration{}) : Duration{});
 }
 
+json seconds_or_null(std::optional<Duration> duration) {
+  return duration ? json(duration->seconds()) : json(nullptr);
+}
+
 /// The last one, if there was any.
 json pause_of(const LastPause& pause, std::optional<Duration> took) {
   if (pause.run == 0) return nullptr;
   json value{{"at", when(pause.at)},
              {"for", pause.made_room_for == 0 ? json(nullptr) : json(pause.made_room_for)},
-             {"took_s", took ? json(took->seconds()) : json(nullptr)}};
+             {"took_s", seconds_or_null(took)}};
   if (pause.was_killed) value["lost_s"] = pause.lost.seconds();
   return value;
-}
-
-/// What one more pause would cost: from being told to leave to having left, and from the start to
-/// the first progress. Null where either was not measured yet.
-json pause_cost_of(const JobRecord& job) {
-  if (!job.load.took) return nullptr;
-  std::optional<Duration> leave = job.pause_took;
-  if (!leave && job.progress && job.progress->save_s)
-    if (const auto save = duration_from_seconds(*job.progress->save_s)) leave = *save;
-  return leave ? json((*leave + *job.load.took).seconds()) : json(nullptr);
 }
 
 /// What everybody may see: the same fields as public_part() leaves.
@@ -165,10 +159,10 @@ void add_private(const JobRecord& job, json& value) {
                 {"progress", job.progress ? to_json(*job.progress) : json(nullptr)},
                 {"curve", curve_of(job.curve)},
                 {"loading", job.is_loading()},
-                {"load_s", job.load.took ? json(job.load.took->seconds()) : json(nullptr)},
+                {"load_s", seconds_or_null(job.load.took)},
                 {"last_pause", pause_of(job.last_pause, job.last_pause_took())},
-                {"pause_cost_s", pause_cost_of(job)},
-                {"pause_took_s", job.pause_took ? json(job.pause_took->seconds()) : json(nullptr)},
+                {"pause_cost_s", seconds_or_null(job.pause_cost())},
+                {"pause_took_s", seconds_or_null(job.pause_took)},
                 {"runs", job.runs},
                 {"restarts", job.restarts},
                 {"pauses", job.life.state.pauses},
@@ -225,6 +219,7 @@ json to_json(const WhyAnswer& why) {
            why.reason.expected_start ? when(*why.reason.expected_start) : json(nullptr)},
           {"expected_if", why.reason.expected_start ? why.expected_if() : ""},
           {"last_pause", pause_of(why.pause, why.pause_took)},
+          {"pause_cost_s", seconds_or_null(why.pause_cost)},
           {"advice", why.advice},
           {"flow", why.flow}};
 }

@@ -68,7 +68,7 @@ struct WhyAnswer {
   std::string advice;
   std::string flow{};  // of a job that sends over the network: why it is in its class
   LastPause pause{};   // of a paused job, or one that is leaving
-  std::optional<Duration> pause_took{};
+  std::optional<Duration> pause_took{}, pause_cost{};
 
   /// Under what condition its expected start is right.
   [[nodiscard]] std::string expected_if() const {
