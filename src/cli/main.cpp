@@ -28,7 +28,7 @@ constexpr std::string_view kStatuses =
     "  2  the command line or the input is wrong\n"
     "  3  sim, compare, whatif: jobs have not finished at the end\n"
     "  4  the daemon refused: not allowed, or not in this state\n"
-    "  5  there is no such job, machine or token\n"
+    "  5  there is no such job or machine\n"
     "  6  no daemon answers\n"
     "submit --wait ends with the status of the job.";
 

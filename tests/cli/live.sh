@@ -162,7 +162,7 @@ sort "$work/logs/files-13.out" >"$work/sorted"
 [ "$(cat "$work/sorted")" = "out 0
 out 1" ] || { cat "$work/sorted" >&2; fail "the output of both workers is in one file"; }
 expect "a file for each worker" "^err 1$" "$work/logs/13.1.err"
-refuses "job 13 writes to $work/logs/files-13.out \(its --output\)" logs 13
+refuses 4 "job 13 writes to $work/logs/files-13.out \(its --output\)" logs 13
 status=0
 yard submit --wait --output "$work/no/such/folder" -- true || status=$?
 [ "$status" = 1 ] || fail "a file that cannot be opened: status $status"
@@ -208,7 +208,7 @@ yard policy --json
 expect "the same in JSON" '"policy":"las"' "$work/out"
 refuses "unknown command 'shw', did you mean 'show'" policy shw
 refuses "did you mean 'las'" policy set laz
-refuses "no such machine|there is no" close nowhere
+refuses 5 "no such machine|there is no" close nowhere
 
 # --- what is wrong is said before anything is sent ---
 refuses "unknown option '--gpsu', did you mean '--gpus'" submit --gpsu 2 "$work/train.sh"
@@ -300,7 +300,7 @@ yard why "$last"
 expect "its size again" "waits for nothing; it runs with 2 of 2\.\.3 workers$" "$work/out"
 
 # --- of several that are cancelled, those that have ended are named ---
-refuses "job 3 has ended already.*; there is no job 99$" cancel 3 "$last" 99
+refuses 5 "job 3 has ended already.*; there is no job 99$" cancel 3 "$last" 99
 expect "the others are told to end" "^job $last has been told to end$" "$work/out"
 until_state "$last" cancelled
 
@@ -312,7 +312,7 @@ yard token list
 expect "its name" '^ci +viewer' "$work/out"
 ! grep -rqF "$token" "$TRAINYARD_STATE" || fail "the token itself is kept"
 yard token remove ci
-refuses 5 "there is no token 'ci'" token remove ci
+refuses "there is no token 'ci'" token remove ci
 
 # --- the API itself ---
 api http://x/healthz | grep -q '"accepting":true' || fail "/healthz"
