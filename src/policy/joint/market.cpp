@@ -560,7 +560,7 @@ Member<Policy> joint_market() {
              "how much more a job weighs that will soon be done; 0: all weigh the same; at most 8"},
             {"fairness", ParamType::real, "0.5",
              "weight of those that would be done earlier with an equal part"},
-            {"draws", ParamType::whole, "1",
+            {"draws", ParamType::whole, "8",
              "categories of sizes drawn in a round, besides what is reached from the last one; at "
              "most 64"},
             {"kinds",
