@@ -92,6 +92,7 @@ TEST_P(EveryPolicy, KeepsTheYardsPromisesAndFinishesEveryJob) {
   for_seeds(25, kStream, [&](Random& random, std::uint64_t seed) {
     RandomCase made = random_case(random);
     if (seed % 2 == 0) mix_machines(random, made);
+    if (seed % 3 == 0) add_users(random, made);
     const PolicySpec spec = parse_policy(GetParam(), random_rules(random));
     Simulation simulation(made.cluster, made.workload, spec,
                           {.seed = seed,

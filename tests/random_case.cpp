@@ -212,6 +212,13 @@ void mix_machines(Random& random, RandomCase& made) {
   }
 }
 
+void add_users(Random& random, RandomCase& made) {
+  const std::int32_t users = from_1_to(random, 3);
+  for (std::int32_t u = 0; u < users; ++u) made.workload.users.add(fmt::format("u{}", u));
+  for (Job& job : made.workload.jobs)
+    job.user = UserId{static_cast<std::uint32_t>(random.below(static_cast<std::uint64_t>(users)))};
+}
+
 std::string random_policy(Random& random, const std::vector<std::string>& without) {
   std::string line;
   for (const StageInfo& stage : stage_infos()) {

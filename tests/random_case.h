@@ -39,6 +39,9 @@ RandomCase random_case(Random& random, const CaseStyle& style = {});
 /// the share of the machine on which they are. Every job still fits.
 void mix_machines(Random& random, RandomCase& made);
 
+/// Gives the jobs to one to three users, so that trial jobs have allowances.
+void add_users(Random& random, RandomCase& made);
+
 /// Every preset, then lines of random members with parameters that matter on this scale. Members
 /// listed in `without` are not drawn.
 std::string random_policy(Random& random, const std::vector<std::string>& without = {});

@@ -30,6 +30,7 @@ class Believing final : public HandYard, private YardListener {
     if (to == Phase::running) ranks_[index(job)] = estimator->rank(job);
   }
   void on_estimate(JobId job) override { estimator->on_estimate(job); }
+  void on_rate(JobId job) override { estimator->on_rate(job); }
   std::vector<Time> ranks_;
 };
 
@@ -178,6 +179,21 @@ TEST(Estimator, ResidualIsThatOfThoseThatRanAtLeastAsLong) {
   EXPECT_EQ(refreshed(h), std::vector{job});
   EXPECT_NEAR(h.left(job).seconds(), (h.yard.now() - start).seconds(), 1)
       << "beyond all: as long again";
+}
+
+/// Other jobs may leave one nothing of the links for a while.
+TEST(Estimator, ResidualIsLookedAtAgainOfAJobThatStoodStill) {
+  Believing h("residual");
+  for (int i = 0; i < 60; ++i)
+    finish_declared(h, UserId{0}, hours(10), i % 2 ? hours(1) : hours(9));
+  (void)refreshed(h);
+  const JobId job = runs_declared(h, UserId{0}, hours(10));
+  const Time due = h.estimator->next_change();
+  h.must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate::stopped())));
+  EXPECT_EQ(h.estimator->next_change(), Time::never());
+  h.at(h.yard.now() - Time{} + hours(1));
+  h.must(h.yard.apply(Event::rate_of(h.yard.now(), job, Rate{})));
+  EXPECT_EQ(h.estimator->next_change(), due + hours(1));
 }
 
 TEST(Estimator, ResidualOfAJobThatTellsIsWhatItTells) {

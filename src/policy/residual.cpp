@@ -108,8 +108,8 @@ void Residual::on_phase(JobId job, Phase from, Phase to) {
 }
 
 void Residual::on_rate(JobId job) {
-  const Belief& belief = beliefs_[index(job)];
-  if (belief.due != Time::never()) set_due(job);
+  const bool is_told = beliefs_[index(job)].until == kAlways;
+  if (!is_told && yard_.state(job).phase == Phase::running) set_due(job);
 }
 
 void Residual::on_estimate(JobId job) {
