@@ -29,4 +29,7 @@ std::vector<PriceAt> mean_prices(std::span<const LowerBound> bounds, std::size_t
 /// "lower bound": what a table and a legend call it.
 constexpr std::string_view kLowerBoundName = "lower bound";
 
+/// In a study a policy of this line runs nothing: its mean JCT is the lower bound.
+constexpr std::string_view kLowerBoundLine = "bound";
+
 }  // namespace trainyard

@@ -10,6 +10,7 @@
 
 #include "network/shared_network.h"
 #include "policy/registry.h"
+#include "study/bound.h"
 #include "study/instances.h"
 
 namespace trainyard {
@@ -68,6 +69,7 @@ Expected<void> check(const Condition& condition) {
   if (const auto network = parse_network(condition.network); !network)
     return fail_at(condition.name, network.error());
   for (const StudyPolicy& policy : condition.policies) {
+    if (policy.line == kLowerBoundLine) continue;
     if (names_instances(policy.line)) {
       if (auto ok = check_instances(policy.line); !ok) return fail_at(condition.name, ok.error());
       continue;

@@ -9,6 +9,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "bound/gangs.h"
+#include "perf/catalogue_speed.h"
+#include "study/bound.h"
 #include "study/instances.h"
 #include "study/json.h"
 #include "study/parallel.h"
@@ -57,6 +60,7 @@ class Ground {
 
   Expected<Metrics> simulate(const StudyRun& run) {
     if (auto ok = make(run); !ok) return tl::make_unexpected(ok.error());
+    if (run.policy == kLowerBoundLine) return bound();
     const auto policy = PolicySpec::parse(run.policy, run.settings);
     if (!policy) return tl::make_unexpected(policy.error());
     const auto network = parse_network(run.network);
@@ -69,6 +73,16 @@ class Ground {
     Metrics metrics = metrics_of((*simulation)->result());
     metrics.emplace(kPauseTakes, mean_pause(made_->workload).seconds());
     return metrics;
+  }
+
+  [[nodiscard]] Metrics bound() const {
+    const auto& [cluster, workload, models] = *made_;
+    const std::vector<Gang> gangs =
+        gangs_of(workload, cluster, CatalogueSpeed(cluster, workload, models));
+    const auto jobs = static_cast<double>(workload.jobs.size());
+    return {{"jobs", jobs},
+            {"finished", jobs},
+            {"jct_s.mean", lower_bound(gangs, cluster.total_gpus).mean_jct_s}};
   }
 
   Expected<void> make(const StudyRun& run) {

@@ -375,6 +375,10 @@ std::vector<std::string> conditions() {
 
 }  // namespace
 
+std::string dally_study_words::congested_cluster() {
+  return congested(4);
+}
+
 Study dally_study() {
   Study study;
   study.name = "dally";

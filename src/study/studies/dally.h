@@ -32,6 +32,9 @@ inline constexpr const char *kTimers = ": timers", *kContention = "Contention",
                             *kUndivided = "The author's workloads, lengths undivided",
                             *kLeaseEndUndivided = "The end of a lease, lengths undivided";
 
+/// The cluster of the study with a congested network.
+std::string congested_cluster();
+
 /// Ids of measures.
 std::vector<std::string> reductions();
 std::vector<std::string> timer_measures();

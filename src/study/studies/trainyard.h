@@ -10,12 +10,21 @@ namespace trainyard {
 
 namespace trainyard_study_words {
 
-/// One of a study's metrics, of which less is better: ours over that of another policy.
+/// One of a study's metrics, of which less is better: ours, mostly, over that of another policy.
 struct Metric {
   std::string id, what, path;
   double added = 0;  // to both, of what may be 0 (seconds, pauses), so that there is a ratio
   std::string against = "system";
   double limit = 1;  // a ratio above it is a loss
+  std::string of = "trainyard";
+};
+/// Of the policies that an operator might run instead, the one with the least.
+inline constexpr const char* kBestRival = "the best rival";
+double metric_of(const Outcome& outcome, const std::string& policy, const std::string& path);
+
+struct Named {
+  std::string name;
+  Condition condition;
 };
 
 /// A study that our policy takes part in.
@@ -35,10 +44,15 @@ extern const std::vector<std::string> kKnown;
 
 // Titles of sweeps: "xion, exact", "Other systems, xion".
 inline constexpr const char *kStarvation = "Starvation", *kSystems = "Other systems",
-                            *kAblations = "Without a rule";
+                            *kAblations = "Without a rule", *kRivals = "Rivals";
 std::string title_of(const std::string& what, const std::string& detail);
 
-extern const std::vector<Metric> kStarvationMetrics;
+extern const std::vector<Metric> kStarvationMetrics, kRivalMetrics;
+
+/// A preset's line, which takes settings behind it; other lines are as they are.
+std::string line_of(const std::string& policy);
+/// Our policy and its rivals on workloads of their own.
+std::vector<Named> rival_conditions(const StudyPolicy& ours);
 
 }  // namespace trainyard_study_words
 

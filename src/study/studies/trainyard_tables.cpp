@@ -35,6 +35,7 @@ std::vector<Judged> judged(const Findings& findings) {
       if (const SweepFinding* sweep = find_sweep(findings, title_of(name, known)); sweep != nullptr)
         all.push_back({sweep, &metrics});
   };
+  add(kRivals, kRivalMetrics);
   add(kStarvation, kStarvationMetrics);
   for (const Part& part : parts()) add(part.name, part.metrics);
   return all;
@@ -82,7 +83,7 @@ TableFinding counts(const Findings& findings) {
                       {"the highest", ratio}},
                      {}};
   for (const auto& [sweep, metrics] : judged(findings)) {
-    if (metrics == &kStarvationMetrics) continue;
+    if (metrics == &kStarvationMetrics || metrics == &kRivalMetrics) continue;
     std::array<double, 4> counted{};
     double logarithms = 0;
     Interval highest;
