@@ -19,6 +19,13 @@ class Random {
 
   std::uint64_t bits() { return bits_(); }
 
+  /// How many draws of bits lead from `start`, a generator of the same seed and stream, to here;
+  /// and to go as far at once.
+  [[nodiscard]] std::uint64_t drawn_since(const Random& start) const {
+    return static_cast<std::uint64_t>(bits_ - start.bits_);
+  }
+  void skip(std::uint64_t draws) { bits_.advance(draws); }
+
   /// Uniform over [0, 1), 53 bits.
   double uniform() { return static_cast<double>(bits_() >> 11) * 0x1.0p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }

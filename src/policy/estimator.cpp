@@ -40,6 +40,17 @@ class AtSubmission : public Estimator {
     grow_to(estimates_, index(job), yard_.workload().jobs.size());
     set(job, estimate(job));
   }
+  void save_learnt(Learnt& learnt) const override {
+    JobNotes notes(learnt, kName, 1);
+    for (std::size_t j = 0; j < estimates_.size(); ++j)
+      if (const JobId job{static_cast<std::uint32_t>(j)}; !has_ended(yard_.state(job).phase))
+        notes.add(job, {number_of(estimates_[j])});
+  }
+  void recall_jobs(const Learnt& learnt) override {
+    each_note(learnt, kName, 1, estimates_.size(), [&](JobId job, std::span<const double> kept) {
+      set(job, std::min(duration_of(kept[0]), kLongestDuration));
+    });
+  }
 
  protected:
   void set(JobId job, Duration estimate) {
@@ -49,6 +60,8 @@ class AtSubmission : public Estimator {
   virtual void finished(JobId /*job*/) {}
 
  private:
+  static constexpr const char* kName = "estimates";
+
   std::vector<Duration> estimates_;  // by job
 };
 
@@ -58,6 +71,14 @@ class WithError final : public AtSubmission {
       : AtSubmission(yard), declarations_(yard, error, seed) {}
   [[nodiscard]] bool is_declared() const override { return true; }
   void on_estimate(JobId job) override { set(job, declarations_.of(job)); }
+  void save_learnt(Learnt& learnt) const override {
+    AtSubmission::save_learnt(learnt);
+    declarations_.save_learnt(learnt);
+  }
+  void recall_jobs(const Learnt& learnt) override {
+    AtSubmission::recall_jobs(learnt);
+    declarations_.recall_jobs(learnt);
+  }
 
  private:
   Duration estimate(JobId job) override {
@@ -72,6 +93,21 @@ class History final : public AtSubmission {
  public:
   using AtSubmission::AtSubmission;
 
+  /// By the names of users.
+  void save_learnt(Learnt& learnt) const override {
+    AtSubmission::save_learnt(learnt);
+    for (const auto& [of, seen] : seen_)
+      learnt[fmt::format("{}{}/{}", kName, of.second, of.first)] = {seen.sum_us, seen.count};
+  }
+  void recall(const Learnt& learnt) override {
+    each_learnt(learnt, kName, [&](std::string_view name, std::span<const double> kept) {
+      int gpus = 0;
+      std::string_view user;
+      if (kept.size() == 2 && kept[1] >= 1 && split_number(name, gpus, user))
+        seen_[{std::string(user), gpus}] = {kept[0], kept[1]};
+    });
+  }
+
  private:
   struct Seen {
     double sum_us = 0;
@@ -79,26 +115,33 @@ class History final : public AtSubmission {
   };
 
   Duration estimate(JobId id) override {
-    const Job& job = yard_.job(id);
-    for (const Key& key : {Key{index(job.user), job.gpus()}, Key{index(job.user), kAny}, kAll})
+    for (const Key& key : keys_of(yard_.job(id)))
       if (const auto seen = seen_.find(key); seen != seen_.end())
         return Duration{std::llround(seen->second.sum_us / seen->second.count)};
     return kAssumedTime;
   }
 
   void finished(JobId id) override {
-    const Job& job = yard_.job(id);
     const auto took_us = static_cast<double>(yard_.state(id).done.us);
-    for (const Key& key : {Key{index(job.user), job.gpus()}, Key{index(job.user), kAny}, kAll}) {
+    for (const Key& key : keys_of(yard_.job(id))) {
       Seen& seen = seen_[key];
       seen.sum_us += took_us;
       ++seen.count;
     }
   }
 
-  using Key = std::pair<std::size_t, std::int32_t>;  // a user, and how many GPUs
+  using Key = std::pair<std::string, std::int32_t>;  // a user, and how many GPUs
+  static constexpr const char* kName = "history/";
   static constexpr std::int32_t kAny = -1;
-  static constexpr Key kAll{static_cast<std::size_t>(-1), kAny};
+
+  /// Its user's jobs of its size, all of its user's, everybody's.
+  [[nodiscard]] std::array<Key, 3> keys_of(const Job& job) const {
+    const Names& users = yard_.workload().users;
+    const std::size_t number = index(job.user);
+    const std::string user =
+        number < users.size() ? "=" + users[number] : "#" + std::to_string(number);
+    return {Key{user, job.gpus()}, Key{user, kAny}, Key{"", kAny}};
+  }
 
   std::map<Key, Seen> seen_;
 };

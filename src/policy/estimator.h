@@ -75,6 +75,7 @@ class Estimator {
 
   virtual void save_learnt(Learnt& /*learnt*/) const {}
   virtual void recall(const Learnt& /*learnt*/) {}
+  virtual void recall_jobs(const Learnt& /*learnt*/) {}
 
  protected:
   const Yard& yard_;

@@ -237,8 +237,13 @@ TEST(Estimator, ResidualGoesOnFromWhatAnotherHasLearnt) {
       << "bob";
   Learnt again;
   h.estimator->save_learnt(again);
-  EXPECT_EQ(again.size(), 4U) << "two users', anybody's and all";
-  for (const auto& [name, numbers] : again) EXPECT_EQ(learnt.at(name), numbers) << name;
+  std::size_t tables = 0;
+  for (const auto& [name, numbers] : again) {
+    if (!name.starts_with("lengths")) continue;
+    ++tables;
+    EXPECT_EQ(learnt.at(name), numbers) << name;
+  }
+  EXPECT_EQ(tables, 8U) << "two users', anybody's and all, each as learnt and as told";
 }
 
 TEST(Estimator, ResidualSaysWhyItBelieves) {

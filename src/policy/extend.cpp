@@ -17,6 +17,10 @@ void Policy::recall(const Learnt& learnt, Time now) {
   if (context_) context_->recall(learnt, now);
 }
 
+void Policy::recall_jobs(const Learnt& learnt) {
+  if (context_) context_->recall_jobs(learnt);
+}
+
 void Policy::keep(std::unique_ptr<PolicyContext> context) {
   context_ = std::move(context);
 }
@@ -123,13 +127,26 @@ std::string PolicyContext::worth_of(JobId job) const {
 void PolicyContext::save_learnt(Learnt& learnt) const {
   if (uses_estimator_) estimator_->save_learnt(learnt);
   patience_.save_learnt(learnt);
+  overdue_.save_learnt(learnt);
+  if (regards_.classes) rights_.save_learnt(learnt);
+  if (uses_critical_) critical_.save_learnt(learnt);
   if (uses_gpu_price_) gpu_price_.save_learnt(learnt);
 }
 
 void PolicyContext::recall(const Learnt& learnt, Time now) {
   if (uses_estimator_) estimator_->recall(learnt);
   patience_.recall(learnt, now);
+  if (regards_.classes) rights_.recall(learnt, now);
   if (uses_gpu_price_) gpu_price_.recall(learnt, now);
+}
+
+void PolicyContext::recall_jobs(const Learnt& learnt) {
+  if (uses_estimator_) estimator_->recall_jobs(learnt);
+  for (std::uint32_t j = 0; uses_backlog_ && j < yard_.jobs(); ++j) backlog_.renew(JobId{j});
+  patience_.recall_jobs(learnt);
+  overdue_.recall_jobs(learnt);
+  if (regards_.classes) rights_.recall_jobs(learnt);
+  if (uses_critical_) critical_.recall_jobs(learnt);
 }
 
 void PolicyContext::on_rate(JobId job) {

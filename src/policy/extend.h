@@ -152,6 +152,7 @@ class PolicyContext final : public YardListener {
   /// What members asked for of it has learnt.
   void save_learnt(Learnt& learnt) const;
   void recall(const Learnt& learnt, Time now);
+  void recall_jobs(const Learnt& learnt);
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_estimate(JobId job) override;
   void on_rate(JobId job) override;
@@ -201,6 +202,8 @@ class Stage {
   /// `now` (Policy::recall).
   virtual void save_learnt(Learnt& /*learnt*/) const {}
   virtual void recall(const Learnt& /*learnt*/, Time /*now*/) {}
+  /// What was known of single jobs, once the yard has taken them up (Policy::recall_jobs).
+  virtual void recall_jobs(const Learnt& /*learnt*/) {}
 
  protected:
   const Yard& yard_;

@@ -72,6 +72,18 @@ class Patience {
     const auto work = [&](const Peak& peak) { return number(std::max(peak.work.us, 0L)); };
     learnt[kName] = {number(span_end_.us), work(peak_), number(peak_.at.us), work(last_peak_),
                      number(last_peak_.at.us)};
+    JobNotes notes(learnt, kName, 3);
+    for (const bool is_last : {false, true})
+      for (const auto& [job, less] : (is_last ? last_peak_ : peak_).less)
+        notes.add(job,
+                  {is_last ? 1.0 : 0.0, above_zero(number(less.us)), above_zero(number(-less.us))});
+  }
+  void recall_jobs(const Learnt& learnt) {
+    if (bounds_.fair == 0) return;
+    each_note(learnt, kName, 3, yard_.jobs(), [&](JobId job, std::span<const double> kept) {
+      (kept[0] != 0 ? last_peak_ : peak_).less[job] = duration_of(kept[1]) - duration_of(kept[2]);
+    });
+    if (learnt.contains(kName)) has_come_ = false;
   }
   /// What waits now may be more than ever did before.
   void recall(const Learnt& learnt, Time now) {

@@ -56,6 +56,9 @@ class Policy : public YardListener {
   /// Goes on from what another has learnt. To be called before anything happens in the yard: what
   /// happens there before `now` are jobs of old that are taken up, of which that other has heard.
   virtual void recall(const Learnt& learnt, Time now);
+  /// What was known of single jobs, by their numbers in the yard (JobNotes): to be called when the
+  /// yard has taken them up.
+  virtual void recall_jobs(const Learnt& learnt);
   /// What it was made with lives as long as the policy.
   void keep(std::unique_ptr<PolicyContext> context);
 

@@ -35,10 +35,12 @@ class RecentLoad {
   }
 
   /// Two weeks as numbers, to be kept. What passes until it is taken up again does not count.
-  [[nodiscard]] std::vector<double> numbers() const {
+  [[nodiscard]] std::vector<double> numbers(Time now) const {
+    RecentLoad then = *this;
+    if (at_ != Time::never()) then.go_on_to(now);
     const auto number = [](std::int64_t us) { return static_cast<double>(us); };
-    return {number(last_.span_us), number(last_.held_us), number(this_.span_us),
-            number(this_.held_us)};
+    return {number(then.last_.span_us), number(then.last_.held_us), number(then.this_.span_us),
+            number(then.this_.held_us)};
   }
   void take(std::span<const double> numbers) {
     if (numbers.size() != 4) return;

@@ -37,7 +37,7 @@ TEST(RecentLoad, IsKeptAsNumbers) {
   load.observe(Time{}, 10);
   load.observe(Time{} + days(3), 30);
   load.observe(Time{} + days(9), 0);
-  next.take(load.numbers());
+  next.take(load.numbers(Time{} + days(9)));
   const Time later = Time{} + days(20);
   next.observe(later, 0);
   EXPECT_DOUBLE_EQ(next.share(later, 100), load.share(Time{} + days(9), 100))

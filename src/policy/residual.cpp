@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kAnybody = "";
 constexpr int kAnyTime = -1000;
-constexpr std::string_view kName = "lengths/";
+constexpr std::string_view kName = "lengths/", kTold = "lengths told/", kBeliefs = "beliefs";
 /// Of a job that tells how far it is.
 constexpr Duration kAlways = Duration::max();
 /// Beliefs change at full ones.
@@ -191,8 +191,20 @@ std::string Residual::grounds(JobId job) const {
 
 void Residual::save_learnt(Learnt& learnt) const {
   for (const auto& [of, table] : tables_)
-    if (table.learnt.weight() > 0)
+    if (table.learnt.weight() > 0) {
       learnt[fmt::format("{}{}/{}", kName, of.second, of.first)] = table.learnt.numbers();
+      std::vector<double> told = table.told.numbers();
+      told.insert(told.begin(), table.since);
+      learnt[fmt::format("{}{}/{}", kTold, of.second, of.first)] = told;
+    }
+  declarations_.save_learnt(learnt);
+  JobNotes notes(learnt, kBeliefs, 5);
+  for (std::size_t j = 0; j < beliefs_.size(); ++j) {
+    const Belief& belief = beliefs_[j];
+    if (const JobId job{static_cast<std::uint32_t>(j)}; !has_ended(yard_.state(job).phase))
+      notes.add(job, {number_of(belief.declared), number_of(belief.outlived),
+                      number_of(belief.length), number_of(belief.until), number_of(belief.due)});
+  }
 }
 
 void Residual::recall(const Learnt& learnt) {
@@ -203,7 +215,36 @@ void Residual::recall(const Learnt& learnt) {
     if (auto table = LengthTable::from(numbers))
       tables_[{std::string(user), octave}] = {*table, *table};
   });
+  each_learnt(learnt, kTold, [&](std::string_view name, std::span<const double> numbers) {
+    int octave = 0;
+    std::string_view user;
+    if (!split_number(name, octave, user) || numbers.empty()) return;
+    const auto known = tables_.find({std::string(user), octave});
+    const auto told = LengthTable::from(numbers.subspan(1));
+    if (known == tables_.end() || !told) return;
+    known->second.told = *told, known->second.since = numbers[0];
+  });
   for (Group& group : groups_) group.told.reset();
+}
+
+void Residual::recall_jobs(const Learnt& learnt) {
+  declarations_.recall_jobs(learnt);
+  each_note(learnt, kBeliefs, 5, beliefs_.size(), [&](JobId job, std::span<const double> kept) {
+    if (index(job) >= yard_.jobs() || has_ended(yard_.state(job).phase)) return;
+    Belief& belief = beliefs_[index(job)];
+    clear_due(job);
+    const bool waits = groups_[belief.group].waiting.erase(job) > 0;
+    const Duration least = microseconds(1);
+    belief.declared = std::clamp(duration_of(kept[0]), least, kLongestDuration);
+    belief.outlived = std::min(duration_of(kept[1]), kLongestDuration);
+    belief.length = std::clamp(duration_of(kept[2]), least, kLongestDuration);
+    belief.until = duration_of(kept[3]);
+    belief.group = group_of(job);
+    if (waits) groups_[belief.group].waiting.insert(job);
+    if (yard_.state(job).phase != Phase::running) return;
+    belief.due = time_of(kept[4]);
+    if (belief.due != Time::never()) due_.insert({belief.due, job});
+  });
 }
 
 /// By what they declared, whatever they told later.

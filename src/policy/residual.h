@@ -57,6 +57,7 @@ class Residual final : public Estimator {
   /// By the names of users: their numbers are another yard's others.
   void save_learnt(Learnt& learnt) const override;
   void recall(const Learnt& learnt) override;
+  void recall_jobs(const Learnt& learnt) override;
 
  private:
   /// What a class has learnt, and what of it jobs are told.

@@ -18,6 +18,9 @@ class NetworkSensitivity {
     time_.on_phase(yard, job, from, to);
   }
 
+  void save_learnt(const Yard& yard, Learnt& learnt) const { time_.save_learnt(yard, learnt); }
+  void recall_jobs(const Yard& yard, const Learnt& learnt) { time_.recall_jobs(yard, learnt); }
+
   /// In kScale steps, 0 to kScale.
   [[nodiscard]] std::int64_t of(const Yard& yard, JobId job) const {
     const Duration ran = time_.of(yard, job);

@@ -84,6 +84,18 @@ void StagedPolicy::recall(const Learnt& learnt, Time now) {
   if (stages_.rooms) stages_.rooms->recall(learnt, now);
 }
 
+/// What is known of jobs may change what is believed of them, and their places in the queue.
+void StagedPolicy::recall_jobs(const Learnt& learnt) {
+  Policy::recall_jobs(learnt);
+  each_stage([&](Stage& stage) { stage.recall_jobs(learnt); });
+  for (std::uint32_t j = 0; j < yard_.jobs(); ++j) {
+    const JobId job{j};
+    const Phase phase = yard_.state(job).phase;
+    if (!has_ended(phase)) on_outlook(job);
+    if (phase == Phase::running && stages_.preempt) stages_.preempt->on_level(job);
+  }
+}
+
 // --- Deciding ------------------------------------------------------------------------------------
 
 void StagedPolicy::decide(Plan& plan) {

@@ -62,6 +62,7 @@ class StagedPolicy final : public Policy, private Dispatcher {
   [[nodiscard]] const Queue& queue() const override { return queue_; }
   void save_learnt(Learnt& learnt) const override;
   void recall(const Learnt& learnt, Time now) override;
+  void recall_jobs(const Learnt& learnt) override;
 
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_machine(MachineId machine, bool up) override;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/grow.h"
+#include "policy/learnt.h"
 #include "yard/yard.h"
 
 namespace trainyard {
@@ -20,6 +21,20 @@ class TimeRun {
     if (to == Phase::running) runs.since = yard.now();
   }
 
+  void save_learnt(const Yard& yard, Learnt& learnt) const {
+    JobNotes notes(learnt, kName, 1);
+    for (std::size_t j = 0; j < runs_.size(); ++j)
+      if (const JobId job{static_cast<std::uint32_t>(j)};
+          runs_[j].ran.us > 0 && !has_ended(yard.state(job).phase))
+        notes.add(job, {number_of(runs_[j].ran)});
+  }
+  void recall_jobs(const Yard& yard, const Learnt& learnt) {
+    each_note(learnt, kName, 1, yard.jobs(), [&](JobId job, std::span<const double> ran) {
+      grow_to(runs_, index(job), yard.workload().jobs.size());
+      runs_[index(job)].ran = duration_of(ran[0]);
+    });
+  }
+
   [[nodiscard]] Duration of(const Yard& yard, JobId job) const {
     if (index(job) >= runs_.size()) return {};
     const Runs& runs = runs_[index(job)];
@@ -32,6 +47,8 @@ class TimeRun {
     Duration ran;  // in runs that are over
     Time since;
   };
+  static constexpr const char* kName = "time run";
+
   std::vector<Runs> runs_;  // by job
 };
 

@@ -17,9 +17,13 @@
 // Someone who calls all jobs trial jobs spends on long ones what short ones would have needed.
 #pragma once
 
+#include <map>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/sorted_list.h"
+#include "policy/learnt.h"
 #include "yard/yard.h"
 
 namespace trainyard {
@@ -47,7 +51,19 @@ class TrialRights {
   /// When refresh will next have something to change, if nothing happens until then.
   [[nodiscard]] Time next_change() const;
 
+  /// Allowances by the names of users, and which jobs have the right.
+  void save_learnt(Learnt& learnt) const;
+  void recall(const Learnt& learnt, Time now);
+  void recall_jobs(const Learnt& learnt);
+
  private:
+  /// What is known of a user from before; to be kept until the user comes back.
+  struct Kept {
+    double allowance = 0;
+    Time at;
+    double grown = 0;
+    bool has_right = true;
+  };
   struct User {
     std::size_t unfinished = 0;  // jobs
     bool known = false;
@@ -60,7 +76,7 @@ class TrialRights {
   };
 
   User& user_of(JobId job);
-  void join(User& user);
+  void join(User& user, UserId id);
   void advance();
   [[nodiscard]] bool is_limited() const;
   [[nodiscard]] double rate() const;
@@ -69,6 +85,7 @@ class TrialRights {
   void settle(User& user);
   void update(User& user, std::vector<JobId>& changed);
   [[nodiscard]] static double needed(const User& user);
+  [[nodiscard]] std::string name_of(std::size_t user) const;
 
   const Yard& yard_;
   Limit limit_;
@@ -76,8 +93,10 @@ class TrialRights {
   Time as_of_;
   std::size_t active_ = 0;  // users with unfinished jobs
   std::vector<User> users_;
-  SortedList<UserId> queuing_;  // users with waiting trial jobs
-  std::vector<bool> rights_;    // by job
+  SortedList<UserId> queuing_;                 // users with waiting trial jobs
+  std::vector<bool> rights_;                   // by job
+  std::map<std::string, Kept> kept_;           // by user
+  std::unordered_map<JobId, bool> restoring_;  // rights of jobs, until all are restored
 };
 
 }  // namespace trainyard

@@ -6,7 +6,8 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kTrialRooms = "trial-rooms/", kAnyName = "any";
+constexpr std::string_view kTrialRooms = "trial-rooms/", kFreed = "freed by others",
+                           kAnyName = "any";
 constexpr std::size_t kNumbersAhead = 4, kNumbersEach = 5;
 
 /// How many times this is free, in parts as well.
@@ -252,10 +253,22 @@ void TrialRooms::save_learnt(Learnt& learnt) const {
     const std::string kind(of.kind == kAnyKind ? kAnyName : yard_.cluster().kinds[index(of.kind)]);
     learnt[std::string(kTrialRooms) + kind] = numbers;
   }
+  std::vector<double>& freed = learnt[std::string(kFreed)];
+  freed.clear();
+  for (const auto& [at, gpus] : freed_)
+    freed.insert(freed.end(), {(yard_.now() - at).seconds(), double(gpus)});
 }
 
 void TrialRooms::recall(const Learnt& learnt, Time now) {
   began_ = now;
+  const auto ago = [&](double seconds) {
+    return now - Duration{std::llround(std::min(seconds, 1e9) * 1e6)};
+  };
+  each_learnt(learnt, kFreed, [&](std::string_view rest, std::span<const double> numbers) {
+    if (!rest.empty() || numbers.size() % 2 != 0 || numbers.size() > 2 * kLast) return;
+    for (std::size_t i = 0; i < numbers.size(); i += 2)
+      freed_.push_back({ago(numbers[i]), static_cast<std::int32_t>(std::min(numbers[i + 1], 1e8))});
+  });
   each_learnt(learnt, kTrialRooms, [&](std::string_view name, std::span<const double> numbers) {
     const std::uint32_t found = yard_.cluster().kinds.find(name);
     if (name != kAnyName && found == yard_.cluster().kinds.size()) return;
@@ -267,8 +280,8 @@ void TrialRooms::recall(const Learnt& learnt, Time now) {
       return static_cast<std::int32_t>(std::min(numbers[i], 1e8));
     };
     for (std::size_t i = kNumbersAhead; i < numbers.size(); i += kNumbersEach)
-      take_arrival(mine, {now - seconds(whole(i)),
-                          {{whole(i + 1), whole(i + 2), whole(i + 3)}, whole(i + 4)}});
+      take_arrival(mine,
+                   {ago(numbers[i]), {{whole(i + 1), whole(i + 2), whole(i + 3)}, whole(i + 4)}});
   });
 }
 

@@ -69,7 +69,7 @@ class TrialRooms {
   /// "room for 2 trial jobs of up to 4 GPUs is kept free"; empty: nothing is kept from this job.
   [[nodiscard]] std::string describe(JobId job) const;
 
-  /// By the names of kinds; what others have freed is learnt anew.
+  /// By the names of kinds.
   void save_learnt(Learnt& learnt) const;
   void recall(const Learnt& learnt, Time now);
 

@@ -54,6 +54,7 @@ class SimulatedEngine::Speed final : public PlacementSpeed {
     return shares_links_ ? usual_->on_shared_links(job, placement) : Iteration{};
   }
 
+  [[nodiscard]] double of(MachineId machine) const { return machines_[index(machine)]; }
   void set(MachineId machine, double speed) {
     double& now = machines_[index(machine)];
     slow_ += static_cast<std::size_t>(speed != 1) - static_cast<std::size_t>(now != 1);
@@ -117,14 +118,23 @@ std::optional<EventKind> SimulatedEngine::carry_out(const Yard& yard, const Orde
   pending_.cancel(order.job);
   leave(yard.now(), order.job);
   if (order.kind == Order::Kind::stop) return {};
-  const Job& job = yard.job(order.job);
   const bool starts = order.kind == Order::Kind::start;
   const EventKind outcome = starts ? EventKind::loaded : EventKind::drained;
-  const Duration takes = starts ? options_.delays.start + yard.load_time(order.job)
-                                : job.grace + job.save + options_.delays.leave;
+  const Duration takes =
+      starts ? time_to_start(yard, order.job) : time_to_leave(yard.job(order.job));
   if (takes.us == 0) return outcome;
   pending_.push(yard.now() + takes, outcome, order.job);
   return {};
+}
+
+void SimulatedEngine::take_up(const Yard& yard, JobId job) {
+  const JobState& state = yard.state(job);
+  if (state.phase == Phase::running) return begin(yard, job);
+  const bool starts = state.phase == Phase::starting;
+  if (!starts && state.phase != Phase::draining) return;
+  const Duration takes = starts ? time_to_start(yard, job) : time_to_leave(yard.job(job));
+  pending_.push(std::max(state.since + takes, yard.now()),
+                starts ? EventKind::loaded : EventKind::drained, job);
 }
 
 void SimulatedEngine::begin(const Yard& yard, JobId job) {
@@ -158,6 +168,10 @@ LearningPoint SimulatedEngine::point_at(const Yard& yard, JobId job, double done
   Random random(options_.seed, kStream + index(job) * (kReports + 1) + report);
   const double noise = random.normal(0, yard.workload().curve_noise);
   return {share * steps_of(yard.job(job)), curve.at(share) * (1 + noise)};
+}
+
+double SimulatedEngine::speed_of(MachineId machine) const {
+  return speed_->of(machine);
 }
 
 std::vector<SimulatedEngine::NewRate> SimulatedEngine::set_speed(const Yard& yard,

@@ -54,6 +54,10 @@ class SimulatedEngine {
     return point_at(yard, job, yard.work_done(job).seconds());
   }
 
+  /// Goes on with a job that the yard has restored: with its load, its work, or its leaving.
+  void take_up(const Yard& yard, JobId job);
+  /// The jobs to which something is going to happen, in that order.
+  [[nodiscard]] std::vector<JobId> order() const { return pending_.order(); }
   /// Begins with an order. What comes of it in no time is returned; the rest is reported later.
   std::optional<EventKind> carry_out(const Yard& yard, const Order& order);
   /// The yard has been told that the job has loaded.
@@ -72,6 +76,8 @@ class SimulatedEngine {
   /// have learnt whose iterations are played. Only where the network is shared.
   std::vector<Event> take_reports(const Yard& yard);
 
+  /// Times the usual.
+  [[nodiscard]] double speed_of(MachineId machine) const;
   /// Null: nothing is shared.
   [[nodiscard]] const SharedNetwork* network() const { return network_.get(); }
 
@@ -88,6 +94,12 @@ class SimulatedEngine {
     double report_every = 0;
   };
 
+  [[nodiscard]] Duration time_to_start(const Yard& yard, JobId job) const {
+    return options_.delays.start + yard.load_time(job);
+  }
+  [[nodiscard]] Duration time_to_leave(const Job& job) const {
+    return job.grace + job.save + options_.delays.leave;
+  }
   void join(const Yard& yard, JobId job);
   void leave(Time now, JobId job);
   [[nodiscard]] bool shares(JobId job) const;

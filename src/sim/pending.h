@@ -34,6 +34,15 @@ class PendingEvents {
   [[nodiscard]] Time next() const { return heap_.empty() ? Time::never() : heap_.front().at; }
   [[nodiscard]] const Entry& top() const { return heap_.front(); }
 
+  /// Those that have something pending, in the order in which it happens.
+  [[nodiscard]] std::vector<JobId> order() const {
+    std::vector<Entry> entries = heap_;
+    std::sort(entries.begin(), entries.end());
+    std::vector<JobId> jobs;
+    for (const Entry& entry : entries) jobs.push_back(entry.job);
+    return jobs;
+  }
+
   /// The job has nothing pending.
   void push(Time at, EventKind kind, JobId job) {
     heap_.emplace_back();

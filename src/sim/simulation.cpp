@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 
 #include "base/cycle_clock.h"
 
@@ -50,6 +51,59 @@ Simulation::Simulation(const Cluster& cluster, const Workload& workload, const P
     learning_ = std::make_unique<LearningTimes>(yard_);
     yard_.listen(*learning_);
   }
+}
+
+// --- From a state that was saved
+// ------------------------------------------------------------------
+
+Expected<void> Simulation::begin(const Beginning& beginning) {
+  const std::size_t known = beginning.jobs.size();
+  if (known > workload_.jobs.size())
+    return fail("{} jobs were saved; the workload has {}", known, workload_.jobs.size());
+  if (known < workload_.jobs.size() && workload_.jobs[known].submit <= beginning.now)
+    return fail("job {} was submitted before the simulation begins, and was not saved", known);
+  for (const auto& [machine, speed] : beginning.speeds) engine_.set_speed(yard_, machine, speed);
+  policy_->recall(beginning.learnt, beginning.now);
+  if (const Verdict verdict = yard_.restore(beginning.jobs); verdict != Verdict::ok)
+    return fail("the saved jobs cannot be restored: {}", describe(verdict));
+  now_ = std::max(beginning.now, yard_.now());
+  (void)yard_.apply({now_, EventKind::clock});
+  for (const MachineId machine : beginning.closed)
+    (void)yard_.apply(Event::of(now_, EventKind::machine_closed, machine));
+  policy_->recall_jobs(beginning.learnt);
+  take_up_jobs(beginning.order);
+  next_job_ = known;
+  const auto is_past = [&](const auto& each) { return each.at <= now_; };
+  next_fault_ = static_cast<std::size_t>(std::ranges::count_if(options_.faults, is_past));
+  next_revision_ = static_cast<std::size_t>(std::ranges::count_if(options_.revisions, is_past));
+  wake_ = std::max(beginning.wake.value_or(now_), now_);
+  return {};
+}
+
+/// Of those whose order is not known the one goes first that came into its phase first.
+void Simulation::take_up_jobs(std::span<const JobId> order) {
+  std::vector<std::size_t> places(yard_.jobs(), order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (index(order[i]) < places.size()) places[index(order[i])] = i;
+  std::vector<JobId> jobs;
+  for (std::uint32_t j = 0; j < yard_.jobs(); ++j)
+    if (holds_gpus(yard_.state(JobId{j}).phase)) jobs.push_back(JobId{j});
+  std::ranges::stable_sort(
+      jobs, {}, [&](JobId job) { return std::pair(places[index(job)], yard_.state(job).since); });
+  for (const JobId job : jobs) engine_.take_up(yard_, job);
+}
+
+Beginning Simulation::save() const {
+  Beginning saved{.now = now_, .jobs = {}, .order = engine_.order(), .wake = wake_};
+  for (std::uint32_t j = 0; j < yard_.jobs(); ++j) saved.jobs.push_back(yard_.save(JobId{j}));
+  policy_->save_learnt(saved.learnt);
+  for (std::uint32_t m = 0; m < yard_.cluster().machines.size(); ++m) {
+    const MachineId machine{m};
+    if (!yard_.free().is_up(machine)) saved.closed.push_back(machine);
+    if (const double speed = engine_.speed_of(machine); speed != 1)
+      saved.speeds.emplace_back(machine, speed);
+  }
+  return saved;
 }
 
 Time Simulation::next() {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/stats.h"
@@ -20,6 +21,7 @@
 #include "perf/catalogue.h"
 #include "policy/policy.h"
 #include "policy/registry.h"
+#include "sim/beginning.h"
 #include "sim/elastic_time.h"
 #include "sim/engine.h"
 #include "sim/failures.h"
@@ -55,6 +57,13 @@ class Simulation {
   /// The workload must fit the cluster (check_fits). Cluster and workload must outlive this.
   Simulation(const Cluster& cluster, const Workload& workload, const PolicySpec& policy,
              SimOptions options);
+
+  /// Goes on from there instead of from an empty yard; to be called before anything happens.
+  /// Faults and revisions of the past are passed over. Refuses jobs that do not fit the cluster,
+  /// and a workload whose other jobs are not submitted later.
+  [[nodiscard]] Expected<void> begin(const Beginning& beginning);
+  /// All that another simulation of this workload needs to go on from here.
+  [[nodiscard]] Beginning save() const;
 
   /// Sees every change of the yard, after the policy.
   void listen(YardListener& listener) { yard_.listen(listener); }
@@ -95,6 +104,7 @@ class Simulation {
   void tell_reports();
   void tell_of(const PendingEvents::Entry& entry);
   void happen_to_machine(const Fault& fault);
+  void take_up_jobs(std::span<const JobId> order);
 
   const Workload& workload_;
   SimOptions options_;

@@ -21,6 +21,7 @@
 #include "base/grow.h"
 #include "base/sorted_list.h"
 #include "policy/backlog.h"
+#include "policy/learnt.h"
 
 namespace trainyard {
 
@@ -32,6 +33,38 @@ class CriticalJobs {
   /// A job that was critical when it left the queue stays so while it runs, until another comes.
   [[nodiscard]] bool is_critical(JobId job) const {
     return !marked_.empty() && index(job) < known_.size() && known_[index(job)].is_critical;
+  }
+
+  /// The last arrivals, and what was known of the jobs.
+  void save_learnt(Learnt& learnt) const {
+    std::vector<double>& list = learnt[kName];
+    list.assign(1, number_of(std::max(came_last_, Time{})));
+    for (std::size_t i = came_.size() - std::min(came_.size(), kMostKept); i < came_.size(); ++i)
+      list.insert(list.end(), {number_of(came_[i].at), came_[i].gpu_us});
+    JobNotes notes(learnt, kName, 2);
+    for (std::size_t j = 0; j < known_.size(); ++j)
+      if (const JobId job{static_cast<std::uint32_t>(j)}; !has_ended(yard_.state(job).phase))
+        notes.add(job, {number_of(known_[j].left), known_[j].is_critical ? 1.0 : 0.0});
+  }
+  void recall_jobs(const Learnt& learnt) {
+    each_learnt(learnt, kName, [&](std::string_view rest, std::span<const double> kept) {
+      if (!rest.empty() || kept.size() % 2 != 1) return;
+      std::vector<Came> came;
+      for (std::size_t i = 1; i < kept.size(); i += 2)
+        came.push_back({std::min(time_of(kept[i]), yard_.now()), kept[i + 1]});
+      if (!std::ranges::is_sorted(came, {}, &Came::at)) return;
+      came_ = std::move(came);
+      came_last_ = time_of(kept[0]);
+    });
+    each_note(learnt, kName, 2, yard_.jobs(), [&](JobId job, std::span<const double> kept) {
+      const bool waits = yard_.state(job).phase == Phase::queued;
+      if (index(job) >= known_.size()) return;
+      Known& known = known_[index(job)];
+      if (waits) by_left_.erase({known.left, job});
+      known = {duration_of(kept[0]), kept[1] != 0};
+      if (known.is_critical) marked_.push_back(job);
+      if (waits && !known.is_critical) by_left_.insert({known.left, job});
+    });
   }
 
   void on_phase(JobId job, Phase from, Phase to) {
@@ -80,6 +113,8 @@ class CriticalJobs {
     }
   };
 
+  static constexpr const char* kName = "arrivals";
+  static constexpr std::size_t kMostKept = 4096;
   static constexpr std::int64_t kQuiet = 32;
   static constexpr double kAges = 4e18;
 

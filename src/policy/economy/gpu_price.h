@@ -31,7 +31,7 @@ class GpuPrice {
     if (to == Phase::queued) ++waiting_;
   }
 
-  void save_learnt(Learnt& learnt) const { learnt["load"] = load_.numbers(); }
+  void save_learnt(Learnt& learnt) const { learnt["load"] = load_.numbers(yard_.now()); }
   void recall(const Learnt& learnt, Time now) {
     load_.begin(now);
     each_learnt(learnt, "load", [&](std::string_view, auto numbers) { load_.take(numbers); });

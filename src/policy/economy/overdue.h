@@ -72,6 +72,28 @@ class Overdue {
   void refresh() {
     std::erase_if(quanta_, [&](const Quantum& each) { return each.until <= yard_.now(); });
   }
+  void save_learnt(Learnt& learnt) const {
+    if (!any()) return;
+    learnt[kName] = {number_of(std::max(next_, Time{}))};
+    JobNotes notes(learnt, kName, 3);
+    for (const Quantum& each : quanta_)
+      notes.add(each.job, {0, number_of(each.waited), number_of(each.until)});
+    if (named_ != kNoJob) notes.add(named_, {1, 0, 0});
+  }
+  void recall_jobs(const Learnt& learnt) {
+    if (!any()) return;
+    each_learnt(learnt, kName, [&](std::string_view rest, std::span<const double> kept) {
+      if (rest.empty() && kept.size() == 1) next_ = time_of(kept[0]);
+    });
+    each_note(learnt, kName, 3, yard_.jobs(), [&](JobId job, std::span<const double> kept) {
+      const Phase phase = yard_.state(job).phase;
+      if (kept[0] != 0) {
+        if (phase == Phase::queued) named_ = job;
+      } else if (phase != Phase::queued && !has_ended(phase)) {
+        quanta_.push_back({job, duration_of(kept[1]), time_of(kept[2])});
+      }
+    });
+  }
   [[nodiscard]] Time next_change() const {
     Time next = Time::never();
     for (const Quantum& each : quanta_) next = std::min(next, each.until);
@@ -99,6 +121,8 @@ class Overdue {
     if (quantum != quanta_.end() && share_ < 1)
       quantum->until = yard_.now() + part(quantum->waited, share_ / (1 - share_));
   }
+
+  static constexpr const char* kName = "overdue";
 
   const Yard& yard_;
   const Patience& patience_;

@@ -55,7 +55,19 @@ class RankedFlow : public FlowStage {
 
   [[nodiscard]] Duration period() const { return period_; }
 
+  void save_learnt(Learnt& learnt) const override {
+    learnt[kName] = {number_of(std::max(next_, Time{}))};
+  }
+  void recall_jobs(const Learnt& learnt) override {
+    each_learnt(learnt, kName, [&](std::string_view, std::span<const double> next) {
+      if (next.size() == 1) next_ = std::min(time_of(next[0]), yard_.now() + period_);
+    });
+    has_news_ = false;
+  }
+
  private:
+  static constexpr const char* kName = "flow period";
+
   struct Sender {
     Rank rank;  // as of when it came, or the last period
     FlowClass flow = kFirstFlow;

@@ -48,9 +48,22 @@ class EqualSplit final : public Policy {
   [[nodiscard]] bool preempts() const override { return true; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
 
+  void save_learnt(Learnt& learnt) const override {
+    Policy::save_learnt(learnt);
+    learnt[kName] = {number_of(std::max(next_round_, Time{}))};
+  }
+  void recall_jobs(const Learnt& learnt) override {
+    Policy::recall_jobs(learnt);
+    each_learnt(learnt, kName, [&](std::string_view, std::span<const double> next) {
+      if (next.size() == 1) next_round_ = std::min(time_of(next[0]), yard_.now() + round_);
+    });
+  }
+
   void on_phase(JobId job, Phase from, Phase to) override { roster_.on_phase(job, from, to); }
 
  private:
+  static constexpr const char* kName = "rounds of equal-split";
+
   /// What a job gets in a round.
   struct Part {
     JobId job = kNoJob;

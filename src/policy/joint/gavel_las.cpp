@@ -77,10 +77,14 @@ class GavelLas final : public Policy {
   [[nodiscard]] bool preempts() const override { return true; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
 
+  void save_learnt(Learnt& learnt) const override;
+  void recall_jobs(const Learnt& learnt) override;
   void on_phase(JobId job, Phase from, Phase to) override;
   void on_machine(MachineId /*machine*/, bool /*up*/) override { has_news_ = has_changed_ = true; }
 
  private:
+  static constexpr const char* kName = "rounds of gavel-las";
+
   /// A job that may have a turn, and what it can do with one.
   struct Candidate {
     JobId job = kNoJob;
@@ -149,6 +153,43 @@ void GavelLas::on_phase(JobId job, Phase from, Phase to) {
     had_s_[index(job) * (kinds_ + 1) + kind_of(yard_.placement(job))] +=
         (yard_.now() - holds_since_[index(job)]).seconds();
   }
+}
+
+/// Of each job since when it holds GPUs, its shares, and how long it had GPUs in runs that are
+/// over.
+void GavelLas::save_learnt(Learnt& learnt) const {
+  Policy::save_learnt(learnt);
+  learnt[kName] = {number_of(std::max(next_round_, Time{})), has_changed_ ? 1.0 : 0.0,
+                   has_news_ ? 1.0 : 0.0};
+  const std::size_t kinds = kinds_ + 1;
+  JobNotes notes(learnt, kName, 1 + 2 * kinds);
+  for (std::uint32_t j = 0; j < yard_.jobs(); ++j) {
+    const JobId job{j};
+    if (has_ended(yard_.state(job).phase)) continue;
+    std::vector<double> numbers{j < holds_since_.size() ? number_of(holds_since_[j]) : 0};
+    for (std::size_t kind = 0; kind < kinds; ++kind) numbers.push_back(share(job, kind));
+    for (std::size_t at = j * kinds; at < (j + 1) * kinds; ++at)
+      numbers.push_back(at < had_s_.size() ? had_s_[at] : 0);
+    notes.add(job, numbers);
+  }
+}
+
+void GavelLas::recall_jobs(const Learnt& learnt) {
+  Policy::recall_jobs(learnt);
+  each_learnt(learnt, kName, [&](std::string_view, std::span<const double> kept) {
+    if (kept.size() != 3) return;
+    next_round_ = std::min(time_of(kept[0]), yard_.now() + round_);
+    has_changed_ = kept[1] != 0, has_news_ = kept[2] != 0;
+  });
+  const std::size_t kinds = kinds_ + 1;
+  each_note(learnt, kName, 1 + 2 * kinds, yard_.jobs(), [&](JobId job, auto numbers) {
+    const std::size_t first = index(job) * kinds;
+    holds_since_.resize(std::max(holds_since_.size(), index(job) + 1));
+    had_s_.resize(holds_since_.size() * kinds), shares_.resize(holds_since_.size() * kinds);
+    holds_since_[index(job)] = std::min(time_of(numbers[0]), yard_.now());
+    std::ranges::copy(numbers.subspan(1, kinds), &shares_[first]);
+    std::ranges::copy(numbers.subspan(1 + kinds, kinds), &had_s_[first]);
+  });
 }
 
 /// How long it has had GPUs of that kind by now.

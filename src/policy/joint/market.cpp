@@ -118,6 +118,22 @@ class MarketPolicy final : public Policy {
   [[nodiscard]] bool preempts() const override { return true; }
   [[nodiscard]] WaitReason explain(JobId job) const override;
 
+  void save_learnt(Learnt& learnt) const override {
+    Policy::save_learnt(learnt);
+    learnt[kName] = {number_of(std::max(next_round_, Time{})), is_due_ ? 1.0 : 0.0,
+                     has_news_ ? 1.0 : 0.0};
+    JobNotes(learnt, kName, 0).add(next_seller_, {});
+  }
+  void recall_jobs(const Learnt& learnt) override {
+    Policy::recall_jobs(learnt);
+    each_learnt(learnt, kName, [&](std::string_view, std::span<const double> kept) {
+      if (kept.size() != 3) return;
+      next_round_ = std::min(time_of(kept[0]), yard_.now() + round_);
+      is_due_ = kept[1] != 0, has_news_ = kept[2] != 0;
+    });
+    each_note(learnt, kName, 0, yard_.jobs(), [&](JobId job, auto) { next_seller_ = job; });
+  }
+
   void on_phase(JobId job, Phase from, Phase to) override {
     const bool is_mine = takes(job), is_freed = holds_gpus(from) && !holds_gpus(to);
     if (is_mine) roster_.on_phase(job, from, to);
@@ -135,6 +151,8 @@ class MarketPolicy final : public Policy {
   void on_estimate(JobId /*job*/) override { is_due_ = true; }
 
  private:
+  static constexpr const char* kName = "rounds of market";
+
   /// The only job there is, if it could use more than it has: no other waits for the round, so it
   /// need not either. Else none.
   [[nodiscard]] JobId job_alone() const;

@@ -41,11 +41,18 @@ class MarketAndStages final : public Policy {
   [[nodiscard]] WaitReason explain(JobId job) const override;
   void save_learnt(Learnt& learnt) const override {
     Policy::save_learnt(learnt);
+    market_->save_learnt(learnt);
     stages_->save_learnt(learnt);
   }
   void recall(const Learnt& learnt, Time now) override {
     Policy::recall(learnt, now);
+    market_->recall(learnt, now);
     stages_->recall(learnt, now);
+  }
+  void recall_jobs(const Learnt& learnt) override {
+    Policy::recall_jobs(learnt);
+    market_->recall_jobs(learnt);
+    stages_->recall_jobs(learnt);
   }
 
   void on_phase(JobId job, Phase from, Phase to) override;

@@ -17,6 +17,9 @@ class LeastAttained final : public OrderStage {
 
   void on_phase(JobId job, Phase from, Phase to) override { time_.on_phase(yard_, job, from, to); }
 
+  void save_learnt(Learnt& learnt) const override { time_.save_learnt(yard_, learnt); }
+  void recall_jobs(const Learnt& learnt) override { time_.recall_jobs(yard_, learnt); }
+
  private:
   TimeRun time_;
 };

@@ -46,11 +46,27 @@ class LeastAttainedService final : public OrderStage {
     }
   }
 
+  void save_learnt(Learnt& learnt) const override {
+    JobNotes notes(learnt, kName, 2);
+    for (std::size_t j = 0; j < jobs_.size(); ++j)
+      if (const JobId job{static_cast<std::uint32_t>(j)}; !has_ended(yard_.state(job).phase))
+        notes.add(job, {static_cast<double>(jobs_[j].level), number_of(jobs_[j].timer)});
+  }
+  void recall_jobs(const Learnt& learnt) override {
+    each_note(learnt, kName, 2, yard_.jobs(), [&](JobId job, std::span<const double> known) {
+      if (index(job) >= jobs_.size()) return;
+      const auto lowest = static_cast<double>(thresholds_.size());
+      jobs_[index(job)].level = static_cast<std::uint8_t>(std::min(known[0], lowest));
+      if (yard_.state(job).phase == Phase::running) set_timer(job, time_of(known[1]));
+    });
+  }
+
   [[nodiscard]] Time next_change() const override {
     return timers_.empty() ? Time::never() : timers_.front().at;
   }
 
  private:
+  static constexpr const char* kName = "las levels";
   static constexpr std::int64_t kLevelStride = std::int64_t{1} << 59;  // > any submit time
 
   struct Known {

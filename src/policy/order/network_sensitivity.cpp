@@ -20,6 +20,9 @@ class BySensitivity final : public OrderStage {
     sensitivity_.on_phase(yard_, job, from, to);
   }
 
+  void save_learnt(Learnt& learnt) const override { sensitivity_.save_learnt(yard_, learnt); }
+  void recall_jobs(const Learnt& learnt) override { sensitivity_.recall_jobs(yard_, learnt); }
+
  private:
   static constexpr std::int64_t kStride = std::int64_t{1} << 49;  // ms: 17,000 years
 

@@ -121,7 +121,7 @@ class LeastWorkloadFirst final : public PlaceStage {
 class RandomPlaces final : public PlaceStage {
  public:
   RandomPlaces(const Params& params, PolicyContext& context)
-      : PlaceStage(params, context), random_(context.seed(), kStream) {}
+      : PlaceStage(params, context), start_(context.seed(), kStream), random_(start_) {}
 
   bool find(JobId job, const Avoid* avoid, Placement& out) override {
     const Shape& shape = yard_.shape(job);
@@ -142,9 +142,20 @@ class RandomPlaces final : public PlaceStage {
     return true;
   }
 
+  void save_learnt(Learnt& learnt) const override {
+    learnt[kName] = {static_cast<double>(random_.drawn_since(start_))};
+  }
+  void recall(const Learnt& learnt, Time /*now*/) override {
+    each_learnt(learnt, kName, [&](std::string_view rest, std::span<const double> drawn) {
+      if (rest.empty() && drawn.size() == 1)
+        random_.skip(static_cast<std::uint64_t>(std::min(drawn[0], 9e15)));
+    });
+  }
+
  private:
   static constexpr std::uint64_t kStream = 302;
-  Random random_;
+  static constexpr const char* kName = "random places";
+  Random start_, random_;
 };
 
 }  // namespace

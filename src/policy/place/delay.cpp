@@ -62,8 +62,9 @@ class Delay final : public PlaceStage {
   void on_phase(JobId job, Phase from, Phase to) override {
     clocks_.on_phase(yard_, job, from, to);
   }
-  void save_learnt(Learnt& learnt) const override { clocks_.save_learnt(learnt); }
+  void save_learnt(Learnt& learnt) const override { clocks_.save_learnt(yard_, learnt); }
   void recall(const Learnt& learnt, Time now) override { clocks_.recall(yard_, learnt, now); }
+  void recall_jobs(const Learnt& learnt) override { clocks_.recall_jobs(yard_, learnt); }
   void on_rebid(JobId job) override { clocks_.on_rebid(yard_, job); }
   void refresh(std::vector<JobId>& changed) override { clocks_.refresh(yard_, changed); }
   [[nodiscard]] Time next_change() const override { return clocks_.next_change(); }

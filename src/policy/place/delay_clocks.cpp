@@ -9,7 +9,8 @@
 namespace trainyard {
 namespace {
 
-constexpr std::string_view kWindows = "wait windows/", kTables = "wait tables/";
+constexpr std::string_view kWindows = "wait windows/", kTables = "wait tables/",
+                           kSums = "wait sums/", kClocks = "delay clocks";
 
 /// Whether the machines of a group of this tier could hold a gang of this shape, empty.
 bool could_hold(const Cluster& cluster, const Shape& shape, std::size_t tier) {
@@ -107,10 +108,16 @@ std::size_t DelayClocks::lowest_tier(const Yard& yard, JobId job) {
   return known - 1U;
 }
 
-void DelayClocks::save_learnt(Learnt& learnt) const {
+void DelayClocks::save_learnt(const Yard& yard, Learnt& learnt) const {
+  JobNotes notes(learnt, kClocks, 3);
+  for (std::size_t j = 0; j < jobs_.size(); ++j)
+    if (const JobId job{static_cast<std::uint32_t>(j)}; yard.state(job).phase == Phase::queued)
+      notes.add(job, {number_of(jobs_[j].since), number_of(jobs_[j].due),
+                      static_cast<double>(jobs_[j].tier)});
   for (const auto& [gpus, demand] : demands_)
     for (std::size_t tier = 0; tier < demand.tables.size(); ++tier) {
       learnt[fmt::format("{}{}/{}/", kWindows, gpus, tier)] = demand.windows[tier].numbers();
+      learnt[fmt::format("{}{}/{}/", kSums, gpus, tier)] = demand.windows[tier].sums();
       learnt[fmt::format("{}{}/{}/", kTables, gpus, tier)] = demand.tables[tier].numbers();
     }
 }
@@ -128,8 +135,24 @@ void DelayClocks::recall(const Yard& yard, const Learnt& learnt, Time now) {
   };
   each(kWindows,
        [](Demand& demand, std::size_t tier, auto numbers) { demand.windows[tier].take(numbers); });
+  each(kSums, [](Demand& demand, std::size_t tier, auto numbers) {
+    demand.windows[tier].take_sums(numbers);
+  });
   each(kTables,
        [](Demand& demand, std::size_t tier, auto numbers) { demand.tables[tier].take(numbers); });
+}
+
+void DelayClocks::recall_jobs(const Yard& yard, const Learnt& learnt) {
+  each_note(learnt, kClocks, 3, yard.jobs(), [&](JobId job, std::span<const double> kept) {
+    const JobState& state = yard.state(job);
+    if (state.phase != Phase::queued || time_of(kept[0]) != state.since) return;
+    Clock& clock = jobs_[index(job)];
+    if (clock.due != Time::never()) due_.erase({clock.due, job});
+    const auto last = static_cast<double>(yard.cluster().tiers.size() - 1);
+    clock.since = state.since;
+    clock.tier = static_cast<std::uint8_t>(std::min(kept[2], last));
+    set_due(job, time_of(kept[1]));
+  });
 }
 
 DelayClocks::Demand& DelayClocks::demand_of(const Yard& yard, std::int32_t gpus) {

@@ -56,8 +56,9 @@ class DelayClocks {
   /// Moves on the clocks; lists the jobs that became ready for another tier.
   void refresh(const Yard& yard, std::vector<JobId>& changed);
   [[nodiscard]] Time next_change() const;
-  void save_learnt(Learnt& learnt) const;
+  void save_learnt(const Yard& yard, Learnt& learnt) const;
   void recall(const Yard& yard, const Learnt& learnt, Time now);
+  void recall_jobs(const Yard& yard, const Learnt& learnt);
 
  private:
   struct Clock {

@@ -36,6 +36,12 @@ class WaitWindow {
       add(Time{static_cast<std::int64_t>(std::min(numbers[i], 9e18))}, numbers[i + 1]);
   }
 
+  /// Sums keep what rounding left of waits that are over.
+  [[nodiscard]] std::vector<double> sums() const { return {sum_, squares_}; }
+  void take_sums(std::span<const double> sums) {
+    if (sums.size() == 2) sum_ = sums[0], squares_ = sums[1];
+  }
+
   /// Mean plus twice the deviation; 1 where there is none.
   [[nodiscard]] double estimate(Time now, Duration window) {
     for (; !waits_.empty() && waits_.front().at + window < now; waits_.pop_front()) {

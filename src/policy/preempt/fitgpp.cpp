@@ -82,6 +82,9 @@ class FitGpp final : public PreemptStage {
     return rights_.acts_as_trial(waiter) ? 0 : kNoClaim;
   }
 
+  void save_learnt(Learnt& learnt) const override { batch_.save_learnt(learnt); }
+  void recall_jobs(const Learnt& learnt) override { batch_.recall_jobs(learnt, yard_.jobs()); }
+
   void on_phase(JobId job, Phase from, Phase to) override {
     if (from == Phase::running) leave(job);
     if (learns_) learnt_.on_phase(yard_, job, from, to);

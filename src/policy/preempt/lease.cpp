@@ -48,6 +48,21 @@ class Leases {
     pass_dropped();
   }
 
+  void save_learnt(Learnt& learnt) const {
+    JobNotes notes(learnt, kName, 1);
+    for (const JobAt& next : line_)
+      if (ends_of_[index(next.job)] == next.at) notes.add(next.job, {number_of(next.at)});
+  }
+  void recall_jobs(const Yard& yard, const Learnt& learnt) {
+    each_note(learnt, kName, 1, yard.jobs(), [&](JobId job, std::span<const double> end) {
+      if (index(job) < ends_of_.size() && ends_of_[index(job)] != Time::never())
+        ends_of_[index(job)] = time_of(end[0]);
+    });
+    for (JobAt& next : line_) next.at = ends_of_[index(next.job)];
+    std::erase_if(line_, [](const JobAt& next) { return next.at == Time::never(); });
+    std::sort(line_.begin(), line_.end());
+  }
+
   /// Calls visit(job) for each whose lease is over by now, by end and number, and begins its next.
   template <class Visit>
   void renew(const Yard& yard, Visit visit) {
@@ -66,6 +81,8 @@ class Leases {
   }
 
  private:
+  static constexpr const char* kName = "leases";
+
   void pass_dropped() {
     while (!line_.empty() && ends_of_[index(line_.front().job)] != line_.front().at)
       line_.pop_front();
@@ -96,6 +113,9 @@ class LeaseThenRebid final : public PreemptStage {
   }
   [[nodiscard]] bool leaves_before_rebid() const override { return leaves_first_; }
   [[nodiscard]] Time next_rebid() const override { return leases_.next_end(); }
+
+  void save_learnt(Learnt& learnt) const override { leases_.save_learnt(learnt); }
+  void recall_jobs(const Learnt& learnt) override { leases_.recall_jobs(yard_, learnt); }
 
   void on_phase(JobId job, Phase from, Phase to) override {
     if (from == Phase::running) leases_.drop(job);
@@ -148,6 +168,25 @@ class LeaseUntilWanted final : public PreemptStage {
     retry = std::min(retry, leases_.next_end());
   }
 
+  void save_learnt(Learnt& learnt) const override {
+    leases_.save_learnt(learnt);
+    sensitivity_.save_learnt(yard_, learnt);
+    JobNotes notes(learnt, kName, 1);
+    competing_.each([&](const Entry& entry) {
+      notes.add(entry.job, {static_cast<double>(entry.rank)});
+      return true;
+    });
+  }
+  void recall_jobs(const Learnt& learnt) override {
+    leases_.recall_jobs(yard_, learnt);
+    sensitivity_.recall_jobs(yard_, learnt);
+    each_note(learnt, kName, 1, yard_.jobs(), [&](JobId job, std::span<const double> kept) {
+      const auto rank = static_cast<std::int64_t>(
+          std::min(kept[0], static_cast<double>(NetworkSensitivity::kScale)));
+      if (yard_.state(job).phase == Phase::running && rank_of(job) < 0) compete(job, rank);
+    });
+  }
+
   void on_phase(JobId job, Phase from, Phase to) override {
     sensitivity_.on_phase(yard_, job, from, to);
     if (from == Phase::running) {
@@ -178,15 +217,20 @@ class LeaseUntilWanted final : public PreemptStage {
 
   void end_leases() {
     leases_.renew(yard_, [&](JobId job) {
-      std::int64_t& known = rank_of(job);
+      const std::int64_t known = rank_of(job);
       const std::int64_t rank = sensitivity_.of(yard_, job);
       if (rank == known) return;
       if (known >= 0) competing_.erase({known, job});
-      known = rank;
-      competing_.insert({rank, job, yard_.shape(job).gpus()});
-      ++changes_;
+      compete(job, rank);
     });
   }
+  void compete(JobId job, std::int64_t rank) {
+    rank_of(job) = rank;
+    competing_.insert({rank, job, yard_.shape(job).gpus()});
+    ++changes_;
+  }
+
+  static constexpr const char* kName = "lease ranks";
 
   Leases leases_;
   std::int64_t depth_;

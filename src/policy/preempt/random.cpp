@@ -22,6 +22,9 @@ class RandomVictims final : public PreemptStage {
     return rights_.acts_as_trial(waiter) ? 0 : kNoClaim;
   }
 
+  void save_learnt(Learnt& learnt) const override { batch_.save_learnt(learnt); }
+  void recall_jobs(const Learnt& learnt) override { batch_.recall_jobs(learnt, yard_.jobs()); }
+
   void on_phase(JobId job, Phase from, Phase to) override {
     if (from == Phase::running) batch_.remove(job);
     if (to == Phase::running && !rights_.acts_as_trial(job)) batch_.add(yard_, job);

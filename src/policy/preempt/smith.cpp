@@ -101,7 +101,18 @@ class Smith final : public PreemptStage {
 
   void on_machine(MachineId /*machine*/) override { first_room_.forget(); }
 
-  void save_learnt(Learnt& learnt) const override { usual_.save_learnt(learnt); }
+  void save_learnt(Learnt& learnt) const override {
+    usual_.save_learnt(learnt);
+    JobNotes notes(learnt, kName, 1);
+    for (std::size_t j = 0; j < known_.size(); ++j)
+      if (const JobId job{static_cast<std::uint32_t>(j)}; yard_.state(job).phase == Phase::running)
+        notes.add(job, {1 + known_[j].slower});
+  }
+  void recall_jobs(const Learnt& learnt) override {
+    each_note(learnt, kName, 1, yard_.jobs(), [&](JobId job, std::span<const double> times) {
+      if (yard_.state(job).phase == Phase::running) known_[index(job)].slower = times[0] - 1;
+    });
+  }
   void recall(const Learnt& learnt, Time /*now*/) override { usual_.recall(learnt); }
 
   /// Its place in the order; before that, if it runs in less time than its work takes where GPUs
@@ -121,6 +132,8 @@ class Smith final : public PreemptStage {
   bool make_room(JobId waiter, Reach reach, RoomFinder& finder, Time& retry) override;
 
  private:
+  static constexpr const char* kName = "usual places";
+
   struct Known {
     Time rank;
     double width = 1;
