@@ -8,7 +8,7 @@
 #   tests/layers.sh --self-test  checks that the check finds what it must
 set -euo pipefail
 
-readonly layers="base model perf bound market network yard policy sim workload study live cli"
+readonly layers="base model perf bound market network yard policy sim forecast workload study live cli"
 readonly live_layers="job system sbatch srun slurm_setup supervisor engine book service journal loop server client flow_agent daemon"
 
 # Prints "file:line: what is wrong" for every offending file and include below folder $1. The names
