@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,8 +64,8 @@ inline double above_zero(double number) {
 }
 
 /// What is known of single jobs: a list under "jobs/NAME" that begins with how many numbers there
-/// are of each job, the first of which is the job's in the yard. (So that a daemon, whose yards
-/// number jobs anew, can translate lists of which it knows nothing else.)
+/// are of each job, the first of which is the job's in the yard. A yard that numbers its jobs
+/// differently has to leave these lists out.
 constexpr std::string_view kOfJobs = "jobs/";
 
 class JobNotes {
@@ -99,25 +98,6 @@ void each_note(const Learnt& learnt, std::string_view name, std::size_t each, st
       if (list[i] < static_cast<double>(jobs))
         visit(JobId{static_cast<std::uint32_t>(list[i])}, list.subspan(i + 1, each));
   });
-}
-
-/// The same learning of jobs with other numbers: `renumber` maps a job's to another, or to none.
-template <class Renumber>
-Learnt with_jobs_renumbered(const Learnt& learnt, Renumber renumber) {
-  Learnt all = learnt;
-  for (auto& [name, list] : all) {
-    if (!name.starts_with(kOfJobs) || list.empty() || !(list[0] >= 1 && list[0] <= 1e6)) continue;
-    const auto stride = static_cast<std::ptrdiff_t>(list[0]);
-    std::vector<double> kept{list[0]};
-    for (auto job = list.begin() + 1; list.end() - job >= stride; job += stride) {
-      const std::optional<double> number = renumber(*job);
-      if (!number) continue;
-      kept.push_back(*number);
-      kept.insert(kept.end(), job + 1, job + stride);
-    }
-    list = std::move(kept);
-  }
-  return all;
 }
 
 }  // namespace trainyard

@@ -35,14 +35,6 @@ TEST(JobNotes, OfADamagedListAreLeftOut) {
   EXPECT_EQ(notes_of({{"jobs/levels", {2, 1, 4, 2}}}, 9), (Seen{{1, 4}})) << "a torn end";
 }
 
-TEST(JobNotes, FollowJobsThatGetOtherNumbers) {
-  const Learnt learnt{{"jobs/levels", {2, 0, 5, 1, 6}}, {"load", {0, 1}}, {"jobs/torn", {0, 1}}};
-  const Learnt renumbered = with_jobs_renumbered(
-      learnt, [](double job) { return job == 0 ? std::optional<double>() : job + 70; });
-  EXPECT_EQ(renumbered,
-            (Learnt{{"jobs/levels", {2, 71, 6}}, {"load", {0, 1}}, {"jobs/torn", {0, 1}}}));
-}
-
 TEST(LearntTimes, KeepMicrosecondsAndNever) {
   const Time now{1'763'500'000'123'457};
   EXPECT_EQ(time_of(number_of(now)), now);

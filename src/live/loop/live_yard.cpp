@@ -57,16 +57,12 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
   yard_ = std::make_unique<Yard>(*cluster_, workload_, policy.rules(), speed_.get());
   policy_ = policy.build(*yard_, kSeed, flows_);
   flow_terms_ = terms_of_flows(policy, flows_);
+  policy_->recall(learnt_, now);
   std::vector<const JobRecord*> known;
   for (const JobRecord* job : jobs)
     if (!job->is_held() && !job->has_ended()) known.push_back(job);
   std::ranges::stable_sort(known, {}, [](const JobRecord* job) { return job->eligible; });
   for (const JobRecord* job : known) add(*job, job->eligible);
-  const Learnt learnt = with_jobs_renumbered(learnt_, [&](double number) {
-    const auto found = ids_.find(static_cast<JobNumber>(std::clamp(number, 0.0, 9e15)));
-    return found == ids_.end() ? std::optional<double>() : double(index(found->second));
-  });
-  policy_->recall(learnt, now);
   std::vector<SavedJob> lives;
   for (const JobRecord* job : known) lives.push_back(to_ids(*job));
   if (const Verdict verdict = yard_->restore(lives); verdict != Verdict::ok)
@@ -76,24 +72,17 @@ Expected<void> LiveYard::begin(std::shared_ptr<const Cluster> cluster, const Pol
   yard_->listen(*this);
   for (const MachineId machine : closed)
     (void)yard_->apply(Event::of(yard_->now(), EventKind::machine_closed, machine));
-  policy_->recall_jobs(learnt);
   for (const JobRecord* job : known)
     if (job->progress) learn(*job, yard_->now());
   return {};
 }
 
+/// Without what is known of single jobs, which has other numbers in the next yard.
 Learnt LiveYard::learnt() const {
-  if (!policy_) return learnt_;
-  Learnt now;
-  policy_->save_learnt(now);
-  now = with_jobs_renumbered(now, [&](double id) -> std::optional<double> {
-    const auto job = static_cast<std::size_t>(id);
-    if (job >= numbers_.size()) return {};
-    return double(numbers_[job]);
-  });
-  for (const auto& [name, list] : learnt_)  // of policies before, but what they knew of jobs
-    if (!name.starts_with(kOfJobs)) now.emplace(name, list);
-  return now;
+  Learnt all = learnt_;
+  if (policy_) policy_->save_learnt(all);
+  std::erase_if(all, [](const auto& each) { return each.first.starts_with(kOfJobs); });
+  return all;
 }
 
 /// As it was measured, of the job or of its user's jobs of the same model; else as the job said
