@@ -378,6 +378,15 @@ std::string others_to_compare(const std::string& now) {
   return "trainyard whatif --policy " + line;
 }
 
+/// The least that the simulator is off. The daemon does not record under which policy a job ran, so
+/// that it was one of those that are simulated is assumed.
+double least_error(const Replay& replay) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 1; i < replay.outcomes.size(); ++i)
+    least = std::min(least, error_of(replay.outcomes[0], replay.outcomes[i]).value_or(least));
+  return std::isfinite(least) ? least : 0;
+}
+
 /// What to type next, by what was found out: a policy that is better than the present one, on the
 /// jobs that both finished, by more than the simulator is off.
 void recommend(const WhatifOptions& options, const Replay& replay, const Candidate& present) {
@@ -386,7 +395,7 @@ void recommend(const WhatifOptions& options, const Replay& replay, const Candida
   const Outcome& now = replay.outcomes[present.outcome];
   const double gain = gain_of(now, replay.outcomes[best.outcome]).value_or(0);
   const bool is_elsewhere = !options.cluster.empty();  // no policy is set for other machines
-  const double error = is_elsewhere ? 0 : error_of(replay.outcomes[0], now).value_or(0);
+  const double error = is_elsewhere ? 0 : least_error(replay);
   if (gain > error && !is_elsewhere)
     return hint(options, "trainyard policy set" + best.as_options(" "));
   if (gain <= 0)
