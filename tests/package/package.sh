@@ -169,7 +169,7 @@ until_true goes_on second
 touch "$root/home/ada/second.leave"
 gone() { ! kill -0 "$(cat "$root/home/ada/second.pid")" 2>/dev/null && ! grep -qsz '^/var/lib/trainyard/runs/' /proc/[0-9]*/cmdline; }
 until_true gone
-"${there[@]}" flock /var/lib/trainyard/lock sleep 600 &
+"${there[@]}" flock --no-fork /var/lib/trainyard/lock sleep 600 &
 holder=$!
 held() { ! there flock --nonblock /var/lib/trainyard/lock true; }
 until_true held
