@@ -12,7 +12,8 @@ bool waits(Phase phase) {
 }
 
 constexpr const char *kBooks = "trial allowances", *kRights = "trial rights";
-const std::string kAllowance = "trial allowance/";
+/// Beside the notes on jobs: allowances are counted from the growth that the same books have.
+const std::string kAllowance = std::string(kOfJobs) + "trial allowance/";
 
 /// What it got by its right; a room being made counts from the start.
 bool takes(Phase phase) {

@@ -68,6 +68,23 @@ TEST_F(LiveYardTest, WhatARunningJobReportsReachesThePolicy) {
   EXPECT_EQ(life(job).room_for, shorter.number);
 }
 
+/// The next yard numbers its jobs anew and counts allowances from the beginning.
+TEST_F(LiveYardTest, WhatThePolicyKnowsOfSingleJobsIsNotHandedOn) {
+  const auto policy = PolicySpec::parse("trainyard");
+  ASSERT_TRUE(policy);
+  ASSERT_TRUE(yard_.begin(cluster_, *policy, {}, {}, now_));
+  JobRecord& job = jobs_[++last_];
+  job.number = last_;
+  job.owner.user = "ada";
+  job.spec.job_class = JobClass::trial;
+  job.spec.per_worker.gpus = 1;
+  ASSERT_EQ(yard_.submit(job, now_), Verdict::ok);
+  decide();
+  const Learnt learnt = yard_.learnt();
+  EXPECT_FALSE(learnt.empty());
+  for (const auto& [name, list] : learnt) EXPECT_FALSE(name.starts_with(kOfJobs)) << name;
+}
+
 TEST_F(LiveYardTest, AnElasticJobStartsWithTheFewestWorkersAndRunsByTheKindThatItWasMeasuredOn) {
   JobRecord& job = jobs_[++last_];
   job.number = last_;
