@@ -57,5 +57,23 @@ TEST_F(LostJournal, ARunThatTheJournalHasForgottenEndsBeforeTheNextBegins) {
   EXPECT_TRUE(told(fmt::format("start {}.4", job)));
 }
 
+/// The journal is an older copy in which an earlier run of the job loads. What it says of that run
+/// is not of the next: that one has not begun before the engine says so.
+TEST_F(LostJournal, ARunThatIsStartedAfterTheForgottenOneHasNotBegunYet) {
+  const JobNumber job = submit(spec(4));
+  run(job);
+  begin_with({{job, {3, {{MachineId{0}, {0, 1, 2, 3}}}}}});
+  ASSERT_TRUE(told(fmt::format("stop {}.3", job)));
+  engine->report(Kind::exited, {job, 3}, 143);
+  ASSERT_TRUE(told(fmt::format("start {}.4", job)));
+  EXPECT_EQ(state(job), "starting");
+  system.pass(hours(2));
+  nudge();
+  EXPECT_EQ(state(job), "starting");
+  engine->report(Kind::started, {job, 4});
+  EXPECT_TRUE(becomes(job, "running"));
+  EXPECT_TRUE(record(job).has_started);
+}
+
 }  // namespace
 }  // namespace trainyard

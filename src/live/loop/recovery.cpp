@@ -69,6 +69,7 @@ void Recovery::heed_traces() {
     if (known == nullptr || known->runs >= trace.last_run) continue;
     JobRecord& job = state_.book.edit(number);
     job.runs = trace.last_run;
+    job.load.began = Time::never();
     JobLife life = job.life;
     life.room = room_on(trace.places, job.spec.per_worker.gpus, *state_.cluster);
     life.next = {}, life.lead = life.room_for = 0;

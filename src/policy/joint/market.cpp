@@ -41,6 +41,7 @@
 #include "market/solve.h"
 #include "market/trading.h"
 #include "policy/joint/crowding.h"
+#include "policy/joint/kind_rates.h"
 #include "policy/joint/market_places.h"
 #include "policy/joint/open_jobs.h"
 #include "policy/joint/roster.h"
@@ -82,11 +83,8 @@ class MarketPolicy final : public Policy {
         fairness_(params.real("fairness")),
         draws_(static_cast<int>(std::min<std::int64_t>(params.whole("draws"), kMostDraws))),
         sees_kinds_(params.choice("kinds") == "seen"),
-        gpus_of_kind_(yard_.cluster().kinds.size()),
-        crowding_(yard_) {
-    for (const Machine& machine : yard_.cluster().machines)
-      gpus_of_kind_[index(machine.kind)] += machine.capacity.gpus;
-  }
+        rates_(yard_),
+        crowding_(yard_) {}
 
   void decide(Plan& plan) override {
     if (!takes_all_ && !roster_.has_any()) return;
@@ -168,12 +166,11 @@ class MarketPolicy final : public Policy {
   [[nodiscard]] Market make_market() const;
   [[nodiscard]] bool buy(bool is_round, std::span<const Placement> placed);
   [[nodiscard]] bool some_buy() const;
-  [[nodiscard]] std::vector<double> powers(JobId job, bool kinds_are_seen) const;
+  [[nodiscard]] std::vector<double> powers(JobId job, bool kinds_are_seen);
   /// Of all workers there, with so much power each by kind.
   [[nodiscard]] double power_at(const Placement& at, const std::vector<double>& powers) const;
   [[nodiscard]] bool mixes_kinds(JobId job) const;
-  [[nodiscard]] bool fits_one_kind(JobId job) const;
-  [[nodiscard]] Buyer make_buyer(JobId job) const;
+  [[nodiscard]] Buyer make_buyer(JobId job);
   void weigh(std::span<const std::int32_t> gpus, bool is_round);
   [[nodiscard]] bool look_at(Deal& deal);
   [[nodiscard]] std::vector<double> slowed_at(const std::vector<Placement>& at) const;
@@ -198,7 +195,7 @@ class MarketPolicy final : public Policy {
   bool has_news_ = false;  // since the last decision: who waits may find room
   bool is_due_ = false;    // since the last round something changed, or some could not be moved
   JobId first_ = kNoJob;  // it is out of patience: until it has its least, no other that waits buys
-  std::vector<std::int64_t> gpus_of_kind_;  // of all machines
+  KindRates rates_;
   Crowding crowding_;
   std::vector<Customer> customers_;
   std::vector<JobId> sellers_;  // those of them that run, by number
@@ -281,7 +278,7 @@ void MarketPolicy::find_sellers() {
   for (const JobId job : sellers_) customers_.push_back({.job = job, .runs = true});
 }
 
-std::vector<double> MarketPolicy::powers(JobId job, bool kinds_are_seen) const {
+std::vector<double> MarketPolicy::powers(JobId job, bool kinds_are_seen) {
   const Cluster& cluster = yard_.cluster();
   std::vector<double> powers;
   for (std::size_t k = 0; k < cluster.kinds.size(); ++k) {
@@ -290,7 +287,7 @@ std::vector<double> MarketPolicy::powers(JobId job, bool kinds_are_seen) const {
     const bool is_seen = yard_.speed() != nullptr && kinds_are_seen;
     powers.push_back(!suits ? 0 : is_seen ? yard_.speed()->power(yard_.job(job), kind) : 1);
   }
-  if (mixes_kinds(job) || fits_one_kind(job)) return powers;
+  if (mixes_kinds(job) || !rates_.needs_several_kinds(job)) return powers;
   // A rigid job that has to be on several kinds goes as the slowest of them.
   double slowest = std::numeric_limits<double>::infinity();
   for (const double power : powers)
@@ -311,14 +308,7 @@ bool MarketPolicy::mixes_kinds(JobId id) const {
   return job.is_elastic() || job.measured_on == kAnyKind || !sees_kinds_;
 }
 
-bool MarketPolicy::fits_one_kind(JobId id) const {
-  const Job& job = yard_.job(id);
-  return std::ranges::any_of(gpus_of_kind_, [&](std::int64_t gpus) {
-    return gpus >= std::int64_t{job.min_workers} * job.per_worker.gpus;
-  });
-}
-
-Buyer MarketPolicy::make_buyer(JobId id) const {
+Buyer MarketPolicy::make_buyer(JobId id) {
   const Job& job = yard_.job(id);
   const GangSpeed gang = yard_.speed() != nullptr
                              ? yard_.speed()->gang(job)
@@ -328,7 +318,7 @@ Buyer MarketPolicy::make_buyer(JobId id) const {
           .min_workers = job.min_workers,
           .max_workers = job.max_workers,
           .gpus = job.per_worker.gpus,
-          .mixes_kinds = mixes_kinds(id) || !fits_one_kind(id),
+          .mixes_kinds = mixes_kinds(id) || rates_.needs_several_kinds(id),
           .overlap = gang.overlap,
           .communication_s = gang.communication_s};
 }
@@ -337,8 +327,9 @@ void MarketPolicy::find_buyers(bool is_round) {
   buyers_.clear();
   powers_.clear();
   communication_.assign(customers_.size(), {});
-  for (const Customer& customer : customers_) {
+  for (Customer& customer : customers_) {
     buyers_.push_back(make_buyer(customer.job));
+    customer.mixes_kinds = buyers_.back().mixes_kinds;
     powers_.push_back(powers(customer.job, sees_kinds_));
   }
   weigh(make_market().gpus(), is_round);

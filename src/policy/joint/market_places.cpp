@@ -44,8 +44,18 @@ void keep_the_fastest(const Yard& yard, JobId id, Vacancies& room, Placement& pl
   place = std::move(best);
 }
 
-/// Adds to that the rest of what it bought, as far as there is room for it. Empty: for less than
-/// its least.
+/// Adds as many workers as its least wants still, on whatever kinds suit it.
+void add_least(const Yard& yard, JobId job, Placement& found, Vacancies& room) {
+  for (std::uint16_t k = 0; k < yard.cluster().kinds.size(); ++k) {
+    const std::int32_t missing = yard.job(job).min_workers - workers(found);
+    if (missing > 0 && yard.shape(job).suits(KindId{k}))
+      room.add_close(job, KindId{k}, missing, found);
+  }
+}
+
+/// Adds to that the rest of what it bought, as far as there is room for it. The market counts the
+/// GPUs of a kind, not the machines that they are spread over: one that mixes kinds and bought too
+/// many of one has its least on others. Empty: for less than its least.
 Placement place(const Yard& yard, const Customer& customer, Placement found, Vacancies& room) {
   const std::vector<std::int32_t> has = by_kind(yard.cluster(), found);
   for (std::size_t k = 0; k < customer.workers.size(); ++k) {
@@ -53,6 +63,8 @@ Placement place(const Yard& yard, const Customer& customer, Placement found, Vac
     if (customer.workers[k] > has[k])
       room.add_close(customer.job, kind, customer.workers[k] - has[k], found);
   }
+  const bool bought = std::ranges::max(customer.workers) > 0;
+  if (bought && customer.mixes_kinds) add_least(yard, customer.job, found, room);
   keep_the_fastest(yard, customer.job, room, found);
   if (workers(found) >= yard.job(customer.job).min_workers) return found;
   room.give_back(customer.job, found);

@@ -15,6 +15,7 @@ struct Customer {
   JobId job = kNoJob;
   bool runs = false;
   bool only_bids = false;                  // it waits for another policy, which starts it
+  bool mixes_kinds = false;                // its workers may be on GPUs of several kinds
   std::vector<std::int32_t> workers = {};  // by kind
 };
 
