@@ -37,7 +37,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const HostFlows::Job& job : flows->jobs) {
     require(job.flow_class < flows->classes);
     JobMark mark{std::min<std::size_t>(job.flow_class, 3), {}};
-    for (const std::string& group : job.cgroups) mark.cgroups.push_back({group, 1});
+    for (const std::string& group : job.cgroups) {
+      require(is_cgroup_of(group, job.job, job.run));
+      mark.cgroups.push_back({group, 1});
+    }
     groups += mark.cgroups.size();
     marks[std::to_string(job.job) + "_" + std::to_string(job.run)] = mark;
   }

@@ -45,8 +45,9 @@ std::string line(const std::vector<std::array<int, 3>>& jobs, int age_s = 0, dou
                  int classes = 4) {
   std::string text;
   for (const auto& [job, run, flow_class] : jobs)
-    text += fmt::format(R"({}{{"job":{},"run":{},"class":{},"cgroups":["t/{}.{}","s/job_{}"]}})",
-                        text.empty() ? "" : ",", job, run, flow_class, job, run, job);
+    text += fmt::format(
+        R"({}{{"job":{},"run":{},"class":{},"cgroups":["t/{}.{}","s/slurmstepd.scope/job_{}"]}})",
+        text.empty() ? "" : ",", job, run, flow_class, job, run, job);
   return fmt::format(
       R"({{"machine":"m","age_s":{},"valid_for_s":30,"classes":{},"floor":{},"jobs":[{}]}})", age_s,
       classes, floor, text);
@@ -67,9 +68,10 @@ TEST_F(FlowAgentTest, AJobIsMarkedWhenItsGroupAppears) {
   kernel.groups["t/8.1"] = 80;
   agent.tick(at(0));
   EXPECT_EQ(kernel.marks, (Marks{{"8_1", {1, {{"t/8.1", 80}}}}}));
-  kernel.groups["s/job_7"] = 70;
+  kernel.groups["s/slurmstepd.scope/job_7"] = 70;
   agent.tick(at(1));
-  EXPECT_EQ(kernel.marks, (Marks{{"7_1", {0, {{"s/job_7", 70}}}}, {"8_1", {1, {{"t/8.1", 80}}}}}));
+  EXPECT_EQ(kernel.marks, (Marks{{"7_1", {0, {{"s/slurmstepd.scope/job_7", 70}}}},
+                                 {"8_1", {1, {{"t/8.1", 80}}}}}));
   const int calls = kernel.calls;
   agent.tick(at(2));
   EXPECT_EQ(kernel.calls, calls) << "nothing is new";

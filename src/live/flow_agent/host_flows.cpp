@@ -1,5 +1,7 @@
 #include "live/flow_agent/host_flows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -66,6 +68,8 @@ Expected<HostFlows::Job> job_of(const json& value, std::size_t classes) {
     if (!group.is_string() || !is_cgroup_name(group.get_ref<const std::string&>()))
       return fail("cgroups: has something that is no name of a control group");
     job.cgroups.push_back(group.get<std::string>());
+    if (!is_cgroup_of(job.cgroups.back(), job.job, job.run))
+      return fail("cgroups: {} is no control group of job {}", job.cgroups.back(), job.job);
   }
   return job;
 }
@@ -86,6 +90,16 @@ bool is_cgroup_name(std::string_view name) {
     begin = end + 1;
   }
   return true;
+}
+
+bool is_cgroup_of(std::string_view name, std::int64_t job, std::uint32_t run) {
+  const std::size_t slash = name.rfind('/');
+  if (slash == std::string_view::npos) return false;
+  const std::string_view last = name.substr(slash + 1), above = name.substr(0, slash);
+  if (last == fmt::format("{}.{}", job, run)) return true;
+  const bool is_of_slurm =
+      above.ends_with("/slurmstepd.scope") || above.ends_with("_slurmstepd.scope");
+  return is_of_slurm && last.starts_with("job_");
 }
 
 Expected<HostFlows> parse_host_flows(std::string_view line) {

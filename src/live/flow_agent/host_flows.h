@@ -6,7 +6,8 @@
 //
 // The agent has rights that the daemon's other clients do not have, and writes what it reads here
 // into commands for the kernel. So names of control groups are of few characters, none of which
-// means anything to nft, and numbers are within bounds.
+// means anything to nft, and numbers are within bounds. A group must be called as engines call
+// those of a job, so that a false daemon can put no service of the machine into a class.
 #pragma once
 
 #include <cstdint>
@@ -46,5 +47,8 @@ Expected<HostFlows> parse_host_flows(std::string_view line);
 /// True for a path such as "system.slice/slurmstepd.scope/job_12": relative, without "." and ".."
 /// as parts, of letters, digits, and _ . @ : + -
 bool is_cgroup_name(std::string_view name);
+/// True if a job's group is called so: ".../12.1" of the local engine, of that job and run, or
+/// ".../slurmstepd.scope/job_N" and ".../NODE_slurmstepd.scope/job_N" of Slurm.
+bool is_cgroup_of(std::string_view name, std::int64_t job, std::uint32_t run);
 
 }  // namespace trainyard

@@ -37,13 +37,14 @@ TEST(HostFlows, WhatCannotBeIsRefused) {
           {"", "JSON"},
           {"[]", "object"},
           {"{}", "machine"},
-          {state(job("0", "0", "a")), "job: is not from 1"},
+          {state(job("0", "0", "a/0.1")), "job: is not from 1"},
           {state(job("12", "4", "a")), "class: is not from 0 to 3"},
           {state(job("12", "-1", "a")), "class"},
-          {state(job("12", "0", "a") + "," + job("12", "0", "b")), "job 12 twice"},
+          {state(job("12", "0", "a/12.1") + "," + job("12", "0", "b/12.1")), "job 12 twice"},
           {state("3"), "no object"},
           {state(R"({"job": 1, "run": 1, "class": 0, "cgroups": "a"})"), "cgroups"},
           {state(job("18446744073709551615", "0", "a")), "job"},
+          {state(job("12", "0", "system.slice/ssh.service")), "no control group of job 12"},
           {R"({"machine": "a", "age_s": -1, "valid_for_s": 1, "classes": 1, "floor": 0, "jobs": []})",
            "age_s"},
           {R"({"machine": "a", "age_s": 0, "valid_for_s": 1, "classes": 1, "floor": 1, "jobs": []})",
@@ -62,6 +63,20 @@ TEST(HostFlows, ANameOfAControlGroupMeansNothingToNft) {
                            "a\\b", "a$b", "a*", "a\nb", "\xc3\xa9"})
     EXPECT_FALSE(is_cgroup_name(name)) << name;
   EXPECT_FALSE(parse_host_flows(state(job("1", "0", "a; flush ruleset"))));
+}
+
+TEST(HostFlows, OnlyGroupsThatAJobHasAreTaken) {
+  for (const char* name :
+       {"trainyard/1f3a/12.1", "system.slice/trainyard-runs.service/trainyard/1f3a/12.1",
+        "system.slice/slurmstepd.scope/job_4711", "system.slice/slurmstepd.scope/job_4711_3",
+        "system.slice/n1_slurmstepd.scope/job_4711"})
+    EXPECT_TRUE(is_cgroup_of(name, 12, 1)) << name;
+  for (const char* name :
+       {"12.1", "trainyard/1f3a/12.2", "trainyard/1f3a/112.1", "trainyard/1f3a/13.1", "user.slice",
+        "system.slice/ssh.service", "system.slice/job_4711", "trainyard/1f3a/12.1/x",
+        "system.slice/slurmstepd.scope", "system.slice/slurmstepd.scope/job_4711/step_0",
+        "system.slice/xslurmstepd.scope/job_1"})
+    EXPECT_FALSE(is_cgroup_of(name, 12, 1)) << name;
 }
 
 }  // namespace

@@ -49,7 +49,9 @@ TEST_F(FlowsOfMachines, ThereAreClassesFromTheFirstAgentOnUntilTheLastHasBeenAwa
   EXPECT_EQ(told->terms, (FlowTerms{true, 4, 0.2, "fifo"})) << "as flow stages are live";
   EXPECT_EQ(told->valid_for, seconds(30));
   EXPECT_TRUE(master->cluster(kOperator)->machines[0].has_flow_agent);
+  EXPECT_EQ(master->cluster(kOperator)->machines[0].flows.size(), 1U);
   EXPECT_FALSE(master->cluster(kOperator)->machines[1].has_flow_agent);
+  EXPECT_TRUE(master->cluster(kOperator)->machines[1].flows.empty()) << "nothing orders it there";
   EXPECT_EQ(master->why(kAda, gang)->flow.substr(0, 37), "number 1 of the 1 jobs that send: it ");
   EXPECT_EQ(master->why(kAda, small)->flow, "");
   system.pass(FlowAgents::kThereFor - seconds(1));

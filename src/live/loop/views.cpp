@@ -411,6 +411,7 @@ ClusterView Views::cluster(const Identity& who) const {
   for (const auto& machine : *snapshot->machines) {
     MachineView& view = all.machines.emplace_back(*machine);
     view.has_flow_agent = state_.flow_agents.has(view.name, state_.system.steady_clock());
+    if (!view.has_flow_agent) view.flows.clear();
     if (!is_private()) continue;
     for (JobNumber& number : view.by_gpu) {
       const JobRecord* job = number == 0 ? nullptr : snapshot->jobs.find(number);

@@ -122,7 +122,7 @@ struct MachineView {
   std::vector<JobNumber> by_gpu;  // which job holds each GPU; 0: none, kHidden: one not to be told
   std::string reason;             // it is not up, as the engine says: "not responding"
   std::vector<std::string> gpu_names{};  // as a machine of the cluster has them
-  std::vector<JobFlow> flows{};          // of its jobs that send over the network
+  std::vector<JobFlow> flows{};          // of its jobs that send, where an agent orders them
   bool has_flow_agent = false;
 };
 
