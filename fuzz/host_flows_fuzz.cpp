@@ -41,7 +41,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require(is_cgroup_of(group, job.job, job.run));
       mark.cgroups.push_back({group, 1});
     }
-    groups += mark.cgroups.size();
+    mark.user = job.user;
+    groups += mark.cgroups.size() + (mark.user ? 1 : 0);
     marks[std::to_string(job.job) + "_" + std::to_string(job.run)] = mark;
   }
   const FlowHost host{"eth0", {43, 35, 19, 0}, 100};

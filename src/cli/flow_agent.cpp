@@ -41,7 +41,7 @@ struct FlowAgentOptions {
   std::uint64_t echo = 0;  // a port; 0: it does not
   std::string code_points = "43,35,19,0";
   std::string log_level = "info";
-  bool takes_over = false, checks = false, is_dry = false, cleans = false;
+  bool takes_over = false, marks_users = false, checks = false, is_dry = false, cleans = false;
 };
 
 /// The kernel's names of interfaces, without what means anything to nft.
@@ -99,7 +99,7 @@ Expected<FlowHost> host_of(const FlowAgentOptions& options) {
   if (!code_points) return tl::make_unexpected(code_points.error());
   const auto mbit = parse_queue(options.queue);
   if (!mbit) return tl::make_unexpected(mbit.error());
-  return FlowHost{options.interface, *std::move(code_points), *mbit};
+  return FlowHost{options.interface, *std::move(code_points), *mbit, options.marks_users};
 }
 
 Expected<void> take_config(FlowAgentOptions& options, Command& command) {
@@ -134,13 +134,14 @@ std::string this_machine() {
 /// Prints what it would have the kernel do.
 class DryKernel final : public FlowKernel {
  public:
-  DryKernel(FlowHost host, CgroupMount mount) : host_(std::move(host)), mount_(std::move(mount)) {}
+  DryKernel(FlowHost host, std::optional<CgroupMount> mount)
+      : host_(std::move(host)), mount_(std::move(mount)) {}
 
   std::optional<std::uint64_t> find_cgroup(const std::string& name) const override {
     return trainyard::find_cgroup(mount_, name);
   }
   Expected<void> mark(const Marks& marks) override {
-    const std::string line = change_command(host_, mount_, marks_, marks);
+    const std::string line = change_command(host_, mount_.value_or(CgroupMount{}), marks_, marks);
     marks_ = marks;
     return print("nft: " + line + "\n");
   }
@@ -152,7 +153,7 @@ class DryKernel final : public FlowKernel {
 
  private:
   const FlowHost host_;
-  const CgroupMount mount_;
+  const std::optional<CgroupMount> mount_;
   Marks marks_;
 };
 
@@ -163,7 +164,7 @@ class Running {
       : options_(options),
         system_(log),
         log_(log),
-        agent_(kernel, options.machine, host.classes(), kFirstFloor,
+        agent_(kernel, options.machine, host, kFirstFloor,
                [&log](FlowAgent::Level level, const std::string& text) {
                  log.write(level == FlowAgent::Level::info ? LogLevel::info : LogLevel::warning,
                            text);
@@ -212,7 +213,7 @@ class Running {
 
 Expected<void> run_dry(const FlowAgentOptions& options, const FlowHost& host, const sigset_t& ends,
                        Log& log) {
-  const auto mount = cgroup_mount();
+  const auto mount = cgroup_mount(host);
   if (!mount) return tl::make_unexpected(mount.error());
   std::string text;
   for (const std::string& command : table_commands(host)) text += "nft: " + command + "\n";
@@ -243,6 +244,21 @@ Expected<std::string> check_path(const std::string& peer, const FlowHost& host) 
   return fmt::format("all code points arrive at {}", peer);
 }
 
+/// How many jobs send from here, and how many of them an agent could not mark.
+Expected<std::string> told_of(const std::string& state, const FlowAgentOptions& options,
+                              const FlowHost& host, const std::optional<CgroupMount>& mount) {
+  const DryKernel kernel(host, mount);
+  const auto flows = parse_host_flows(state);
+  if (!flows) return tl::make_unexpected(flows.error());
+  const auto unmarked = std::ranges::count_if(flows->jobs, [&](const HostFlows::Job& job) {
+    return !packets_of(job, kernel, host).is_told();
+  });
+  std::string text = fmt::format("{} jobs send from {}", flows->jobs.size(), options.machine);
+  if (unmarked == 0) return text;
+  return text + fmt::format("; {} have no control group{}, and are not marked", unmarked,
+                            host.marks_users ? " and no user of their own" : "");
+}
+
 /// A line for each thing that an agent needs; fails if one is missing.
 Expected<void> check(const FlowAgentOptions& options, const FlowHost& host) {
   std::vector<std::string> missing;
@@ -252,8 +268,9 @@ Expected<void> check(const FlowAgentOptions& options, const FlowHost& host) {
                         found ? "ok: " + *found : "missing: " + found.error().message);
     if (!found) missing.emplace_back(what);
   };
-  const auto mount = cgroup_mount();
-  tell("cgroups", mount ? Expected<std::string>("v2 at " + mount->directory)
+  const auto mount = cgroup_mount(host);
+  tell("cgroups", mount ? Expected<std::string>(*mount ? "v2 at " + (*mount)->directory
+                                                       : "none: jobs are marked by their users")
                         : Expected<std::string>(tl::make_unexpected(mount.error())));
   const auto queue = look_at_queue(host.interface);
   const bool is_foreign = queue && queue->what == RootQueue::foreign;
@@ -271,8 +288,7 @@ Expected<void> check(const FlowAgentOptions& options, const FlowHost& host) {
   auto client = Client::open(options.client);
   const auto state = client ? client->get("/v1/flows?machine=" + url_encoded(options.machine))
                             : tl::make_unexpected(client.error());
-  tell("daemon", state ? Expected<std::string>(fmt::format(
-                             "{} jobs send from {}", state->at("jobs").size(), options.machine))
+  tell("daemon", state ? told_of(state->dump(), options, host, mount ? *mount : std::nullopt)
                        : Expected<std::string>(tl::make_unexpected(state.error())));
   if (!options.peer.empty()) tell("path", check_path(options.peer, host));
   if (auto ok = print(text); !ok) return ok;
@@ -356,6 +372,9 @@ void add_flow_agent_command(Command& program) {
                  {.type = "LIST", .initial = options->code_points});
   command.flag("--take-over", &options->takes_over,
                "replace a queue that somebody else made for the interface");
+  command.flag("--by-user", &options->marks_users,
+               "mark a job that has no control group by its user, if no other job of theirs is on "
+               "the machine: all that they send from it goes with the job");
   command.option("--server", &options->client.server, "the daemon", {.type = "URL"});
   command.option("--state", &options->client.state,
                  "the daemon's state folder, where it runs on this machine", {.type = "DIR"});

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from scene import Scene, program, run_tests, wait_until
+from scene import OTHERS_RUN_HERE, Scene, Skip, program, run_tests, wait_until
 from scene.net import MBIT, MEASURED, SENDER, Link, Sink, sh, share
 
 FIFO = "order=fifo backfill=greedy flow=fifo"
@@ -21,14 +21,18 @@ s.sendto(sys.argv[4].encode(), (sys.argv[1], int(sys.argv[2])))
 """
 
 
+# Words before a command that is to see no control groups, as on a machine without cgroup v2.
+WITHOUT_CGROUPS = ["unshare", "--mount", "sh", "-c", 'umount --recursive --lazy /sys/fs/cgroup && exec "$@"', "sh"]
+
+
 class NetScene(Scene):
-    def __init__(self, link, **more):
-        super().__init__(slots=4, policy=FIFO, within=link.within(), **more)
-        self.link, self.agents = link, []
+    def __init__(self, link, before=(), **more):
+        super().__init__(slots=4, policy=FIFO, within=[*link.within(), *before], **more)
+        self.link, self.before, self.agents = link, before, []
 
     def agent(self, *more, queue=f"htb {MBIT}mbit", where=None):
         log = open(self.root / "agent.log", "ab")
-        words = [*self.link.within(where), program(), "flow-agent", "--config", "/dev/null", "--interface",
+        words = [*self.link.within(where), *self.before, program(), "flow-agent", "--config", "/dev/null", "--interface",
                  "eth0", "--queue", queue, "--state", self.state, "--machine", socket.gethostname().split(".")[0],
                  *more]
         agent = subprocess.Popen([str(word) for word in words], stdout=log, stderr=log, start_new_session=True)
@@ -45,8 +49,8 @@ class NetScene(Scene):
                 agent.wait()
         super().close()
 
-    def send(self, sink, *options):
-        job = self.submit("--gpus", 1, *options, "--", "/usr/bin/python3", "-c", SENDER, "10.77.0.2", sink.port)
+    def send(self, sink, *options, uid=None):
+        job = self.submit("--gpus", 1, *options, "--", "/usr/bin/python3", "-c", SENDER, "10.77.0.2", sink.port, uid=uid)
         self.until(job, "running")
         return job
 
@@ -58,6 +62,7 @@ class NetScene(Scene):
 
 
 def two_senders(scene):
+    """Before there is an agent: the second could hardly connect while the first fills the link."""
     sinks = Sink(scene.link), Sink(scene.link)
     jobs = [scene.send(sinks[0], "--time", "10h"), scene.send(sinks[1], "--time", "1h")]
     wait_until(lambda: all(sink.bytes > 100_000 for sink in sinks), "both to send")
@@ -66,9 +71,8 @@ def two_senders(scene):
 
 def test_the_first_class_goes_first_and_a_change_holds_for_living_connections():
     with Link() as link, NetScene(link) as scene:
-        agent = scene.agent("--metrics", scene.root / "metrics")
-        wait_until(lambda: "connected to the daemon" in scene.agent_said(), "the agent")
         sinks, (old, short) = two_senders(scene)
+        agent = scene.agent("--metrics", scene.root / "metrics")
         wait_until(lambda: scene.marked() == {old: 0, short: 1}, lambda: f"marks: {scene.marked()}")
         assert share(*sinks) > 0.9
         assert (scene.flow_class(old), scene.flow_class(short)) == (0, 1)
@@ -93,8 +97,8 @@ def test_the_first_class_goes_first_and_a_change_holds_for_living_connections():
 
 def test_the_last_class_keeps_its_floor():
     with Link() as link, NetScene(link, settings=("yard.min_run=0", "flow.classes=2")) as scene:
-        scene.agent()
         sinks, (first, last) = two_senders(scene)
+        scene.agent()
         for floor in (0.2, 0.4):
             scene.command("policy", "set", FIFO, "--set", "flow.classes=2", "--set", f"flow.floor={floor}")
             wait_until(lambda: scene.marked() == {first: 0, last: 3}, lambda: f"marks: {scene.marked()}")
@@ -129,10 +133,32 @@ def test_only_jobs_have_our_code_points():
         assert heard() == ("a job", 43)
 
 
+def test_without_control_groups_jobs_are_marked_by_users_who_have_one():
+    if not OTHERS_RUN_HERE:
+        raise Skip("no program can be run as another user")
+    with Link() as link, NetScene(link, WITHOUT_CGROUPS) as scene:
+        sinks = Sink(link), Sink(link)
+        first, second = (scene.send(sink, uid=uid) for sink, uid in zip(sinks, (65534, 1)))
+        wait_until(lambda: all(sink.bytes > 100_000 for sink in sinks), "both to send")
+        agent = scene.agent()
+        assert agent.wait(60) == 2
+        assert "cgroup v2 is not mounted" in scene.agent_said() and "by-user" in scene.agent_said()
+        scene.agent("--by-user")
+        wait_until(lambda: scene.marked() == {first: 0, second: 1}, lambda: f"marks: {scene.marked()}")
+        assert share(*sinks) > 0.9
+        words = [*scene.within, program(), "flow-agent", "--config", "/dev/null", "--interface", "eth0", "--queue",
+                 f"htb {MBIT}mbit", "--state", scene.state, "--machine", socket.gethostname().split(".")[0], "--by-user"]
+        assert "cgroups    ok: none: jobs are marked by their users" in sh(*words, "--check", check=False)
+        another = scene.submit("--gpus", 1, "--", "sleep", 1000, uid=65534)
+        scene.until(another, "running")
+        wait_until(lambda: scene.marked() == {second: 1}, "what the first user sends to be of no single job")
+        assert "2 have no control group and no user of their own" in sh(*words, "--check", check=False)
+
+
 def test_killed_at_any_moment_it_leaves_all_traffic_fair():
     with Link() as link, NetScene(link) as scene:
-        agent = scene.agent()
         sinks, (first, second) = two_senders(scene)
+        agent = scene.agent()
         both = {first: 0, second: 1}
         wait_until(lambda: scene.marked() == both, lambda: f"marks: {scene.marked()}")
         agent.kill()

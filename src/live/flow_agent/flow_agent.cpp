@@ -14,11 +14,20 @@ constexpr Duration kRetry = seconds(1), kRetryAtMost = seconds(30);
 
 }  // namespace
 
-FlowAgent::FlowAgent(FlowKernel& kernel, std::string machine, std::size_t classes, double floor,
+/// Root is never marked: ssh, file systems and the agent itself may be root's.
+JobMark packets_of(const HostFlows::Job& job, const FlowKernel& kernel, const FlowHost& host) {
+  JobMark mark;
+  for (const std::string& name : job.cgroups)
+    if (const auto number = kernel.find_cgroup(name)) mark.cgroups.push_back({name, *number});
+  if (host.marks_users && mark.cgroups.empty() && job.user.value_or(0) != 0) mark.user = job.user;
+  return mark;
+}
+
+FlowAgent::FlowAgent(FlowKernel& kernel, std::string machine, const FlowHost& host, double floor,
                      Tell tell)
     : kernel_(kernel),
       machine_(std::move(machine)),
-      classes_(classes),
+      host_(host),
       tell_(std::move(tell)),
       floor_(floor) {}
 
@@ -39,17 +48,17 @@ void FlowAgent::hear(std::string_view line, Time now) {
 
 /// The last class of the policy is the last one here, however many either has.
 std::size_t FlowAgent::class_here(std::size_t flow_class) const {
-  return flow_class + 1 == flows_->classes ? classes_ - 1 : std::min(flow_class, classes_ - 1);
+  return flow_class + 1 == flows_->classes ? host_.classes() - 1
+                                           : std::min(flow_class, host_.classes() - 1);
 }
 
 Marks FlowAgent::wanted(Time now) const {
   Marks marks;
   if (!is_valid(now)) return marks;
   for (const HostFlows::Job& job : flows_->jobs) {
-    JobMark mark{class_here(job.flow_class), {}};
-    for (const std::string& name : job.cgroups)
-      if (const auto number = kernel_.find_cgroup(name)) mark.cgroups.push_back({name, *number});
-    if (!mark.cgroups.empty()) marks.emplace(fmt::format("{}_{}", job.job, job.run), mark);
+    JobMark mark = packets_of(job, kernel_, host_);
+    mark.flow_class = class_here(job.flow_class);
+    if (mark.is_told()) marks.emplace(fmt::format("{}_{}", job.job, job.run), std::move(mark));
   }
   return marks;
 }

@@ -34,14 +34,17 @@ class FlowKernel {
   [[nodiscard]] virtual bool is_alive() = 0;
 };
 
+/// What tells the packets of this job from others here, in the first class: its control groups or
+/// its user. Neither: they cannot be marked.
+JobMark packets_of(const HostFlows::Job& job, const FlowKernel& kernel, const FlowHost& host);
+
 class FlowAgent {
  public:
   enum class Level : std::uint8_t { info, warning };
   using Tell = std::function<void(Level, const std::string&)>;
 
-  /// For this machine, with so many classes on its interface. `floor` is what its queue begins
-  /// with.
-  FlowAgent(FlowKernel& kernel, std::string machine, std::size_t classes, double floor, Tell tell);
+  /// For this machine. `floor` is what its queue begins with.
+  FlowAgent(FlowKernel& kernel, std::string machine, const FlowHost& host, double floor, Tell tell);
 
   /// A line of the daemon's. One that cannot be read changes nothing.
   void hear(std::string_view line, Time now);
@@ -70,7 +73,7 @@ class FlowAgent {
 
   FlowKernel& kernel_;
   const std::string machine_;
-  const std::size_t classes_;
+  const FlowHost host_;
   const Tell tell_;
   std::optional<HostFlows> flows_;
   Time heard_, valid_until_;

@@ -13,6 +13,8 @@
 namespace trainyard {
 namespace {
 
+const FlowHost kAgentHost{.interface = "eth0"};
+
 class FakeKernel final : public FlowKernel {
  public:
   std::optional<std::uint64_t> find_cgroup(const std::string& name) const override {
@@ -59,7 +61,7 @@ class FlowAgentTest : public testing::Test {
 
   FakeKernel kernel;
   std::vector<std::string> told;
-  FlowAgent agent{kernel, "m", 4, 0.2,
+  FlowAgent agent{kernel, "m", kAgentHost, 0.2,
                   [this](FlowAgent::Level, const std::string& text) { told.push_back(text); }};
 };
 
@@ -81,6 +83,25 @@ TEST_F(FlowAgentTest, AJobIsMarkedWhenItsGroupAppears) {
   kernel.groups.clear();
   agent.tick(at(4));
   EXPECT_TRUE(kernel.marks.empty());
+}
+
+TEST_F(FlowAgentTest, AJobWithoutAGroupIsMarkedByItsUserWhereThatIsAskedFor) {
+  FlowAgent by_user(kernel, "m", {.interface = "eth0", .marks_users = true}, 0.2,
+                    [](FlowAgent::Level, const std::string&) {});
+  const std::string text =
+      R"({"machine":"m","age_s":0,"valid_for_s":30,"classes":4,"floor":0.2,"jobs":[)"
+      R"({"job":7,"run":1,"class":0,"cgroups":["t/7.1"],"uid":1007},)"
+      R"({"job":8,"run":1,"class":1,"cgroups":["t/8.1"],"uid":1008},)"
+      R"({"job":9,"run":1,"class":2,"cgroups":["t/9.1"]},)"
+      R"({"job":10,"run":1,"class":2,"cgroups":[],"uid":0}]})";
+  kernel.groups["t/7.1"] = 70;
+  for (FlowAgent* each : {&by_user, &agent}) {
+    each->hear(text, at(0));
+    each->tick(at(0));
+    Marks expected{{"7_1", {0, {{"t/7.1", 70}}}}};
+    if (each == &by_user) expected["8_1"] = {1, {}, 1008};
+    EXPECT_EQ(kernel.marks, expected) << "job 9 shares its user with others, job 10 is root's";
+  }
 }
 
 TEST_F(FlowAgentTest, WhatIsNotVouchedForIsDropped) {
@@ -192,7 +213,7 @@ TEST(FlowAgentAtRandom, NothingIsMarkedThatTheDaemonDoesNotVouchFor) {
     SCOPED_TRACE(seed);
     Random random(seed);
     FakeKernel kernel;
-    FlowAgent agent(kernel, "m", 4, 0.2, [](FlowAgent::Level, const std::string&) {});
+    FlowAgent agent(kernel, "m", kAgentHost, 0.2, [](FlowAgent::Level, const std::string&) {});
     Time now = Time{} + seconds(100), valid_until;
     std::map<int, std::pair<int, int>> heard;  // run and class by job
     Time calm_since = now;                     // the kernel has refused nothing since

@@ -58,12 +58,15 @@ std::string other_chain(const FlowHost& host) {
   return text;
 }
 
-std::string out_rules(const FlowHost& host, const std::set<std::size_t>& levels) {
+std::string out_rules(const FlowHost& host, const std::set<std::size_t>& levels, bool has_users) {
   std::string text;
   for (const std::size_t level : levels)
     text += rule("out", fmt::format("oifname \"{}\" socket cgroupv2 level {} vmap @groups",
                                     host.interface, level)) +
             "; ";
+  if (has_users)
+    text +=
+        rule("out", fmt::format("oifname \"{}\" meta skuid vmap @users", host.interface)) + "; ";
   return text + rule("out", fmt::format("oifname \"{}\" goto other", host.interface));
 }
 
@@ -124,14 +127,15 @@ Expected<CgroupMount> find_cgroup_mount(std::string_view mountinfo) {
 std::vector<std::string> table_commands(const FlowHost& host) {
   std::vector<std::string> commands{
       fmt::format("create table inet {} {{ flags owner; }}", kFlowTable),
-      fmt::format("add map inet {} groups {{ type cgroupsv2 : verdict; }}", kFlowTable)};
+      fmt::format("add map inet {} groups {{ type cgroupsv2 : verdict; }}", kFlowTable),
+      fmt::format("add map inet {} users {{ type uid : verdict; }}", kFlowTable)};
   for (std::size_t c = 0; c < host.classes(); ++c) commands.push_back(class_chain(host, c));
   commands.push_back(other_chain(host));
   commands.push_back(
       fmt::format("add chain inet {0} out {{ type filter hook output priority mangle; policy "
                   "accept; }}; {1}; add chain inet {0} forwarded {{ type filter hook forward "
                   "priority mangle; policy accept; }}; {2}",
-                  kFlowTable, out_rules(host, {}),
+                  kFlowTable, out_rules(host, {}, false),
                   rule("forwarded", fmt::format("oifname \"{}\" goto other", host.interface))));
   return commands;
 }
@@ -139,8 +143,10 @@ std::vector<std::string> table_commands(const FlowHost& host) {
 std::string change_command(const FlowHost& host, const CgroupMount& mount, const Marks& now,
                            const Marks& next) {
   std::vector<std::string> acts{fmt::format("flush map inet {} groups", kFlowTable),
+                                fmt::format("flush map inet {} users", kFlowTable),
                                 fmt::format("flush chain inet {} out", kFlowTable)};
   std::set<std::size_t> levels;
+  bool has_users = false;
   for (const auto& [name, mark] : next) {
     const auto was = now.find(name);
     if (was == now.end()) {
@@ -157,8 +163,12 @@ std::string change_command(const FlowHost& host, const CgroupMount& mount, const
       acts.push_back(fmt::format("add element inet {} groups {{ \"{}\" : goto job_{} }}",
                                  kFlowTable, group, name));
     }
+    if (!mark.user) continue;
+    has_users = true;
+    acts.push_back(fmt::format("add element inet {} users {{ {} : goto job_{} }}", kFlowTable,
+                               *mark.user, name));
   }
-  acts.push_back(out_rules(host, levels));
+  acts.push_back(out_rules(host, levels, has_users));
   for (const auto& [name, mark] : now) {
     if (next.contains(name)) continue;
     acts.push_back(fmt::format("delete chain inet {} job_{}", kFlowTable, name));

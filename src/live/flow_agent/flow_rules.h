@@ -6,6 +6,7 @@
 //
 //   table inet trainyard_flow { flags owner }
 //     map groups { type cgroupsv2 : verdict }    control group -> goto the chain of its job
+//     map users { type uid : verdict }           the same by user, for jobs without a group
 //     chain job_12_1 { counter; goto class0 }    a chain for each job that sends
 //     chain class0 { counter; DSCP; priority }   a chain for each class
 //     chain other { DSCP of ours -> 0 }          bleaches: only jobs have our code points
@@ -20,6 +21,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +39,8 @@ struct FlowHost {
   /// By class, the first goes first; the last is that of all other traffic, and 0.
   std::vector<int> code_points{43, 35, 19, 0};
   double mbit = 0;  // the rate of the queue; 0: the agent keeps none
+  /// A job that has no control group is marked by its user, who has no other job here.
+  bool marks_users = false;
 
   [[nodiscard]] std::size_t classes() const { return code_points.size(); }
   [[nodiscard]] bool has_queue() const { return mbit > 0; }
@@ -54,7 +58,9 @@ struct FoundCgroup {
 struct JobMark {
   std::size_t flow_class = 0;
   std::vector<FoundCgroup> cgroups;
+  std::optional<std::uint32_t> user{};  // all that they send is the job's
 
+  [[nodiscard]] bool is_told() const { return user || !cgroups.empty(); }
   bool operator==(const JobMark&) const = default;
 };
 /// By the job and its run: "12_1".

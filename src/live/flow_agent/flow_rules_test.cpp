@@ -37,7 +37,8 @@ TEST(FlowRules, AChangeIsOneTransactionOfWhatDiffers) {
   const Marks now{{"1_1", {0, {{"a/b/1.1", 7}}}}, {"2_1", {1, {{"a/b/2.1", 8}}}}};
   const Marks next{{"2_1", {0, {{"a/b/2.1", 8}}}}, {"3_1", {3, {{"s/x/y/job_3", 9}}}}};
   EXPECT_EQ(change_command(kHost, mount, now, next),
-            "flush map inet trainyard_flow groups; flush chain inet trainyard_flow out; "
+            "flush map inet trainyard_flow groups; flush map inet trainyard_flow users; "
+            "flush chain inet trainyard_flow out; "
             "flush chain inet trainyard_flow job_2_1; "
             "add rule inet trainyard_flow job_2_1 counter name bytes_job_2_1; "
             "add rule inet trainyard_flow job_2_1 goto class0; "
@@ -54,6 +55,17 @@ TEST(FlowRules, AChangeIsOneTransactionOfWhatDiffers) {
             "add rule inet trainyard_flow out oifname \"eth0\" goto other; "
             "delete chain inet trainyard_flow job_1_1; "
             "delete counter inet trainyard_flow bytes_job_1_1");
+}
+
+TEST(FlowRules, AUserIsLookedUpAfterControlGroups) {
+  const std::string change =
+      change_command(kHost, {}, {}, {{"1_1", {0, {{"a/b/1.1", 7}}}}, {"2_1", {1, {}, 1008}}});
+  EXPECT_THAT(change,
+              HasSubstr("add element inet trainyard_flow users { 1008 : goto job_2_1 }; "
+                        "add rule inet trainyard_flow out oifname \"eth0\" socket cgroupv2 level 3 "
+                        "vmap @groups; "
+                        "add rule inet trainyard_flow out oifname \"eth0\" meta skuid vmap @users; "
+                        "add rule inet trainyard_flow out oifname \"eth0\" goto other"));
 }
 
 TEST(FlowRules, WhereControlGroupsAreMounted) {

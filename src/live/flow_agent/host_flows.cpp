@@ -61,6 +61,11 @@ Expected<HostFlows::Job> job_of(const json& value, std::size_t classes) {
   job.job = *number;
   job.run = static_cast<std::uint32_t>(*run);
   job.flow_class = static_cast<std::size_t>(*flow_class);
+  if (field(value, "uid") != nullptr) {
+    const auto user = whole(value, "uid", 0, std::numeric_limits<std::uint32_t>::max() - 1);
+    if (!user) return tl::make_unexpected(user.error());
+    job.user = static_cast<std::uint32_t>(*user);
+  }
   const json* groups = field(value, "cgroups");
   if (groups == nullptr || !groups->is_array() || groups->size() > kMostGroups)
     return fail("cgroups: is not a list of at most {} names", kMostGroups);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ struct HostFlows {
     std::size_t flow_class = 0;
     /// Where its processes may be, below where cgroup v2 is mounted.
     std::vector<std::string> cgroups;
+    /// Its user, if no other job of theirs is on the machine.
+    std::optional<std::uint32_t> user{};
 
     bool operator==(const Job&) const = default;
   };

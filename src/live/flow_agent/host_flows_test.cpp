@@ -55,6 +55,17 @@ TEST(HostFlows, WhatCannotBeIsRefused) {
   }
 }
 
+TEST(HostFlows, AJobMayHaveAUserOfItsOwn) {
+  const auto flows =
+      parse_host_flows(state(R"({"job": 1, "run": 1, "class": 0, "cgroups": [], "uid": 1007})"));
+  ASSERT_TRUE(flows) << flows.error().message;
+  EXPECT_EQ(flows->jobs[0].user, 1007U);
+  for (const char* uid : {"-1", "4294967295", "\"root\"", "1.5", "null"})
+    EXPECT_FALSE(parse_host_flows(state(
+        R"({"job": 1, "run": 1, "class": 0, "cgroups": [], "uid": )" + std::string(uid) + "}")))
+        << uid;
+}
+
 TEST(HostFlows, ANameOfAControlGroupMeansNothingToNft) {
   for (const char* name : {"trainyard/1f3a/12.1", "system.slice/slurmstepd.scope/job_12",
                            "system.slice/trainyard-runs.service/trainyard/x@y:z+/1.1"})

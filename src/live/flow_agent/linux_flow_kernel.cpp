@@ -35,15 +35,21 @@ Expected<void> make_table(ResidentNft& nft, const FlowHost& host) {
 
 }  // namespace
 
-Expected<CgroupMount> cgroup_mount() {
+Expected<std::optional<CgroupMount>> cgroup_mount(const FlowHost& host) {
   const auto text = read_small_file("/proc/self/mountinfo");
   if (!text) return tl::make_unexpected(text.error());
-  return find_cgroup_mount(*text);
+  const auto mount = find_cgroup_mount(*text);
+  if (mount) return *mount;
+  if (host.marks_users) return std::nullopt;
+  return fail("{}; with by-user a job whose user has no other job here can be marked",
+              mount.error().message);
 }
 
-std::optional<std::uint64_t> find_cgroup(const CgroupMount& mount, const std::string& name) {
+std::optional<std::uint64_t> find_cgroup(const std::optional<CgroupMount>& mount,
+                                         const std::string& name) {
   struct stat facts {};
-  if (::lstat(mount.path(name).c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) return {};
+  if (!mount || ::lstat(mount->path(name).c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode))
+    return {};
   return facts.st_ino;
 }
 
@@ -74,7 +80,7 @@ Expected<void> clean_queue(const std::string& interface) {
 
 Expected<std::unique_ptr<LinuxFlowKernel>> LinuxFlowKernel::open(FlowHost host, double floor,
                                                                  bool takes_over) {
-  auto mount = cgroup_mount();
+  auto mount = cgroup_mount(host);
   if (!mount) return tl::make_unexpected(mount.error());
   const auto queue = look_at_queue(host.interface);
   if (!queue) return tl::make_unexpected(queue.error());
@@ -115,7 +121,7 @@ Expected<void> LinuxFlowKernel::mark(const Marks& marks) {
     marks_.clear();
     if (auto ok = make_table(nft_, host_); !ok) return ok;
   }
-  const auto done = nft_.run(change_command(host_, mount_, marks_, marks));
+  const auto done = nft_.run(change_command(host_, mount_.value_or(CgroupMount{}), marks_, marks));
   if (!done) {
     nft_.end();
     marks_.clear();

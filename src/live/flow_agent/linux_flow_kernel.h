@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "live/flow_agent/flow_agent.h"
@@ -25,20 +26,21 @@ class LinuxFlowKernel final : public FlowKernel {
   [[nodiscard]] Expected<FlowBytes> bytes();
 
  private:
-  LinuxFlowKernel(FlowHost host, CgroupMount mount)
+  LinuxFlowKernel(FlowHost host, std::optional<CgroupMount> mount)
       : host_(std::move(host)), mount_(std::move(mount)) {}
 
   const FlowHost host_;
-  const CgroupMount mount_;
+  const std::optional<CgroupMount> mount_;  // none: jobs are marked by user alone
   ResidentNft nft_;
   Marks marks_;
   bool has_queue_ = false;
 };
 
-/// Where cgroup v2 is mounted on this machine.
-Expected<CgroupMount> cgroup_mount();
+/// Where cgroup v2 is mounted on this machine; none where it is not and jobs may be marked by user.
+Expected<std::optional<CgroupMount>> cgroup_mount(const FlowHost& host);
 /// The number of a control group there; none if there is no such group.
-std::optional<std::uint64_t> find_cgroup(const CgroupMount& mount, const std::string& name);
+std::optional<std::uint64_t> find_cgroup(const std::optional<CgroupMount>& mount,
+                                         const std::string& name);
 /// Makes the table and removes it again: whether this kernel can.
 Expected<void> try_table(const FlowHost& host);
 /// True if there is a table of an agent's, whoever has it.

@@ -63,6 +63,21 @@ TEST_F(FlowsOfMachines, ThereAreClassesFromTheFirstAgentOnUntilTheLastHasBeenAwa
   EXPECT_EQ(master->why(kAda, gang)->flow, "");
 }
 
+TEST_F(FlowsOfMachines, NameAUserWhoHasNoOtherJobThere) {
+  run_gang();
+  const auto user = [&](const char* machine) -> std::optional<uid_t> {
+    const auto told = master->flows(kOperator, machine, true);
+    return told && told->jobs.size() == 1 ? told->jobs[0].flow.sole_user : std::nullopt;
+  };
+  EXPECT_EQ(user("r0m0"), kAda.uid);
+  const JobNumber second = submit(spec(1));
+  run(second);
+  const JobNumber others = submit(spec(1), kBob);
+  run(others);
+  EXPECT_EQ(user("r0m0"), std::nullopt) << "ada has two jobs there";
+  EXPECT_EQ(user("r0m1"), kAda.uid) << "the other one there is bob's";
+}
+
 TEST_F(FlowsOfMachines, AreForTheMachinesAgentAndOperators) {
   run_gang();
   for (const Identity& who : {kAda, agent("r0m1"), person("v", 5, Role::viewer)})

@@ -157,7 +157,9 @@ MachineView Machines::view(MachineId id) const {
                    std::vector<JobNumber>(static_cast<std::size_t>(machine.capacity.gpus)),
                    reason(status),
                    machine.gpu_names};
+  std::map<uid_t, int> jobs_by_user;
   for (const JobId job : yard.jobs_on(id)) {
+    ++jobs_by_user[state_.book.at(state_.yard.number(job)).owner.uid];
     const Placement& placement = yard.placement(job);
     for (std::size_t i = 0; i < placement.size(); ++i)
       if (placement[i].machine == id)
@@ -166,7 +168,9 @@ MachineView Machines::view(MachineId id) const {
   }
   for (const JobNumber number : state_.yard.senders_on(id)) {
     const JobRecord& job = state_.book.at(number);
-    view.flows.push_back({job.run(), state_.yard.flow(number), job.born_as});
+    const uid_t user = job.owner.uid;
+    view.flows.push_back({job.run(), state_.yard.flow(number), job.born_as,
+                          jobs_by_user[user] == 1 ? std::optional(user) : std::nullopt});
   }
   return view;
 }

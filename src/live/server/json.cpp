@@ -238,11 +238,13 @@ json flow_classes_of(const MachineView& machine) {
 
 json to_json(const MachineFlows& flows) {
   json jobs = json::array();
-  for (const MachineFlows::Job& job : flows.jobs)
+  for (const MachineFlows::Job& job : flows.jobs) {
     jobs.push_back({{"job", job.flow.run.job},
                     {"run", job.flow.run.run},
                     {"class", static_cast<int>(job.flow.flow)},
                     {"cgroups", job.cgroups}});
+    if (job.flow.sole_user) jobs.back()["uid"] = *job.flow.sole_user;
+  }
   return {{"machine", flows.machine},
           {"age_s", flows.age.seconds()},
           {"valid_for_s", flows.valid_for.seconds()},

@@ -85,6 +85,8 @@ struct JobFlow {
   RunId run;
   FlowClass flow = kFirstFlow;
   std::string born_as;  // the engine's name of a job that it reported
+  /// Its user, where no other job of theirs is on the machine: what the user sends is the job's.
+  std::optional<uid_t> sole_user{};
 
   bool operator==(const JobFlow&) const = default;
 };
