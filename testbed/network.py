@@ -1,4 +1,5 @@
-"""A network of namespaces: hosts, each with a link to one switch, a bridge in a namespace of its own.
+"""A network of namespaces: hosts, each with a link to one switch, a bridge in a namespace of its own. (The tests of
+the agent have a smaller one of the same pieces, tests/live/scene/net.py.)
 
 Both ends of every link carry a queue by DSCP: the switch's are made here, as an operator would configure
 a switch, and those of the hosts by trainyard flow-agent. Nobody else has these namespaces, and they go
@@ -20,10 +21,15 @@ class Unable(Exception):
     """The testbed cannot be had here; the reason."""
 
 
-def sh(*words, text=None, within=None):
-    command = [*(["nsenter", f"--net=/run/netns/{within}"] if within else []), *map(str, words)]
+def inside(namespace):
+    """Words before a command that is to run there. (ip netns exec would mount another /sys.)"""
+    return ["nsenter", f"--net=/run/netns/{namespace}"]
+
+
+def sh(*words, text=None, within=None, check=True):
+    command = [*(inside(within) if within else []), *map(str, words)]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
-    if done.returncode != 0:
+    if check and done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
     return done.stdout
 
@@ -76,29 +82,15 @@ def switch_queue(device, mbit, code_points, floor):
     return lines
 
 
-class Network:
-    """`hosts` namespaces, 10.77.0.1 and so on, whose links carry `mbit` each way."""
+class Namespaces:
+    """Namespaces that go when this is left; make() makes them."""
 
-    def __init__(self, hosts, mbit):
-        self.mbit = mbit
-        self.prefix = f"tyj{os.getpid()}"
-        self.switch = f"{self.prefix}-sw"
-        self.hosts = [f"{self.prefix}-h{number}" for number in range(hosts)]
-        self.addresses = [f"10.77.0.{number + 1}" for number in range(hosts)]
+    def __init__(self):
         self.stack = contextlib.ExitStack()
-
-    def payload_per_s(self):
-        """Bytes of TCP that a link carries in a second."""
-        return self.mbit * 1e6 / 8 * PAYLOAD / WIRE
 
     def __enter__(self):
         try:
-            self.add(self.switch)
-            sh("ip", "-n", self.switch, "link", "add", "br0", "type", "bridge", "forward_delay", "0")
-            sh("ip", "-n", self.switch, "link", "set", "br0", "up")
-            for number, host in enumerate(self.hosts):
-                self.add(host)
-                self.connect(number, host)
+            self.make()
         except BaseException:
             self.stack.close()
             raise
@@ -112,17 +104,45 @@ class Network:
         self.stack.callback(sh, "ip", "netns", "del", name)
         sh("ip", "-n", name, "link", "set", "lo", "up")
 
+    def attach(self, name, address):
+        """Its eth0 gets that address."""
+        sh("ip", "-n", name, "addr", "add", f"{address}/24", "dev", "eth0")
+        sh("ip", "-n", name, "link", "set", "eth0", "up")
+        sh("ip", "-n", name, "route", "replace", "10.77.0.0/24", "dev", "eth0", "src", address, "congctl", "cubic")
+
+
+class Network(Namespaces):
+    """`hosts` namespaces, 10.77.0.1 and so on, whose links carry `mbit` each way."""
+
+    def __init__(self, hosts, mbit):
+        super().__init__()
+        self.mbit = mbit
+        self.prefix = f"tyj{os.getpid()}"
+        self.switch = f"{self.prefix}-sw"
+        self.hosts = [f"{self.prefix}-h{number}" for number in range(hosts)]
+        self.addresses = [f"10.77.0.{number + 1}" for number in range(hosts)]
+
+    def payload_per_s(self):
+        """Bytes of TCP that a link carries in a second."""
+        return self.mbit * 1e6 / 8 * PAYLOAD / WIRE
+
+    def make(self):
+        self.add(self.switch)
+        sh("ip", "-n", self.switch, "link", "add", "br0", "type", "bridge", "forward_delay", "0")
+        sh("ip", "-n", self.switch, "link", "set", "br0", "up")
+        for number, host in enumerate(self.hosts):
+            self.add(host)
+            self.connect(number, host)
+
     def connect(self, number, host):
-        port, address = f"p{number}", self.addresses[number]
+        port = f"p{number}"
         sh("ip", "-n", self.switch, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", host)
         for name, device in ((self.switch, port), (host, "eth0")):
             # A packet at a time, as they would be on a real link of this rate.
             sh("ip", "-n", name, "link", "set", device, "gso_max_segs", "1", "gso_max_size", str(MTU + 64))
         sh("ip", "-n", self.switch, "link", "set", port, "master", "br0")
         sh("ip", "-n", self.switch, "link", "set", port, "up")
-        sh("ip", "-n", host, "addr", "add", f"{address}/24", "dev", "eth0")
-        sh("ip", "-n", host, "link", "set", "eth0", "up")
-        sh("ip", "-n", host, "route", "replace", "10.77.0.0/24", "dev", "eth0", "src", address, "congctl", "cubic")
+        self.attach(host, self.addresses[number])
         sh("sysctl", "-qw", "net.ipv4.tcp_slow_start_after_idle=0", "net.ipv4.tcp_no_metrics_save=1", within=host)
 
     def set_switch(self, code_points, floor):

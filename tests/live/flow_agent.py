@@ -9,9 +9,7 @@ import subprocess
 import time
 
 from scene import OTHERS_RUN_HERE, Scene, Skip, program, run_tests, wait_until
-from scene.net import MBIT, MEASURED, SENDER, Link, Sink, sh, share
-
-FIFO = "order=fifo backfill=greedy flow=fifo"
+from scene.net import FIFO, MBIT, MEASURED, SRTF, Link, NetScene, Sink, sh, share, two_senders
 
 PROBE = """
 import socket, sys
@@ -25,50 +23,6 @@ s.sendto(sys.argv[4].encode(), (sys.argv[1], int(sys.argv[2])))
 WITHOUT_CGROUPS = ["unshare", "--mount", "sh", "-c", 'umount --recursive --lazy /sys/fs/cgroup && exec "$@"', "sh"]
 
 
-class NetScene(Scene):
-    def __init__(self, link, before=(), **more):
-        super().__init__(slots=4, policy=FIFO, within=[*link.within(), *before], **more)
-        self.link, self.before, self.agents = link, before, []
-
-    def agent(self, *more, queue=f"htb {MBIT}mbit", where=None):
-        log = open(self.root / "agent.log", "ab")
-        words = [*self.link.within(where), *self.before, program(), "flow-agent", "--config", "/dev/null", "--interface",
-                 "eth0", "--queue", queue, "--state", self.state, "--machine", socket.gethostname().split(".")[0],
-                 *more]
-        agent = subprocess.Popen([str(word) for word in words], stdout=log, stderr=log, start_new_session=True)
-        self.agents.append(agent)
-        return agent
-
-    def agent_said(self):
-        return (self.root / "agent.log").read_text(errors="replace")
-
-    def close(self):
-        for agent in self.agents:
-            if agent.poll() is None:
-                agent.kill()
-                agent.wait()
-        super().close()
-
-    def send(self, sink, *options, uid=None):
-        job = self.submit("--gpus", 1, *options, "--", "/usr/bin/python3", "-c", SENDER, "10.77.0.2", sink.port, uid=uid)
-        self.until(job, "running")
-        return job
-
-    def flow_class(self, job):
-        return self.job(job).get("flow_class")
-
-    def marked(self):
-        return self.link.marked()
-
-
-def two_senders(scene):
-    """Before there is an agent: the second could hardly connect while the first fills the link."""
-    sinks = Sink(scene.link), Sink(scene.link)
-    jobs = [scene.send(sinks[0], "--time", "10h"), scene.send(sinks[1], "--time", "1h")]
-    wait_until(lambda: all(sink.bytes > 100_000 for sink in sinks), "both to send")
-    return sinks, jobs
-
-
 def test_the_first_class_goes_first_and_a_change_holds_for_living_connections():
     with Link() as link, NetScene(link) as scene:
         sinks, (old, short) = two_senders(scene)
@@ -80,7 +34,7 @@ def test_the_first_class_goes_first_and_a_change_holds_for_living_connections():
         assert "its bytes: number 1 of the 2 jobs that send: it was submitted" in said, said
         assert f"job {old} in class 0, job {short} in class 1" in scene.command("nodes").stdout
         assert "its bytes go first" in scene.command("show", old).stdout
-        scene.command("policy", "set", "order=fifo backfill=greedy flow=srtf")
+        scene.command("policy", "set", SRTF)
         wait_until(lambda: scene.marked() == {old: 1, short: 0}, "the classes to change")
         assert share(*sinks) < 0.1, "the same connections"
         scene.command("policy", "set", "order=fifo backfill=greedy flow=fair")
@@ -146,13 +100,12 @@ def test_without_control_groups_jobs_are_marked_by_users_who_have_one():
         scene.agent("--by-user")
         wait_until(lambda: scene.marked() == {first: 0, second: 1}, lambda: f"marks: {scene.marked()}")
         assert share(*sinks) > 0.9
-        words = [*scene.within, program(), "flow-agent", "--config", "/dev/null", "--interface", "eth0", "--queue",
-                 f"htb {MBIT}mbit", "--state", scene.state, "--machine", socket.gethostname().split(".")[0], "--by-user"]
-        assert "cgroups    ok: none: jobs are marked by their users" in sh(*words, "--check", check=False)
+        check = scene.agent_words("--by-user", "--check")
+        assert "cgroups    ok: none: jobs are marked by their users" in sh(*check, check=False)
         another = scene.submit("--gpus", 1, "--", "sleep", 1000, uid=65534)
         scene.until(another, "running")
         wait_until(lambda: scene.marked() == {second: 1}, "what the first user sends to be of no single job")
-        assert "2 have no control group and no user of their own" in sh(*words, "--check", check=False)
+        assert "2 have no control group and no user of their own" in sh(*check, check=False)
 
 
 def test_killed_at_any_moment_it_leaves_all_traffic_fair():
@@ -225,8 +178,7 @@ def test_what_is_not_ours_is_refused():
 
 def test_check_and_dry_run_change_nothing():
     with Link() as link, NetScene(link) as scene:
-        words = [*link.within(), program(), "flow-agent", "--config", "/dev/null", "--interface", "eth0", "--queue",
-                 "htb 20mbit", "--state", scene.state, "--machine", socket.gethostname().split(".")[0]]
+        words = scene.agent_words()
         said = sh(*words, "--check")
         for part in ("cgroups    ok", "interface  ok: eth0", "nft        ok", "daemon     ok: 0 jobs"):
             assert part in said, said

@@ -1,21 +1,25 @@
-"""Two network namespaces that a link joins, jobs that send over it, and what arrives there."""
+"""Two network namespaces that a link joins, a daemon with its agent in the first, jobs that send over the link, and
+what arrives in the second. The namespaces are made as those of the testbed are (testbed/network.py).
+"""
 import contextlib
-import ctypes
 import json
 import os
 import pathlib
 import re
-import shutil
 import socket
 import subprocess
+import sys
 import threading
 
-from . import IS_ROOT, Skip, wait_until
+from . import Scene, Skip, program, wait_until
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "testbed"))
+from network import Namespaces, Unable, cgroup2, check_machine, enter, inside, sh  # noqa: E402, F401
 
 MBIT = 20
 MEASURED = 1_500_000  # bytes: most of a second at that rate
 SETTLED = 1_500_000   # what was in queues before a change has gone
-NEWNET = 0x40000000
+FIFO, SRTF = (f"order=fifo backfill=greedy flow={name}" for name in ("fifo", "srtf"))
 
 # Little of it is on its way at a time, so that what was sent before a change is soon gone.
 SENDER = """
@@ -27,61 +31,31 @@ while True: s.sendall(b"x" * 65536)
 """
 
 
-def sh(*words, check=True):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60)
-    assert not check or done.returncode == 0, f"{words}: {done.stderr}"
-    return done.stdout
-
-
-def cgroup2():
-    for line in pathlib.Path("/proc/mounts").read_text().splitlines():
-        if line.split()[2] == "cgroup2":
-            return line.split()[1]
-    return None
-
-
-class Link:
+class Link(Namespaces):
     """Two namespaces, 10.77.0.1 and 10.77.0.2, that nobody else has."""
 
-    def __enter__(self):
-        if not IS_ROOT:
-            raise Skip("only root can make network namespaces")
-        for tool in ("nft", "tc", "ip", "nsenter"):
-            if shutil.which(tool, path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
-                raise Skip(f"there is no {tool} here")
-        if cgroup2() is None:
-            raise Skip("cgroup v2 is not mounted")
+    def make(self):
+        try:
+            check_machine()
+        except Unable as reason:
+            raise Skip(str(reason)) from None
         self.a, self.b = f"ty{os.getpid()}a", f"ty{os.getpid()}b"
-        self.stack = contextlib.ExitStack()
-        for name in (self.a, self.b):
-            if subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode != 0:
-                self.stack.close()
-                raise Skip("no network namespace can be made here")
-            self.stack.callback(sh, "ip", "netns", "del", name, check=False)
+        self.add(self.a)
+        self.add(self.b)
         sh("ip", "-n", self.a, "link", "add", "eth0", "type", "veth", "peer", "name", "eth0", "netns", self.b)
         for name, host in ((self.a, 1), (self.b, 2)):
-            sh("ip", "-n", name, "link", "set", "lo", "up")
             sh("ip", "-n", name, "link", "set", "eth0", "gso_max_size", 9000)
-            sh("ip", "-n", name, "addr", "add", f"10.77.0.{host}/24", "dev", "eth0")
-            sh("ip", "-n", name, "link", "set", "eth0", "up")
-            sh("ip", "-n", name, "route", "replace", "10.77.0.0/24", "dev", "eth0", "src", f"10.77.0.{host}",
-               "congctl", "cubic")
-        return self
-
-    def __exit__(self, *problem):
-        self.stack.close()
+            self.attach(name, f"10.77.0.{host}")
 
     def within(self, name=None):
-        """Words before a command that is to run there. (ip netns exec would mount another /sys.)"""
-        return ["nsenter", f"--net=/run/netns/{name or self.a}"]
+        return inside(name or self.a)
 
     def socket_at(self, name, *kind):
         """A socket of ours, in that namespace."""
         made = []
 
         def make():
-            with open(f"/run/netns/{name}") as there:
-                assert ctypes.CDLL(None, use_errno=True).setns(there.fileno(), NEWNET) == 0
+            enter(name)
             made.append(socket.socket(*kind))
         thread = threading.Thread(target=make)
         thread.start()
@@ -125,3 +99,52 @@ def share(first, second):
         begin = first.bytes, second.bytes
         wait_until(lambda: first.bytes + second.bytes - sum(begin) >= count, "bytes to arrive")
     return (first.bytes - begin[0]) / (first.bytes + second.bytes - sum(begin))
+
+
+class NetScene(Scene):
+    """`before`: words before the commands of daemon and agent."""
+
+    def __init__(self, link, before=(), **more):
+        super().__init__(slots=4, policy=FIFO, within=[*link.within(), *before], **more)
+        self.link, self.before, self.agents = link, before, []
+
+    def agent_words(self, *more, queue=f"htb {MBIT}mbit", where=None, before=None):
+        words = [*self.link.within(where), *(self.before if before is None else before), program(), "flow-agent", "--config",
+                 "/dev/null", "--interface", "eth0", "--queue", queue, "--state", self.state, "--machine",
+                 socket.gethostname().split(".")[0], *more]
+        return [str(word) for word in words]
+
+    def agent(self, *more, **how):
+        log = open(self.root / "agent.log", "ab")
+        agent = subprocess.Popen(self.agent_words(*more, **how), stdout=log, stderr=log, start_new_session=True)
+        self.agents.append(agent)
+        return agent
+
+    def agent_said(self):
+        return (self.root / "agent.log").read_text(errors="replace")
+
+    def close(self):
+        for agent in self.agents:
+            if agent.poll() is None:
+                agent.kill()
+                agent.wait()
+        super().close()
+
+    def send(self, sink, *options, uid=None):
+        job = self.submit("--gpus", 1, *options, "--", "/usr/bin/python3", "-c", SENDER, "10.77.0.2", sink.port, uid=uid)
+        self.until(job, "running")
+        return job
+
+    def flow_class(self, job):
+        return self.job(job).get("flow_class")
+
+    def marked(self):
+        return self.link.marked()
+
+
+def two_senders(scene):
+    """Before there is an agent: the second could hardly connect while the first fills the link."""
+    sinks = Sink(scene.link), Sink(scene.link)
+    jobs = [scene.send(sinks[0], "--time", "10h"), scene.send(sinks[1], "--time", "1h")]
+    wait_until(lambda: all(sink.bytes > 100_000 for sink in sinks), "both to send")
+    return sinks, jobs
