@@ -100,7 +100,7 @@ PauseCase::Victim Preemption::pause_terms(std::size_t victim) const {
   const auto left = static_cast<double>((state_.leaves_at(victim) - state_.now).us);
   const Train& train = state_.trains[victim];
   const double slower =
-      set_.preempt == "smith" ? state_.usual_over(victim, train.spots, train.starts_before) - 1 : 0;
+      set_.preempt == "smith" ? state_.usually_slower(victim, train.spots, train.starts_before) : 0;
   return {left,
           static_cast<double>(job.expected_pause().us),
           static_cast<double>(job.load.us),
@@ -157,7 +157,7 @@ PauseCase Preemption::gain_by(const PauseCase& empty, std::size_t waiter, const 
   set.remaining =
       std::floor(static_cast<double>(state_.left(waiter).us) * state_.pace_on(waiter, room.spots));
   set.gpus = static_cast<double>(state_.job(waiter).gpus());
-  set.saved = set.remaining * (state_.usual_over(waiter, room.spots, state_.starts.size()) - 1);
+  set.saved = set.remaining * state_.usually_slower(waiter, room.spots, state_.starts.size());
   double freed = 0;
   for (const PauseCase::Victim& v : set.victims) freed += v.gpus;
   set.part = std::min(std::max(set.gpus, 1.0) / freed, 1.0);

@@ -182,8 +182,8 @@ class State {
   [[nodiscard]] double pace_on(std::size_t j, const Spots& spots) const;
   [[nodiscard]] double pace_at(std::size_t j, std::size_t tier) const;
   /// The time for a unit of its work where jobs of as many GPUs usually find room, by the first so
-  /// many starts, over that in a place like this one.
-  [[nodiscard]] double usual_over(std::size_t j, const Spots& spots, std::size_t starts) const;
+  /// many starts, over that in a place like this one, less 1.
+  [[nodiscard]] double usually_slower(std::size_t j, const Spots& spots, std::size_t starts) const;
   /// What next_report() announced.
   LearningPoint take_point(std::size_t j);
 

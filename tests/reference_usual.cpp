@@ -45,10 +45,11 @@ double State::pace_at(std::size_t j, std::size_t tier) const {
 
 /// Every start counts half as much after 64 more of that demand. Jobs of one worker are everywhere
 /// in one place.
-double State::usual_over(std::size_t j, const Spots& spots, std::size_t first_starts) const {
+double State::usually_slower(std::size_t j, const Spots& spots, std::size_t first_starts) const {
   const double fade = std::exp2(-1.0 / 64);
   std::array<double, kTiers> counts{};
-  double all = 0, time = 0;
+  const double here = pace_at(j, tier_of_spots(cluster, spots));
+  double all = 0, more = 0;
   for (std::size_t s = 0; s < first_starts; ++s) {
     const Job& other = job(starts[s].job);
     if (other.workers == 1 || other.gpus() != job(j).gpus()) continue;
@@ -57,10 +58,10 @@ double State::usual_over(std::size_t j, const Spots& spots, std::size_t first_st
   }
   for (std::size_t tier = 0; tier < kTiers; ++tier) {
     all += counts[tier];
-    if (counts[tier] > 0) time += counts[tier] * pace_at(j, tier);
+    if (counts[tier] > 0) more += counts[tier] * (pace_at(j, tier) - here);
   }
-  if (all == 0 || job(j).workers == 1) return 1;
-  return time / all / pace_at(j, tier_of_spots(cluster, spots));
+  if (all == 0 || job(j).workers == 1) return 0;
+  return more / all / here;
 }
 
 }  // namespace trainyard::reference

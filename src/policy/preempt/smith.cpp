@@ -83,7 +83,7 @@ class Smith final : public PreemptStage {
       grow_to(known_, index(job), yard_.workload().jobs.size());
       const std::size_t tier = tier_of(yard_.cluster(), yard_.placement(job));
       known_[index(job)] = {estimates_.rank(job), worth_.width(job),
-                            usual_.over(yard_, job, tier) - 1};
+                            usual_.slower(yard_, job, tier)};
       behind_.add(job, known_[index(job)].width);
       first_room_.add(job, known_[index(job)].rank);
       widest_.add(gpus_of(job));
@@ -317,8 +317,8 @@ PauseGain Smith::gain_of(GainWaiter w, JobId waiter) const {
     freed += v.gpus;
   }
   gain.take_part(part_of(yard_.job(waiter).gpus(), freed));
-  const double usual = usual_.over(yard_, waiter, tier_of(yard_.cluster(), room_));
-  return gain.add_room(w.remaining * (usual - 1), yard_.job(waiter).gpus());
+  const double slower = usual_.slower(yard_, waiter, tier_of(yard_.cluster(), room_));
+  return gain.add_room(w.remaining * slower, yard_.job(waiter).gpus());
 }
 
 }  // namespace

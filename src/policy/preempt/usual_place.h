@@ -27,20 +27,23 @@ class UsualPlace {
     starts[tier_of(yard.cluster(), yard.placement(job))] += 1;
   }
 
-  /// The time that a unit of its work takes at the usual place, over that in this tier.
-  [[nodiscard]] double over(const Yard& yard, JobId job, std::size_t tier) const {
-    if (!matters(yard, job)) return 1;
+  /// The time that a unit of its work takes at the usual place, over that in this tier, less 1.
+  /// Exactly 0 where both are alike: a job may have centuries left, of which rounding is seconds.
+  [[nodiscard]] double slower(const Yard& yard, JobId job, std::size_t tier) const {
+    if (!matters(yard, job)) return 0;
     const auto starts = by_gpus_.find(yard.job(job).gpus());
-    if (starts == by_gpus_.end()) return 1;
-    double all = 0, time = 0;
+    if (starts == by_gpus_.end()) return 0;
+    const auto time_in = [&](std::size_t t) {
+      return yard.speed()->rate_at(yard.job(job), t).time_per_work();
+    };
+    double all = 0, more = 0;
     for (std::size_t t = 0; t < yard.cluster().tiers.size(); ++t) {
       const double count = starts->second[t];
       if (count == 0) continue;
       all += count;
-      time += count * yard.speed()->rate_at(yard.job(job), t).time_per_work();
+      more += count * (time_in(t) - time_in(tier));
     }
-    if (all == 0) return 1;  // in tiers that there are no more
-    return time / all / yard.speed()->rate_at(yard.job(job), tier).time_per_work();
+    return all == 0 ? 0 : more / all / time_in(tier);  // 0: in tiers that there are no more
   }
 
   void save_learnt(Learnt& learnt) const {
