@@ -18,6 +18,9 @@ namespace {
 /// What a loop over jobs sets its variable to, so that it goes on with the first.
 constexpr std::size_t kRestart = static_cast<std::size_t>(-1);
 
+/// The tier of machines in different racks.
+constexpr std::size_t kFarthest = 2;
+
 /// All that a placement looks at. Where the first of those that are alike found no room in a round,
 /// the others are not tried in it.
 using Likeness =
@@ -118,12 +121,12 @@ std::vector<Outcome> Simulator::run() {
   while (!std::all_of(state_.trains.begin(), state_.trains.end(), over)) {
     state_.go_on_to(next_instant());
     bool has_news = happen();
-    state_.refresh_paces();
+    note_new_ends([&] { state_.refresh_paces(); });
     while (has_news) {
       decide();
       has_news = take_no_time();
     }
-    state_.refresh_paces();
+    note_new_ends([&] { state_.refresh_paces(); });
   }
   std::vector<Outcome> outcomes;
   for (const Train& train : state_.trains)
@@ -353,6 +356,7 @@ void Simulator::easy(std::size_t head) {
     if (closed(j)) continue;
     State alone = state_;  // to ask when it would end if it started now
     alone.start(j, Spots(state_.up.size()));
+    alone.trains[j].pace = state_.pace_at(j, kFarthest);
     const bool ends_before = head_start_ == Time::never() || alone.expected_end(j) <= head_start_;
     Free beside = state_.free_for(j);
     for (std::size_t m = 0; m < beside.size(); ++m)

@@ -493,9 +493,11 @@ TEST(Reference, AgreesWithTheSimulatorWhereTheDefaultsRulesMeet) {
     const std::string line = fmt::format(
         "order=smith backfill=greedy place=delay place.timers=learnt place.lease={} preempt=smith "
         "queue.estimates=residual queue.patience=never queue.trial_worth=20 queue.trial_rooms={} "
-        "queue.critical=first yard.min_run={} yard.max_pauses=5 yard.turn=1m",
+        "queue.critical=first yard.min_run={} yard.max_pauses=5 yard.turn=1m flow={} "
+        "queue.fair_wait={} queue.overdue_share={}",
         one_of(random, {"3s", "20s", "2m"}), one_of(random, {"none", "kept"}),
-        one_of(random, {"0", "30s"}));
+        one_of(random, {"0", "30s"}), one_of(random, {"fair", "milestones"}),
+        one_of(random, {"0", "0.01", "0.1"}), one_of(random, {"0.05", "0.5"}));
     expect_agreement(random_case_off_the_grid(random), line, seed);
   }
 }
