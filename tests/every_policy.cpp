@@ -6,18 +6,14 @@
 #include "policy/registry.h"
 
 namespace trainyard {
-namespace {
 
-/// The line with this member instead of the one that it has.
-std::string with(const std::string& line, const std::string& stage, const std::string& member) {
+std::string with(const std::string& line, const std::string& key, const std::string& value) {
   std::string changed;
   std::istringstream words(line);
   for (std::string word; words >> word;)
-    if (!word.starts_with(stage + "=")) changed += word + " ";
-  return changed + stage + "=" + member;
+    if (!word.starts_with(key + "=")) changed += word + " ";
+  return changed + key + "=" + value;
 }
-
-}  // namespace
 
 std::vector<std::string> all_policies() {
   std::vector<std::string> lines;

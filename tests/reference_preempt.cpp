@@ -53,7 +53,7 @@ double Preemption::size(std::size_t j) const {
 /// The batch job with the least score whose leaving lets the trial job, a single worker, onto its
 /// machine; on the first such machine, there the last submitted.
 bool Preemption::make_room_by_score(std::size_t j) {
-  if (state_.job(j).job_class != JobClass::trial) return false;
+  if (!state_.acts_as_trial(j)) return false;
   struct Candidate {
     std::size_t machine, job;
   };
@@ -65,7 +65,7 @@ bool Preemption::make_room_by_score(std::size_t j) {
     largest_pause = std::max(largest_pause, pause(v));
   };
   for (const std::size_t v : state_.in(Stage::running)) {
-    if (state_.job(v).job_class != JobClass::batch) continue;
+    if (state_.acts_as_trial(v)) continue;
     if (!set_.over_candidates) count(v);
     const Time from = pausable_from(v, j);
     if (from > state_.now) retry_at(from);
@@ -272,9 +272,9 @@ Jobs Preemption::would_rather_see_leave(std::size_t waiter) const {
     });
   }
   if (set_.preempt == "longest-remaining") {
-    if (state_.job(waiter).job_class != JobClass::trial) return {};
+    if (!state_.acts_as_trial(waiter)) return {};
     keep_if([&](std::size_t j) {
-      return state_.job(j).job_class == JobClass::batch && state_.leaves_at(j) > state_.now;
+      return !state_.acts_as_trial(j) && state_.leaves_at(j) > state_.now;
     });
   }
   if (set_.preempt == "by-level") {

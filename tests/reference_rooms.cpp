@@ -28,12 +28,16 @@ double mean(const std::vector<double>& all) {
 
 }  // namespace
 
-/// All that have come, and ask for GPUs of this kind. The reference sees no more than 64.
+bool TrialRooms::asks_for(std::size_t j, KindId kind) const {
+  return state_.job(j).gpus() > 0 && state_.job(j).kind == kind;
+}
+
+/// All that came as such, and ask for GPUs of this kind. The reference sees no more than 64.
 Jobs TrialRooms::trial_jobs(KindId kind) const {
   Jobs jobs;
   for (std::size_t j = 0; j < state_.trains.size(); ++j)
-    if (state_.trains[j].stage != Stage::absent && state_.job(j).job_class == JobClass::trial &&
-        state_.job(j).gpus() > 0 && state_.job(j).kind == kind)
+    if (state_.trains[j].stage != Stage::absent && state_.trains[j].came_as_trial &&
+        asks_for(j, kind))
       jobs.push_back(j);
   return jobs;
 }
@@ -84,18 +88,28 @@ Gang TrialRooms::room(const Jobs& trials) const {
   return room;
 }
 
+/// Of those that had to wait.
+std::vector<double> TrialRooms::waits(KindId kind) const {
+  std::vector<double> all;
+  for (std::size_t j = 0; j < state_.trains.size(); ++j)
+    if (const Train& train = state_.trains[j];
+        train.started_as_trial && train.first_wait > Duration{} && asks_for(j, kind))
+      all.push_back(std::min(train.first_wait, minutes(10)).seconds());
+  return all;
+}
+
 double TrialRooms::back_after_s(const Jobs& trials) const {
-  std::vector<double> waits, runs;
-  for (const std::size_t j : trials) {
-    const Train& train = state_.trains[j];
-    if (train.first_wait > Duration{})
-      waits.push_back(std::min(train.first_wait, minutes(10)).seconds());
-    if (train.stage == Stage::done) runs.push_back((train.since - train.first_start).seconds());
-  }
+  const KindId kind = state_.job(trials.front()).kind;
+  const std::vector<double> waited = waits(kind);
+  std::vector<double> runs;
+  for (std::size_t j = 0; j < state_.trains.size(); ++j)
+    if (const Train& train = state_.trains[j];
+        train.stage == Stage::done && train.is_trial && asks_for(j, kind))
+      runs.push_back((train.since - train.first_start).seconds());
   double freed = 0, a_second = 0;
   Time first = Time::never();
   for (std::size_t j = 0; j < state_.trains.size(); ++j) {
-    if (state_.trains[j].stage != Stage::done || state_.job(j).job_class == JobClass::trial ||
+    if (state_.trains[j].stage != Stage::done || state_.acts_as_trial(j) ||
         state_.job(j).gpus() == 0)
       continue;
     freed += state_.job(j).gpus();
@@ -106,17 +120,14 @@ double TrialRooms::back_after_s(const Jobs& trials) const {
   if (freed > 0)
     a_second +=
         freed / (gang.workers * gang.each.gpus) / std::max((state_.now - first).seconds(), 1e-6);
-  return a_second == 0 ? mean(waits) : std::max(1 / a_second, mean(waits));
+  return a_second == 0 ? mean(waited) : std::max(1 / a_second, mean(waited));
 }
 
 /// How many rooms are kept from this job.
 std::int32_t TrialRooms::number(const Jobs& trials, std::size_t from) const {
-  std::vector<double> waits;
-  for (const std::size_t j : trials)
-    if (const Duration wait = state_.trains[j].first_wait; wait > Duration{})
-      waits.push_back(std::min(wait, minutes(10)).seconds());
+  const std::vector<double> waited = waits(state_.job(trials.front()).kind);
   const Gang gang = room(trials);
-  if (trials.size() < 2 || waits.empty() || gang.workers == 0) return 0;
+  if (trials.size() < 2 || waited.empty() || gang.workers == 0) return 0;
   const double span_s = (state_.now - state_.job(trials.front()).submit).seconds();
   const double silence_s = (state_.now - state_.job(trials.back()).submit).seconds();
   const double between_s =
@@ -127,7 +138,7 @@ std::int32_t TrialRooms::number(const Jobs& trials, std::size_t from) const {
                                       times_in_all(gang.each, gang.workers, 1, from)});
   double fewer = 0, exactly = std::exp(-come);
   for (std::int32_t n = 0;; ++n) {
-    const double worth = set_.trial_worth * mean(waits) / between_s * (1 - fewer);
+    const double worth = set_.trial_worth * mean(waited) / between_s * (1 - fewer);
     if (n == most || worth < idle) return n;
     fewer += exactly;
     exactly *= come / (n + 1);

@@ -34,7 +34,9 @@ class TrialRooms {
     double rooms;
   };
 
+  [[nodiscard]] bool asks_for(std::size_t j, KindId kind) const;
   [[nodiscard]] Jobs trial_jobs(KindId kind) const;
+  [[nodiscard]] std::vector<double> waits(KindId kind) const;
   [[nodiscard]] std::vector<KindId> kinds() const;
   [[nodiscard]] std::int32_t times_in_all(const Resources& each, std::int32_t workers, double part,
                                           std::optional<std::size_t> beside) const;

@@ -43,6 +43,8 @@ Settings settings_of(const PolicySpec& spec) {
   const Params queue = spec.params("queue");
   set.estimates = queue.choice("estimates");
   set.keeps_rooms = queue.choice("trial_rooms") == "kept";
+  set.trial_share = queue.real("trial_share");
+  set.trial_window = queue.duration("trial_window");
   set.trial_worth = queue.real("trial_worth");
   set.critical_first = queue.choice("critical") == "first";
   set.patience = queue.duration("patience");

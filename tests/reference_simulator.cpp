@@ -259,6 +259,8 @@ void Simulator::decide() {
   }
   refresh_levels();
   find_critical();
+  state_.refresh_rights();
+  wake_at(state_.rights_change());
   if (set_.place == "delay") wake_at(look_again(state_, set_));
   move_closer();
   take_rebids();
@@ -332,8 +334,7 @@ bool Simulator::try_start(std::size_t j) {
 /// Trial jobs, and overdue jobs whose turn it is, take what is kept for trial jobs. Others look
 /// elsewhere.
 bool Simulator::leaves_rooms(std::size_t j, const Spots& spots, const Jobs& victims) {
-  const bool is_trial = state_.job(j).job_class == JobClass::trial;
-  if (!set_.keeps_rooms || won_ || is_trial || state_.goes_first(j)) return true;
+  if (!set_.keeps_rooms || won_ || state_.acts_as_trial(j) || state_.goes_first(j)) return true;
   if (rooms_.are_left_by(j, spots, victims)) return true;
   wake_at(rooms_.next_look());
   return false;
@@ -345,8 +346,16 @@ std::optional<Spots> Simulator::find_unkept_place(std::size_t j, const Free& fre
   return find_place(j, rooms_.outside(j, free));
 }
 
+/// One pass: jobs that lose their right by what starts come later in it.
 void Simulator::greedy() {
-  for (const std::size_t j : queue()) try_start(j);
+  const auto place = [this](std::size_t j) { return std::pair(key(j), j); };
+  Jobs left = queue();
+  while (!left.empty()) {
+    const auto passed = place(left.front());
+    try_start(left.front());
+    left = queue();
+    std::erase_if(left, [&](std::size_t j) { return place(j) <= passed; });
+  }
 }
 
 void Simulator::easy(std::size_t head) {
@@ -496,7 +505,7 @@ std::array<std::int64_t, 2> Simulator::key(std::size_t j) const {
   if (set_.order == "trial-first") {
     const Train& train = state_.trains[j];
     const bool comes_back = train.first_start != Time::never();
-    if (job.job_class == JobClass::trial) return {0, set_.by_remaining ? left : job.submit.us};
+    if (state_.acts_as_trial(j)) return {0, set_.by_remaining ? left : job.submit.us};
     if (comes_back && set_.reentry == "head") return {1, set_.by_remaining ? left : job.submit.us};
     if (set_.by_remaining) return {2, left};
     return {2, comes_back && set_.reentry == "tail" ? train.since.us : job.submit.us};

@@ -9,8 +9,9 @@
 //   reference_rooms       what is kept free for trial jobs to come
 //   reference_belief      how long jobs take, by those that finished
 //   reference_backlog     what work there is, and how long a job may wait because of it
-//   reference_worth       what a job's second and a GPU-second are worth, and which jobs are
-//   overdue reference_where       where a job goes; reference_place has the placements
+//   reference_worth       what a job's second and a GPU-second are worth; which jobs are overdue
+//   reference_rights      which jobs act as trial jobs
+//   reference_where       where a job goes; reference_place has the placements
 //   reference_delay       how far apart a job lets itself be placed by now
 //   reference_preempt     who gives way; reference_gain has what pauses gain
 //   reference_usual       where jobs usually find room, and how fast they are there
@@ -19,12 +20,11 @@
 //   reference_flow        whose bytes go first
 //
 // It does not draw lots: preempt=random and place=random are not among its members, and
-// preempt=fitgpp is only without its fallback and for trial jobs of one worker. Trial jobs have
-// their rights without limit. Remaining times are what jobs declare, or residual. preempt=lease is
-// that by which all bid again (rebid=always), and place=delay that with learnt timers. Without a
-// catalogue models are not known: jobs run by the kinds of their GPUs (kind_speeds.h) and by their
-// sizes. With one they run by their models, and those that span machines share the network as its
-// fluid model has it.
+// preempt=fitgpp is only without its fallback and for trial jobs of one worker. Remaining times are
+// what jobs declare, or residual. preempt=lease is that by which all bid again (rebid=always), and
+// place=delay that with learnt timers. Without a catalogue models are not known: jobs run by the
+// kinds of their GPUs (kind_speeds.h) and by their sizes. With one they run by their models, and
+// those that span machines share the network as its fluid model has it.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +59,8 @@ struct Settings {
   bool by_remaining = false;
   double s = 0;            // of fitgpp
   double trial_worth = 1;  // of a second of a trial job
+  double trial_share = 0;  // of a user's part of the cluster, for trial jobs; 0: no limit
+  Duration trial_window;   // how much of it can be saved up
   bool critical_first = false;
   bool keeps_rooms = false;  // for trial jobs
   std::int64_t most_pauses = 0;

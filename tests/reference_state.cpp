@@ -121,6 +121,7 @@ void State::go_on_to(Time next) {
     if (holds(j)) held_gpus += job(j).gpus();
   }
   if (any) passed_.push_back({now, next, held_gpus});
+  spend_allowances(next - now);
   now = next;
 }
 
@@ -328,8 +329,11 @@ void State::enter(std::size_t j, Stage stage) {
   if (from == Stage::queued && (stage == Stage::starting || stage == Stage::reserved))
     waits.push_back({j, now - trains[j].since, tier_of_spots(cluster, trains[j].spots)});
   note_turn(j, from, stage);
+  if (stage == Stage::done && are_rights_limited() && job(j).job_class == JobClass::trial)
+    cap_allowance(job(j).user);
   trains[j].stage = stage;
   trains[j].since = now;
+  note_right(j, from, stage);
   note_left(j);
 }
 
@@ -348,8 +352,10 @@ void State::queue(std::size_t j) {
 }
 
 void State::begin_start(std::size_t j) {
-  if (trains[j].first_start == Time::never())
+  if (trains[j].first_start == Time::never()) {
     trains[j].first_wait = trains[j].waited + (now - trains[j].since);
+    trains[j].started_as_trial = acts_as_trial(j);
+  }
   trains[j].first_start = std::min(trains[j].first_start, now);
   trains[j].pace = trains[j].pace_at_start = pace_on(j, trains[j].spots);
   trains[j].started = now;

@@ -81,6 +81,9 @@ struct Train {  // a job in the yard
   std::vector<Resources> next_held;        // what it has of that by now
   std::multiset<std::size_t> gave_way_to;  // those it was paused for, once for each pause
 
+  // It acts as a trial job, or did when it last waited; when it came; and when it first started.
+  bool is_trial = false, came_as_trial = false, started_as_trial = false;
+
   std::optional<Time> critical_since;  // since it last came to the queue
   std::optional<Turn> turn;            // since it last left it
 
@@ -152,6 +155,10 @@ class State {
   }
   [[nodiscard]] Time last_came() const;
   void revise(std::size_t j, Duration estimate);
+  /// Which jobs act as trial jobs (reference_rights.cpp).
+  [[nodiscard]] bool acts_as_trial(std::size_t j) const { return trains[j].is_trial; }
+  void refresh_rights();
+  [[nodiscard]] Time rights_change() const;
   /// The part of its work that it has done, time that it has run, and that times its GPUs.
   [[nodiscard]] Duration work_done(std::size_t j) const;
   [[nodiscard]] Duration attained(std::size_t j) const;
@@ -227,6 +234,15 @@ class State {
   void note_turn(std::size_t j, Stage from, Stage to);
   void enter(std::size_t j, Stage stage);
   void note_left(std::size_t j);
+  [[nodiscard]] bool are_rights_limited() const;
+  [[nodiscard]] double allowed_gpus() const;
+  [[nodiscard]] double held_by_right(UserId user) const;
+  [[nodiscard]] std::set<UserId> users_who_wait() const;
+  void spend_allowances(Duration time);
+  [[nodiscard]] double most_allowed() const;
+  void cap_allowance(UserId user);
+  void judge(UserId id);
+  void note_right(std::size_t j, Stage from, Stage to);
   void queue(std::size_t j);
   void begin_start(std::size_t j);
   void note_filled(std::size_t j, bool rack_by_rack);
@@ -251,7 +267,12 @@ class State {
     std::int64_t held_gpus;
   };
   std::vector<Passed> passed_;  // since the first submission
-  std::size_t groups_ = 0;      // of changes, so far
+  struct User {
+    double allowance = 0;  // in GPU-microseconds
+    bool has_right = true;
+  };
+  std::map<UserId, User> users_;  // who have had jobs
+  std::size_t groups_ = 0;        // of changes, so far
 };
 
 }  // namespace trainyard::reference

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "every_policy.h"
 #include "reference_simulator.h"
 #include "sim/simulation.h"
 #include "testing.h"
@@ -103,7 +104,7 @@ constexpr std::string_view kTrialRights = " queue.trial_share=0";
 constexpr std::string_view kFitGpp = " preempt.fallback=none";
 
 void expect_agreement(ComparedCase compared, std::string line, std::uint64_t seed) {
-  line += kTrialRights;
+  if (line.find("queue.trial_share=") == std::string::npos) line += kTrialRights;
   if (line.find("preempt=fitgpp") != std::string::npos) {
     line += kFitGpp;
     for (Job& job : compared.made.workload.jobs)
@@ -484,21 +485,31 @@ TEST(Reference, AgreesWithTheSimulatorWhereJobsHoldOutForClosePlaces) {
   }
 }
 
-/// The stages of the default policy, and its rules but for the bound on waits, flow classes and the
-/// market; with clocks that bite within minutes.
-TEST(Reference, AgreesWithTheSimulatorWhereTheDefaultsRulesMeet) {
-  const auto [first, count] = seeds(500);
+/// The default policy with all its rules, for users who have allowances, and with clocks that bite
+/// within minutes. Sizes and kinds are fixed: the reference has no market.
+TEST(Reference, AgreesWithTheSimulatorUnderTheDefaultPolicy) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> settings{
+      {"place.lease", {"3s", "20s", "2m"}},
+      {"queue.trial_rooms", {"none", "kept"}},
+      {"queue.trial_share", {"0.1", "0.25", "1"}},
+      {"queue.trial_window", {"10m", "30m", "2h"}},
+      {"queue.fair_wait", {"0", "0.01", "0.1"}},
+      {"queue.overdue_share", {"0.05", "0.5"}},
+      {"yard.min_run", {"0", "30s"}},
+      {"yard.max_pauses", {"5"}},
+      {"yard.turn", {"1m"}}};
+  const auto [first, count] = seeds(1000);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 13);
-    const std::string line = fmt::format(
-        "order=smith backfill=greedy place=delay place.timers=learnt place.lease={} preempt=smith "
-        "queue.estimates=residual queue.patience=never queue.trial_worth=20 queue.trial_rooms={} "
-        "queue.critical=first yard.min_run={} yard.max_pauses=5 yard.turn=1m flow={} "
-        "queue.fair_wait={} queue.overdue_share={}",
-        one_of(random, {"3s", "20s", "2m"}), one_of(random, {"none", "kept"}),
-        one_of(random, {"0", "30s"}), one_of(random, {"fair", "milestones"}),
-        one_of(random, {"0", "0.01", "0.1"}), one_of(random, {"0.05", "0.5"}));
-    expect_agreement(random_case_off_the_grid(random), line, seed);
+    ComparedCase compared = random_case_off_the_grid(random);
+    if (seed % 2 == 0) add_users(random, compared.made);
+    for (Job& job : compared.made.workload.jobs) {
+      job.min_workers = job.max_workers = job.workers;
+      job.measured_on = kAnyKind;
+    }
+    std::string line = line_of("trainyard");
+    for (const auto& [key, values] : settings) line = with(line, key, one_of(random, values));
+    expect_agreement(compared, line, seed);
   }
 }
 

@@ -7,8 +7,7 @@
 namespace trainyard::reference {
 
 double worth_unless_overdue(const State& state, std::size_t j) {
-  const bool is_trial = state.job(j).job_class == JobClass::trial;
-  if (is_trial && state.set.trial_worth > 1) return state.set.trial_worth;
+  if (state.acts_as_trial(j) && state.set.trial_worth > 1) return state.set.trial_worth;
   return state.was_critical(j) ? 10'000 : 1;
 }
 
