@@ -70,8 +70,8 @@ class Future final : public YardListener {
 };
 
 /// The arrivals of a draw, after `now` and up to the horizon.
-void add_arrivals(const Arrivals& arrivals, Time now, Time horizon, Random& random,
-                  Workload& workload) {
+void add_arrivals(const Arrivals& arrivals, const DrawLength& length, Time now, Time horizon,
+                  Random& random, Workload& workload) {
   if (arrivals.jobs.empty() || arrivals.span.us <= 0) return;
   const auto turn =
       static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(arrivals.span.us)));
@@ -81,7 +81,9 @@ void add_arrivals(const Arrivals& arrivals, Time now, Time horizon, Random& rand
   for (Duration later; now + later < horizon; later += arrivals.span)
     for (Job job : round) {
       job.submit = job.submit + later;
-      if (job.submit < horizon) workload.jobs.push_back(job);
+      if (job.submit >= horizon) continue;
+      job.duration = std::max(length(job, {}, random), microseconds(1));
+      workload.jobs.push_back(job);
     }
 }
 
@@ -89,12 +91,13 @@ void add_arrivals(const Arrivals& arrivals, Time now, Time horizon, Random& rand
 class LookAhead {
  public:
   LookAhead(const Cluster& cluster, const Workload& known, const PolicySpec& policy,
-            const Beginning& beginning, const DrawLength& length, const Arrivals& arrivals,
+            const Beginning& beginning, const BeginDraw& begin_draw, const Arrivals& arrivals,
             const LookAheadOptions& options)
       : cluster_(cluster),
+        known_(known),
         policy_(policy),
         beginning_(beginning),
-        length_(length),
+        begin_draw_(begin_draw),
         arrivals_(arrivals),
         options_(options),
         horizon_(beginning.now + options.horizon),
@@ -103,6 +106,10 @@ class LookAhead {
     workload_.curves.clear();
     for (std::size_t j = 0; j < jobs_; ++j)
       done_.push_back(work_done_by(beginning.jobs[j], known.jobs[j], beginning.now));
+    for (std::size_t j = 0; j < jobs_; ++j)
+      if (!has_ended(beginning.jobs[j].state.phase)) unfinished_.push_back(j);
+    std::ranges::stable_sort(unfinished_, std::ranges::greater{},
+                             [this](std::size_t j) { return done_[j]; });
   }
 
   Expected<Outlook> make() {
@@ -112,17 +119,16 @@ class LookAhead {
     for (std::size_t draw = 0; draw < options_.draws; ++draw) {
       auto future = run(draw, 0);
       if (!future) return tl::make_unexpected(future.error());
-      const bool is_used_up = steps_ >= options_.most_steps;
-      if (!is_used_up || draw == 0) {
+      if (!is_used_up_ || draw == 0) {
         starts.push_back(std::move(future->starts));
         ends.push_back(std::move(future->ends));
       }
-      if (is_used_up) break;
+      if (is_used_up_) break;
     }
     outlook.draws = starts.size();
     outlook.starts = bands_of(starts);
     outlook.ends = bands_of(ends);
-    if (outlook.draws > 0 && options_.most_segments > 0) {
+    if (options_.most_segments > 0 && !is_used_up_) {
       steps_ = 0;
       auto median = run(nearest(starts, outlook.starts), options_.most_segments);
       if (!median) return tl::make_unexpected(median.error());
@@ -136,18 +142,21 @@ class LookAhead {
   Expected<Future> run(std::size_t draw, std::size_t most_segments) {
     Random random(options_.seed, kStream + draw);
     workload_.jobs.resize(jobs_);
-    for (std::uint32_t j = 0; j < jobs_; ++j)
-      if (!has_ended(beginning_.jobs[j].state.phase))
-        workload_.jobs[j].duration =
-            std::max(length_(JobId{j}, done_[j], random), done_[j] + microseconds(1));
-    add_arrivals(arrivals_, beginning_.now, horizon_, random, workload_);
+    const DrawLength length = begin_draw_();
+    for (const std::size_t j : unfinished_)
+      workload_.jobs[j].duration =
+          std::max(length(known_.jobs[j], done_[j], random), done_[j] + microseconds(1));
+    add_arrivals(arrivals_, length, beginning_.now, horizon_, random, workload_);
     Simulation simulation(cluster_, workload_, policy_, options_.simulation);
     Future future(simulation.yard(), jobs_, most_segments);
     simulation.listen(future);
     if (auto ok = simulation.begin(beginning_); !ok) return tl::make_unexpected(ok.error());
     future.begin();
-    for (; steps_ < options_.most_steps && simulation.next() <= horizon_; ++steps_)
+    for (; simulation.next() <= horizon_; ++steps_) {
+      is_used_up_ = steps_ >= options_.most_steps || (options_.is_late && options_.is_late());
+      if (is_used_up_) break;
       simulation.step();
+    }
     return future;
   }
 
@@ -178,16 +187,19 @@ class LookAhead {
   }
 
   const Cluster& cluster_;
+  const Workload& known_;
   const PolicySpec& policy_;
   const Beginning& beginning_;
-  const DrawLength& length_;
+  const BeginDraw& begin_draw_;
   const Arrivals& arrivals_;
   const LookAheadOptions& options_;
   Time horizon_;
   std::size_t jobs_;
   Workload workload_;  // of the present draw
   std::vector<Duration> done_;
+  std::vector<std::size_t> unfinished_;  // those that have done most first
   std::uint64_t steps_ = 0;
+  bool is_used_up_ = false;  // the last draw was cut short
 };
 
 }  // namespace
@@ -208,11 +220,11 @@ Duration work_done_by(const SavedJob& saved, const Job& job, Time now) {
 
 Expected<Outlook> look_ahead(const Cluster& cluster, const Workload& known,
                              const PolicySpec& policy, const Beginning& beginning,
-                             const DrawLength& length, const Arrivals& arrivals,
+                             const BeginDraw& begin_draw, const Arrivals& arrivals,
                              const LookAheadOptions& options) {
   if (beginning.jobs.size() != known.jobs.size())
     return fail("{} jobs were saved, and {} are known", beginning.jobs.size(), known.jobs.size());
-  return LookAhead(cluster, known, policy, beginning, length, arrivals, options).make();
+  return LookAhead(cluster, known, policy, beginning, begin_draw, arrivals, options).make();
 }
 
 }  // namespace trainyard

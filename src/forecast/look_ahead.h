@@ -16,18 +16,12 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "forecast/track_record.h"
 #include "model/workload.h"
 #include "policy/registry.h"
 #include "sim/simulation.h"
 
 namespace trainyard {
-
-/// `never` stands for a time beyond the horizon.
-struct TimeBand {
-  Time p10 = Time::never(), p50 = Time::never(), p90 = Time::never();
-
-  bool operator==(const TimeBand&) const = default;
-};
 
 /// Quantiles by nearest rank: of n times the ceil(q n)-th.
 TimeBand band_of(std::vector<Time> times);
@@ -52,11 +46,17 @@ struct Outlook {
 };
 
 /// All the work of a job of which so much is done, for one draw.
-using DrawLength = std::function<Duration(JobId job, Duration done, Random& random)>;
+using DrawLength = std::function<Duration(const Job& job, Duration done, Random& random)>;
+/// Begins a draw. It is asked first of the jobs that have done most.
+using BeginDraw = std::function<DrawLength()>;
 
 /// Jobs that came of late, by how long after the span began. Each draw has as many come again, span
-/// after span, from another moment of it on.
+/// after span, from another moment of it on, with lengths of their own.
 struct Arrivals {
+  /// Jobs that were seen for less are taken for those of so long: five jobs within a minute are
+  /// no 7,200 a day.
+  static constexpr Duration kLeastSpan = days(1);
+
   std::vector<Job> jobs;  // by submit; none: nobody comes
   Duration span;
 };
@@ -68,6 +68,8 @@ struct LookAheadOptions {
   /// Instants of all draws together. When they are used up no further draw begins, and the one that
   /// is under way counts only if it is the first.
   std::uint64_t most_steps = 20'000'000;
+  /// The same by whatever else; asked at each instant. None: never.
+  std::function<bool()> is_late = {};
   std::size_t most_segments = 200'000;
   SimOptions simulation = {};
 };
@@ -75,7 +77,7 @@ struct LookAheadOptions {
 /// `known` has the jobs of the beginning. Refuses what Simulation::begin refuses.
 Expected<Outlook> look_ahead(const Cluster& cluster, const Workload& known,
                              const PolicySpec& policy, const Beginning& beginning,
-                             const DrawLength& length, const Arrivals& arrivals,
+                             const BeginDraw& begin_draw, const Arrivals& arrivals,
                              const LookAheadOptions& options);
 
 /// The work that a saved job has done by then.

@@ -17,5 +17,6 @@ Study lwf_study();
 Study jpas_study();
 Study market_study();
 Study trainyard_study();
+Study forecast_study();
 
 }  // namespace trainyard

@@ -36,7 +36,8 @@ using Metrics = std::map<std::string, double, std::less<>>;
 struct StudyPolicy {
   std::string label;                       // what the study calls it
   std::string line;                        // with the settings as PolicySpec::parse takes them;
-                                           // "bound": the lower bound of the mean JCT instead
+                                           // "bound": the lower bound of the mean JCT instead;
+                                           // "forecast:LINE": how good forecasts are (promises.h)
   std::vector<std::string> settings = {};  // "stage.param=value"
 };
 

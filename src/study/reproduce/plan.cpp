@@ -12,6 +12,7 @@
 #include "policy/registry.h"
 #include "study/bound.h"
 #include "study/instances.h"
+#include "study/promises.h"
 
 namespace trainyard {
 namespace {
@@ -74,7 +75,7 @@ Expected<void> check(const Condition& condition) {
       if (auto ok = check_instances(policy.line); !ok) return fail_at(condition.name, ok.error());
       continue;
     }
-    if (const auto spec = PolicySpec::parse(policy.line, policy.settings); !spec)
+    if (const auto spec = PolicySpec::parse(policy_of_line(policy.line), policy.settings); !spec)
       return fail_at(fmt::format("{}, {}", condition.name, policy.label), spec.error());
   }
   return {};

@@ -15,6 +15,7 @@
 #include "study/instances.h"
 #include "study/json.h"
 #include "study/parallel.h"
+#include "study/promises.h"
 #include "study/recipe.h"
 #include "workload/generate/generate.h"
 #include "workload/pauses.h"
@@ -40,7 +41,7 @@ class Ground {
   void add_user() { ++users_; }
   /// Of runs that are done already, too: what is made depends on the plan alone.
   void note(const StudyRun& run) {
-    const auto policy = PolicySpec::parse(run.policy, run.settings);
+    const auto policy = PolicySpec::parse(policy_of_line(run.policy), run.settings);
     with_curves_ = with_curves_ || (policy && goes_by_curves(*policy));
   }
 
@@ -61,13 +62,14 @@ class Ground {
   Expected<Metrics> simulate(const StudyRun& run) {
     if (auto ok = make(run); !ok) return tl::make_unexpected(ok.error());
     if (run.policy == kLowerBoundLine) return bound();
-    const auto policy = PolicySpec::parse(run.policy, run.settings);
+    const auto policy = PolicySpec::parse(policy_of_line(run.policy), run.settings);
     if (!policy) return tl::make_unexpected(policy.error());
     const auto network = parse_network(run.network);
     if (!network) return tl::make_unexpected(network.error());
-    const auto simulation =
-        make_simulation(made_->cluster, made_->workload, *policy,
-                        {.seed = run.seed, .models = &made_->models, .network = *network});
+    const SimOptions options{.seed = run.seed, .models = &made_->models, .network = *network};
+    if (names_forecast(run.policy))
+      return judge_promises(made_->cluster, made_->workload, *policy, options);
+    const auto simulation = make_simulation(made_->cluster, made_->workload, *policy, options);
     if (!simulation) return tl::make_unexpected(simulation.error());
     (*simulation)->run();
     Metrics metrics = metrics_of((*simulation)->result());
