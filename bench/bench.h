@@ -70,6 +70,7 @@ void measure_gangs(Table& table);
 void measure_curve_fits(Table& table);
 void measure_network(Table& table);
 void measure_market(Table& table);
+void measure_forecasts(Table& table);
 void measure_reading(Table& table);
 /// On all cores: last.
 void measure_live(Table& table);

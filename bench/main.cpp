@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
     measure_curve_fits(table);
     measure_network(table);
     measure_market(table);
+    measure_forecasts(table);
     measure_reading(table);
     measure_live(table);
     table.print();
