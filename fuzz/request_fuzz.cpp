@@ -1,5 +1,5 @@
-// Any bytes as what a request brings: a path, parameters, an address, a policy. An error with a
-// message, or values within their bounds.
+// Any bytes as what a request brings: a path, parameters, an address, a policy, a supposition. An
+// error with a message, or values within their bounds.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -39,6 +39,12 @@ void check_policy(std::string_view text) {
   require(!policy->policy.empty());
 }
 
+void check_question(std::string_view text) {
+  const auto question = question_from_json(text);
+  if (!question) return require(!question.error().message.empty());
+  require(!question->job || question->job->array.empty());
+}
+
 /// Each line is "name=value".
 void check_query_of(std::string_view text) {
   std::multimap<std::string, std::string> query;
@@ -63,6 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_number(text);
   check_path(text);
   check_policy(text);
+  check_question(text);
   check_query_of(text);
   if (const auto address = parse_tcp_address(std::string(text)))
     require(address->port >= 0 && address->port <= 65535 && !address->host.empty());

@@ -38,7 +38,9 @@ std::string progress_of(const json& job) {
 /// Where it runs, or in parentheses why it does not.
 std::string where(const json& job) {
   const std::string waits = job.at("waits_by");
-  return waits.empty() ? places(job) : "(" + waits + ")";
+  if (waits.empty()) return places(job);
+  const std::string start = expected(job.value("expected_start", json()));
+  return "(" + waits + ")" + (start.empty() ? "" : " " + start);
 }
 
 /// Those that it has or would start with, and how many it may have.
@@ -85,6 +87,28 @@ std::string from_now(const json& seconds_since_epoch) {
   const double left = std::max(0.0, seconds_since_epoch.get<double>() - now());
   const double step = left < 120 ? 1 : 60;
   return "in about " + span(std::ceil(left / step) * step);
+}
+
+namespace {
+
+/// As exactly as a guess is told: 7m, 35m, 2h 10m, 1d 5h.
+std::string guessed(const json& seconds_since_epoch) {
+  const double left = std::max(0.0, seconds_since_epoch.get<double>() - now());
+  const double step = left < 600 ? 60 : left < 3600 ? 300 : left < 36'000 ? 600 : 3600;
+  return span(std::max(std::round(left / step) * step, 60.0));
+}
+
+}  // namespace
+
+std::string expected(const json& band) {
+  if (!band.is_object()) return {};
+  const std::string middle = guessed(band.at("p50"));
+  const std::string text = middle == "1m" ? "within a minute or so" : "in about " + middle;
+  if (band.at("p10") == band.at("p90")) return text;
+  const std::string low = guessed(band.at("p10"));
+  if (!band.at("p90").is_number()) return fmt::format("{} ({} or more)", text, low);
+  const std::string high = guessed(band.at("p90"));
+  return low == high ? text : fmt::format("{} ({} to {})", text, low, high);
 }
 
 double age(const json& job) {

@@ -23,6 +23,8 @@ std::string span(const nlohmann::json& seconds);
 std::string clock(const nlohmann::json& seconds_since_epoch);
 /// "in about 2h10m".
 std::string from_now(const nlohmann::json& seconds_since_epoch);
+/// "in about 2h (40m to 5h)" of a band of times; empty if it is not known.
+std::string expected(const nlohmann::json& band);
 /// "r0m0:0,1 r0m1:0" or "-".
 std::string places(const nlohmann::json& job);
 /// " (2..8)" of a job whose size may vary, each number times so many; nothing of any other.

@@ -37,6 +37,7 @@ void add_serve_command(Command& program);
 void add_queue_command(Command& program);
 void add_show_command(Command& program);
 void add_why_command(Command& program);
+void add_forecast_command(Command& program);
 void add_events_command(Command& program);
 void add_logs_command(Command& program);
 void add_cancel_command(Command& program);

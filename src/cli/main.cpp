@@ -66,6 +66,7 @@ void add_live_commands(Command& program) {
   add_queue_command(program);
   add_show_command(program);
   add_why_command(program);
+  add_forecast_command(program);
   add_events_command(program);
   add_logs_command(program);
   add_cancel_command(program);

@@ -189,6 +189,7 @@ std::string describe(const json& job) {
   if (job.contains("curve_fit") && job["curve_fit"].is_object())
     add("learning", learning_of(job["curve_fit"], curve_of(job)));
   add("submitted", ago(job.at("submitted")));
+  add("starts", expected(job.value("expected_start", json())));
   add("started", ago(job.at("started")));
   add("ended", ago(job.at("ended")));
   add("waited", waited(job));

@@ -29,7 +29,7 @@ struct SubmitOptions : AskOptions {
   std::vector<std::string> words;            // the script and its arguments
   std::vector<std::string> command;          // what stood after --
   std::string exported;                      // --export
-  bool wait = false;
+  bool wait = false, dry_run = false;
 };
 
 /// Drops the largest until the daemon takes the rest.
@@ -256,11 +256,26 @@ std::string describe(const JobSpec& spec, const json& answer) {
   return text + fmt::format(" (time limit {})", format_exact(spec.time));
 }
 
+/// Tells what would be if it were submitted.
+Expected<void> dry_run(const SubmitOptions& options, Client& client, const JobSpec& spec) {
+  const auto answer = client.post("/v1/jobs?dry_run", to_json(spec));
+  if (!answer) return tl::make_unexpected(answer.error());
+  if (options.json()) return print_json(*answer);
+  const std::string start = expected(answer->at("expected_start"));
+  std::string text =
+      start.empty() ? "would not start within two days\n" : fmt::format("would start {}\n", start);
+  for (const json& change : answer->at("sooner"))
+    text += fmt::format("with {}: {}\n", change.at("change").get<std::string>(),
+                        expected(change.at("expected_start")));
+  return print(text + "nothing was submitted\n");
+}
+
 Expected<void> submit(const SubmitOptions& options) {
   const auto spec = make_spec(options);
   if (!spec) return tl::make_unexpected(spec.error());
   auto client = Client::open(options.client);
   if (!client) return tl::make_unexpected(client.error());
+  if (options.dry_run) return dry_run(options, *client, *spec);
   const auto answer = client->post("/v1/jobs", to_json(*spec));
   if (!answer) return tl::make_unexpected(answer.error());
   for (const json& warning : answer->at("warnings")) note(warning.get<std::string>());
@@ -305,6 +320,8 @@ void add_submit_command(Command& program) {
       "--export", &options->exported,
       "variables that go along: ALL, NONE, or names and NAME=VALUE with commas; else all",
       {.type = "LIST"});
+  command.flag("--dry-run", &options->dry_run,
+               "submit nothing: tell when it would start, and how it would be sooner");
   command.flag("--wait", &options->wait, "until it has ended, and end with its exit status");
   command.rest = {&options->words, &options->command};
   command.action = [options] { return submit(*options); };

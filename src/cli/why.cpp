@@ -32,6 +32,8 @@ Expected<void> why(const WhyOptions& options) {
     if (const json& start = answer->at("expected_start"); start.is_number())
       text += fmt::format("expected start: {} ({}), if {}\n", clock(start), from_now(start),
                           answer->at("expected_if").get<std::string>());
+    if (const std::string start = expected(answer->value("forecast", json())); !start.empty())
+      text += fmt::format("by the forecast it starts {}\n", start);
     if (const std::string advice = answer->at("advice"); !advice.empty())
       text += fmt::format("what you can do: {}\n", advice);
   }

@@ -57,7 +57,7 @@ def test_runs_as_its_user():
 
 # All that a user may see of another's job; docs/api.md has the same list.
 IN_QUEUE = {"job", "id", "array", "task", "name", "user", "state", "waits_by", "class", "workers", "min_workers",
-            "max_workers", "paused", "per_worker", "time_s", "submitted", "started", "since", "ended", "waited_s", "done_s", "placement",
+            "max_workers", "paused", "per_worker", "time_s", "submitted", "started", "since", "ended", "expected_start", "waited_s", "done_s", "placement",
             "flow_class"}
 SECRET = b"hunter2"
 

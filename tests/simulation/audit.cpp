@@ -61,6 +61,7 @@ std::string Audit::look(bool in_full) {
   if (auto wrong = look_at_journal(); !wrong.empty()) return wrong;
   if (auto wrong = look_at_disk(); !wrong.empty()) return wrong;
   if (auto wrong = look_at_files(); !wrong.empty()) return wrong;
+  if (auto wrong = look_at_forecast(); !wrong.empty()) return wrong;
   return look_at_promises();
 }
 
@@ -89,6 +90,7 @@ void Audit::restored(const std::set<JobNumber>& damaged) {
   damaged_.insert(damaged.begin(), damaged.end());
   expected_.clear();
   events_.clear(), told_.clear(), ended_.clear(), last_run_.clear(), lasted_.clear();
+  promised_.clear();
   heard_ = 0;
   is_restored_ = true;
   for (const MemoryWorld::Seen& run : machine_.runs()) before_restore_.insert(run.id);
@@ -562,6 +564,7 @@ std::string Audit::look_at_promises() {
       return fmt::format("job {} is {}'s, and {} submitted it", job.number, job.owner.user,
                          known->second.who.user);
     if (auto wrong = look_at_ended(job); !wrong.empty()) return wrong;
+    if (auto wrong = look_at_promise(job); !wrong.empty()) return wrong;
   }
   if (auto wrong = look_at_audit_log(*page); !wrong.empty()) return wrong;
   for (const auto& [tag, submission] : clients_.submissions()) {
@@ -580,6 +583,34 @@ std::string Audit::look_at_promises() {
                          submission.tasks, count);
   }
   return {};
+}
+
+std::string Audit::look_at_forecast() {
+  const auto outlook = machine_.master().forecast(kOperator, {});
+  if (!outlook) return {};  // none was made yet
+  for (const JobOutlook& job : outlook->jobs) {
+    const bool is_in_order = job.start.p10 <= job.start.p50 && job.start.p50 <= job.start.p90 &&
+                             job.end.p10 <= job.end.p50 && job.end.p50 <= job.end.p90;
+    const bool is_past = job.waits && job.start.p10 < outlook->made_at;
+    if (!is_in_order || is_past || !machine_.master().find(kOperator, {job.job, {}}))
+      return fmt::format("job {} is forecast to start at {} to {}, around {}, by a forecast of {}",
+                         job.job, job.start.p10.us, job.start.p90.us, job.start.p50.us,
+                         outlook->made_at.us);
+  }
+  return {};
+}
+
+/// The clock may have been set since, for both times.
+std::string Audit::look_at_promise(const JobRecord& job) {
+  const StartPromise& promise = job.promise;
+  if (promise.made == Time::never() && !promised_.contains(job.number)) return {};
+  const std::string wait = promise.told.p50 == Time::never()
+                               ? "for ever"
+                               : std::to_string((promise.told.p50 - promise.made).us);
+  const auto [before, is_new] = promised_.emplace(job.number, wait);
+  if (is_new || before->second == wait) return {};
+  return fmt::format("job {} was promised to wait {} us, and now {}", job.number, before->second,
+                     wait);
 }
 
 std::string Audit::look_at_ended(const JobRecord& job) {

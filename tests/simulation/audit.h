@@ -32,6 +32,8 @@
 //     (and written.h).
 // 14. No run is started on a machine without the features that its job asks for, and each worker
 //     has the share of its own machine.
+// 15. A forecast is no nonsense: its quantiles are in order, no job that waits starts before it was
+//     made or is unknown, and a promise that was made to a job is the same from then on.
 #pragma once
 
 #include <map>
@@ -97,6 +99,8 @@ class Audit {
   std::string look_at_machines();
   std::string look_at_disk();
   std::string look_at_promises();
+  std::string look_at_forecast();
+  std::string look_at_promise(const JobRecord& job);
   std::string look_at_audit_log(const JobPage& jobs);
   std::string look_at_ended(const JobRecord& job);
   std::string look_at_duration(const JobRecord& job);
@@ -132,6 +136,7 @@ class Audit {
   std::map<JobNumber, Told> told_;
   std::map<JobNumber, std::string> ended_;       // how
   std::map<JobNumber, std::uint32_t> last_run_;  // the run that ended its job
+  std::map<JobNumber, std::string> promised_;    // how long to wait, from when it was promised
   std::map<JobNumber, Duration> lasted_;         // runs that ended by themselves
   std::uint64_t digest_ = 14695981039346656037ULL;
   bool allows_refused_ = false;

@@ -158,6 +158,7 @@ void SimulatedMachine::pass(Duration time) {
     master_->take_turn();
     if (is_up() && now_ - last_checkpoint >= seconds(20)) {
       journal_->checkpoint();
+      if (is_up()) master_->make_forecast();
       last_checkpoint = now_;
     }
   }

@@ -37,7 +37,7 @@ Sums run_some(std::uint64_t first, std::uint64_t stride, std::uint64_t count, do
   for (std::uint64_t i = 0; i < count; i += stride) {
     if (std::chrono::duration<double>(Clock::now() - begin).count() > limit) break;
     const std::uint64_t seed = first + i;
-    const SimulationResult result = Simulation(seed, false).run();
+    const SimulationResult result = DaemonSimulation(seed, false).run();
     ++sums.seeds, sums.steps += result.steps, sums.daemons += result.daemons;
     sums.deaths += result.deaths, sums.jobs += result.jobs, sums.disk_acts += result.disk_acts;
     if (result.wrong.empty()) continue;
@@ -85,7 +85,7 @@ int run_all(std::uint64_t first, std::uint64_t count, double limit) {
 }
 
 int replay(std::uint64_t seed) {
-  const SimulationResult result = Simulation(seed, true).run();
+  const SimulationResult result = DaemonSimulation(seed, true).run();
   std::printf("seed %llu: digest %016llx, %s\n", static_cast<unsigned long long>(seed),
               static_cast<unsigned long long>(result.digest),
               result.wrong.empty() ? "all held" : result.wrong.c_str());

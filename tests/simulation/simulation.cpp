@@ -20,7 +20,8 @@ std::string some_policy(Random& lots) {
 
 }  // namespace
 
-Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell), lots_(seed, 1) {
+DaemonSimulation::DaemonSimulation(std::uint64_t seed, bool tell)
+    : seed_(seed), tell_(tell), lots_(seed, 1) {
   const bool is_local = seed_ % 3 == 0;
   const std::string cluster =
       std::array{"2x4xV100", "1x8xA100", "3x2xV100", "4x4xA100"}[lots_.below(4)];
@@ -54,10 +55,10 @@ Simulation::Simulation(std::uint64_t seed, bool tell) : seed_(seed), tell_(tell)
     written_ = std::make_unique<WrittenAudit>(*machine_, *clients_, options_);
 }
 
-Simulation::~Simulation() = default;
+DaemonSimulation::~DaemonSimulation() = default;
 
 /// Machines that differ in features, shares and GPUs.
-void Simulation::mix_machines() {
+void DaemonSimulation::mix_machines() {
   Machine other = cluster_.machines[0];
   other.capacity = {2, 64'000, 64 << 10};
   (void)cluster_.add_machines(2, other, lots_.below(2) == 0 ? "V100" : "T4");
@@ -68,7 +69,7 @@ void Simulation::mix_machines() {
 }
 
 /// A machine gains or loses a feature, or has more CPUs, whatever runs there.
-void Simulation::change_machine() {
+void DaemonSimulation::change_machine() {
   Machine& machine = cluster_.machines[lots_.below(cluster_.machines.size())];
   if (lots_.below(3) == 0) {
     machine.capacity.milli_cpus = std::min(machine.capacity.milli_cpus * 2, 1'024'000);
@@ -84,7 +85,7 @@ void Simulation::change_machine() {
 }
 
 /// Half of them keep what is usual.
-void Simulation::choose_keeping() {
+void DaemonSimulation::choose_keeping() {
   if (lots_.below(2) == 0) return;
   options_.keep_output = std::array{minutes(1), hours(1), days(3), days(20)}[lots_.below(4)];
   options_.admitted_at_once = std::array{1, 3, 100}[lots_.below(3)];
@@ -94,7 +95,7 @@ void Simulation::choose_keeping() {
 }
 
 /// By the job's number alone: whatever else happens, a job does the same.
-MemoryScript Simulation::script_of(const Launch& launch) const {
+MemoryScript DaemonSimulation::script_of(const Launch& launch) const {
   Random lots(seed_, 1000 + static_cast<std::uint64_t>(launch.id.job));
   MemoryScript script;
   const auto some_seconds = [&](std::uint64_t most) {
@@ -123,7 +124,7 @@ MemoryScript Simulation::script_of(const Launch& launch) const {
 }
 
 /// The same with supervisors and files that may be anything.
-SimulatedRun Simulation::process_of(RunId id) const {
+SimulatedRun DaemonSimulation::process_of(RunId id) const {
   Launch launch;
   launch.id = id;
   SimulatedRun run{.script = script_of(launch)};
@@ -135,14 +136,14 @@ SimulatedRun Simulation::process_of(RunId id) const {
   return run;
 }
 
-void Simulation::say(const std::string& what) {
+void DaemonSimulation::say(const std::string& what) {
   if (tell_)
     std::printf("%6llu  %s  %s\n", static_cast<unsigned long long>(step_),
                 std::to_string(machine_->now().us / 1000).c_str(), what.c_str());
 }
 
 /// For whoever looks for what went wrong.
-void Simulation::tell_state() {
+void DaemonSimulation::tell_state() {
   const Identity root{"root", 0, 0, Role::operator_};
   if (!machine_->is_up()) return;
   const auto cluster = machine_->master().cluster(root);
@@ -165,12 +166,12 @@ void Simulation::tell_state() {
     fmt::print("  log: {}\n", lines[i].second);
 }
 
-void Simulation::check(bool in_full) {
+void DaemonSimulation::check(bool in_full) {
   if (wrong_.empty()) wrong_ = audit_->look(in_full);
   if (wrong_.empty() && written_) wrong_ = written_->look();
 }
 
-SimulationResult Simulation::run() {
+SimulationResult DaemonSimulation::run() {
   come_up();
   for (; step_ < kSteps && wrong_.empty(); ++step_) {
     try {
@@ -195,7 +196,7 @@ SimulationResult Simulation::run() {
 }
 
 /// It always does, once nothing keeps it from it; until then it may die again.
-void Simulation::come_up() {
+void DaemonSimulation::come_up() {
   if (lots_.below(8) == 0) {
     if (lots_.below(2) == 0 && !machine_->is_local()) machine_->reboot();
     machine_->pass(hours(static_cast<std::int64_t>(lots_.below(24 * 10))));
@@ -228,7 +229,7 @@ void Simulation::come_up() {
   }
 }
 
-void Simulation::step() {
+void DaemonSimulation::step() {
   const std::uint64_t lot = lots_.below(100);
   if (lot < 45) {
     clients_->ask_something();
@@ -270,7 +271,7 @@ void Simulation::step() {
 }
 
 /// The clock is right again, or off by up to 800 days; never by little more than a day.
-void Simulation::jump_clock() {
+void DaemonSimulation::jump_clock() {
   const Duration to = lots_.below(3) == 0
                           ? Duration{}
                           : hours(static_cast<std::int64_t>(lots_.below(2 * 800 * 24)) - 800 * 24);
@@ -281,7 +282,7 @@ void Simulation::jump_clock() {
 }
 
 /// Somebody submits a job past us, or takes the last such back.
-void Simulation::bear_job() {
+void DaemonSimulation::bear_job() {
   if (born_ > 0 && lots_.below(3) == 0) {
     machine_->world().withdraw(fmt::format("born-{}", born_));
     return say("the last job that was born elsewhere is withdrawn");
@@ -298,11 +299,11 @@ void Simulation::bear_job() {
   say(birth.name + " is submitted elsewhere");
 }
 
-void Simulation::trouble_supervisors() {
+void DaemonSimulation::trouble_supervisors() {
   say(machine_->processes().kill_one(lots_) ? "a supervisor is killed" : "no supervisor lives");
 }
 
-void Simulation::trouble_machines() {
+void DaemonSimulation::trouble_machines() {
   if (lots_.below(8) == 0 && cluster_.machines.size() < 6) {
     Machine more = original_.machines[0];
     (void)cluster_.add_machines(1, more, cluster_.kinds[0]);
@@ -323,7 +324,7 @@ void Simulation::trouble_machines() {
 }
 
 /// Names that no GPU has had.
-std::vector<std::string> Simulation::new_gpus(std::int32_t count) {
+std::vector<std::string> DaemonSimulation::new_gpus(std::int32_t count) {
   std::vector<std::string> names;
   for (std::int32_t i = 0; i < count; ++i) names.push_back(fmt::format("GPU-{}", ++made_gpus_));
   return names;
@@ -331,7 +332,7 @@ std::vector<std::string> Simulation::new_gpus(std::int32_t count) {
 
 /// GPUs of a machine go, come, change places, or are exchanged for others. Those without names come
 /// and go at the end of the list.
-void Simulation::trouble_gpus() {
+void DaemonSimulation::trouble_gpus() {
   has_changed_gpus_ = true;
   const MachineId id{static_cast<std::uint32_t>(lots_.below(cluster_.machines.size()))};
   const Machine& machine = cluster_.machine(id);
@@ -362,7 +363,7 @@ void Simulation::trouble_gpus() {
 }
 
 /// Gives every machine the most that it has had, so that all jobs that were accepted find room.
-void Simulation::restore_gpus() {
+void DaemonSimulation::restore_gpus() {
   for (std::uint32_t m = 0; m < cluster_.machines.size(); ++m) {
     const std::int32_t count =
         std::max(original_.machines[m].capacity.gpus, most_gpus_[cluster_.machines[m].name]);
@@ -379,7 +380,7 @@ void Simulation::restore_gpus() {
   machine_->world().set_cluster(cluster_);
 }
 
-void Simulation::trouble_the_disk() {
+void DaemonSimulation::trouble_the_disk() {
   const auto stays = seconds(static_cast<std::int64_t>(lots_.below(10)));
   switch (lots_.below(7)) {
     case 0:
@@ -404,14 +405,14 @@ void Simulation::trouble_the_disk() {
   }
 }
 
-void Simulation::trouble_the_journal() {
+void DaemonSimulation::trouble_the_journal() {
   const std::uint64_t lot = lots_.below(10);
   say(lot < 5 ? journal_->damage() : lot < 8 ? journal_->back_up() : journal_->restore());
   if (wrong_.empty()) wrong_ = journal_->wrong();
 }
 
 /// Runs of jobs that the journal has lost, of which a part may be gone: an operator ends those.
-void Simulation::cancel_strays() {
+void DaemonSimulation::cancel_strays() {
   const Identity root{"root", 0, 0, Role::operator_};
   const auto page = machine_->master().jobs(root, JobFilter{});
   if (!page) return;
@@ -421,7 +422,7 @@ void Simulation::cancel_strays() {
 
 /// Jobs that were accepted when a machine had another number of GPUs than it has at the end: no
 /// machine can hold them any more, whatever the daemon says, and an operator ends those.
-void Simulation::cancel_misfits() {
+void DaemonSimulation::cancel_misfits() {
   const Identity root{"root", 0, 0, Role::operator_};
   const auto page = machine_->master().jobs(root, JobFilter{});
   if (!page || !has_changed_gpus_ || machine_->is_local()) return;
@@ -433,7 +434,7 @@ void Simulation::cancel_misfits() {
 }
 
 /// Nothing goes wrong any more: everything comes to its end.
-void Simulation::finish() {
+void DaemonSimulation::finish() {
   machine_->spare();
   machine_->meanwhile = nullptr;
   machine_->make_room();
@@ -476,7 +477,7 @@ void Simulation::finish() {
 }
 
 /// With the clock as it is accepted, two days of its own erase some of what is due.
-void Simulation::see_erased() {
+void DaemonSimulation::see_erased() {
   const Identity root{"root", 0, 0, Role::operator_};
   machine_->pass(options_.keep_output + days(1));
   clients_->resume_as_operator();

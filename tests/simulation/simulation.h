@@ -23,11 +23,11 @@ struct SimulationResult {
   std::uint64_t digest = 0;  // of what was shown and what was written
 };
 
-class Simulation {
+class DaemonSimulation {
  public:
   /// `tell`: every step is printed.
-  Simulation(std::uint64_t seed, bool tell);
-  ~Simulation();
+  DaemonSimulation(std::uint64_t seed, bool tell);
+  ~DaemonSimulation();
 
   SimulationResult run();
 

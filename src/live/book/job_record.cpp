@@ -134,6 +134,19 @@ LastPause last_pause_from_json(const json& j) {
   return pause;
 }
 
+json promise_to_json(const StartPromise& promise) {
+  json times = json::array();
+  times.push_back(promise.made.us);
+  for (const TimeBand* band : {&promise.drawn, &promise.told})
+    for (const Time time : {band->p10, band->p50, band->p90}) times.push_back(time.us);
+  return times;
+}
+
+StartPromise promise_from_json(const json& times) {
+  const auto at = [&](std::size_t i) { return Time{times.at(i).get<std::int64_t>()}; };
+  return {at(0), {at(1), at(2), at(3)}, {at(4), at(5), at(6)}};
+}
+
 /// Up to format 2 of the journal it was three truth values.
 Ending ending_from_json(const json& j) {
   if (j.contains("ending")) return parse_ending(j.at("ending").get<std::string>()).value();
@@ -209,6 +222,7 @@ void read_life(const json& j, JobRecord& job) {
   if (j.contains("pause_took")) job.pause_took = Duration{j.at("pause_took")};
   if (j.contains("load")) job.load = load_from_json(j.at("load"));
   if (j.contains("last_pause")) job.last_pause = last_pause_from_json(j.at("last_pause"));
+  if (j.contains("promise")) job.promise = promise_from_json(j.at("promise"));
   if (j.contains("progress"))
     if (auto progress = parse_progress(j.at("progress").dump())) job.progress = *progress;
 }
@@ -236,6 +250,7 @@ JobRecord public_part(const JobRecord& job) {
   part.life.room.placement = job.life.room.placement;
   part.life.room.gpus = job.life.room.gpus;
   part.waits_by = job.waits_by;
+  part.expected_start = job.expected_start;
   return part;
 }
 
@@ -378,6 +393,7 @@ std::string life_to_json(const JobRecord& job) {
   if (job.pause_took) j["pause_took"] = job.pause_took->us;
   if (job.load != JobLoad{}) j["load"] = load_to_json(job.load);
   if (job.last_pause.run != 0) j["last_pause"] = last_pause_to_json(job.last_pause);
+  if (job.promise.made != Time::never()) j["promise"] = promise_to_json(job.promise);
   if (job.progress) j["progress"] = progress_to_json(*job.progress);
   return j.dump(-1, ' ', false, json::error_handler_t::replace);
 }

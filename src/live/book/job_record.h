@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/time.h"
+#include "forecast/track_record.h"
 #include "live/book/job_words.h"
 #include "live/book/kept_room.h"
 #include "live/engine/engine.h"
@@ -60,6 +61,15 @@ struct LastPause {
   bool operator==(const LastPause&) const = default;
 };
 
+/// When the first forecast after it was queued expected the job to start.
+struct StartPromise {
+  Time made = Time::never();  // never: nothing was promised
+  TimeBand drawn;             // by the draws alone (forecast/track_record.h)
+  TimeBand told;              // with how they had missed until then
+
+  bool operator==(const StartPromise&) const = default;
+};
+
 struct JobRecord {
   JobNumber number = 0;
   ArrayTask task;  // its place in an array, if it is of one
@@ -94,10 +104,12 @@ struct JobRecord {
   std::optional<Duration> pause_took;  // from being told to leave to having left, the last time
   JobLoad load;
   LastPause last_pause;
+  StartPromise promise;
 
   // Not kept: how it is shown.
   bool in_part = false;  // it is somebody else's, and all is left out but what everybody may see
   WaitsBy waits_by = WaitsBy::nothing;
+  TimeBand expected_start;  // of one that waits, by the last forecast; p50 is never: not known
 
   [[nodiscard]] Phase phase() const { return life.state.phase; }
   [[nodiscard]] RunId run() const { return {number, runs}; }

@@ -171,7 +171,9 @@ constexpr Time kPlausible{1'577'836'800'000'000};
 void shift_times(JobRecord& job, Duration by) {
   for (Time* time :
        {&job.submitted, &job.eligible, &job.life.state.since, &job.life.state.first_start,
-        &job.life.progress.at, &job.load.began, &job.last_pause.at})
+        &job.life.progress.at, &job.load.began, &job.last_pause.at, &job.promise.made,
+        &job.promise.drawn.p10, &job.promise.drawn.p50, &job.promise.drawn.p90,
+        &job.promise.told.p10, &job.promise.told.p50, &job.promise.told.p90})
     if (*time != Time::never()) *time = *time + by;
 }
 
@@ -212,35 +214,41 @@ void LiveState::forget_ended_jobs() {
     throw std::logic_error(ok.error().message);
 }
 
+/// A promise is no reason to write the row of a folded task.
+void LiveState::take_promises() {
+  for (const auto& [number, promise] : promises.take()) {
+    const JobRecord* job = book.find(number);
+    if (job == nullptr || job->promise.made != Time::never() || folded.contains(number)) continue;
+    book.edit(number).promise = promise;
+  }
+}
+
 void LiveState::keep_learnt() {
-  const auto keep = [&](const char* name, std::string text, std::string& kept) {
-    if (text == kept) return;
-    settings.emplace_back(name, text);
-    kept = std::move(text);
-  };
-  keep(kLearnt, text_of(yard.learnt()), kept_learnt);
-  keep(kPauseCosts, yard.pause_costs().to_json(), kept_costs);
+  KeptLearnt next{text_of(yard.learnt()), yard.pause_costs().to_json()};
+  if (next.learnt != kept->learnt) settings.emplace_back(kLearnt, next.learnt);
+  if (next.costs != kept->costs) settings.emplace_back(kPauseCosts, next.costs);
+  kept = std::make_shared<KeptLearnt>(std::move(next));
 }
 
 void LiveState::recall_pause_costs() {
-  const auto kept = journal.setting(kPauseCosts);
-  if (!kept) return;
+  const auto known = journal.setting(kPauseCosts);
+  if (!known) return;
   MeasuredPauses costs;
-  if (const auto read = costs.read(*kept); !read) {
+  if (const auto read = costs.read(*known); !read) {
     system.log().write(LogLevel::warning,
                        fmt::format("what pauses cost cannot be read, so it is measured anew: {}",
                                    read.error().message));
     return;
   }
   yard.recall(std::move(costs));
-  kept_costs = *kept;
+  kept = std::make_shared<KeptLearnt>(KeptLearnt{kept->learnt, *known});
 }
 
 void LiveState::recall_learnt() try {
-  const auto kept = journal.setting(kLearnt);
-  if (!kept) return;
-  yard.recall(json::parse(*kept).get<Learnt>());
-  kept_learnt = *kept;
+  const auto known = journal.setting(kLearnt);
+  if (!known) return;
+  yard.recall(json::parse(*known).get<Learnt>());
+  kept = std::make_shared<KeptLearnt>(KeptLearnt{*known, kept->costs});
 } catch (const json::exception& problem) {
   system.log().write(LogLevel::warning,
                      fmt::format("what the policy had learnt cannot be read, so it learns anew: {}",

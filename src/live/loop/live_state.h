@@ -20,8 +20,10 @@
 #include "live/engine/engine.h"
 #include "live/journal/journal.h"
 #include "live/loop/flow_agents.h"
+#include "live/loop/kept_learnt.h"
 #include "live/loop/live_clock.h"
 #include "live/loop/live_yard.h"
+#include "live/loop/promise_box.h"
 #include "live/service/service.h"
 #include "live/system/disk_reserve.h"
 #include "live/system/system.h"
@@ -129,6 +131,9 @@ struct LiveState {
   /// The same where most of the jobs that the yard remembers have ended.
   void forget_ended_jobs();
 
+  /// What forecasts have promised is entered into the book, where a job has no promise yet.
+  void take_promises();
+
   /// What the policy has learnt is to be written down, if there is news; and is taken from there.
   void keep_learnt();
   void recall_learnt();
@@ -165,8 +170,8 @@ struct LiveState {
   std::map<std::string, JobNumber> newborn_numbers;  // ... by the engine's names of them
   std::set<JobNumber> unfolding;                     // tasks whose rows are to be written
   std::int64_t last_sequence = 0;
-  std::string kept_learnt = "{}";  // the last that was to be written
-  std::string kept_costs = "[]";   // the same, of what pauses cost
+  std::shared_ptr<const KeptLearnt> kept = std::make_shared<KeptLearnt>();  // last to be written
+  PromiseBox promises;
 };
 
 /// What flow stages are given live unless it is set otherwise: as many classes as most switches

@@ -261,6 +261,21 @@ WaitReason LiveYard::explain(JobNumber job) const {
   return reason;
 }
 
+Beginning LiveYard::beginning() const {
+  Beginning saved{.now = yard_->now(), .jobs = {}, .learnt = learnt()};
+  for (std::uint32_t j = 0; j < yard_->jobs(); ++j) saved.jobs.push_back(yard_->save(JobId{j}));
+  for (std::uint32_t m = 0; m < cluster_->machines.size(); ++m)
+    if (!yard_->free().is_up(MachineId{m})) saved.closed.push_back(MachineId{m});
+  return saved;
+}
+
+Job LiveYard::job_like(const JobRecord& record) {
+  JobRecord fresh;
+  fresh.owner = record.owner, fresh.spec = record.spec;
+  fresh.pause_took = record.pause_took, fresh.load = record.load;
+  return make_job(fresh, record.submitted);
+}
+
 Time LiveYard::decide(Time now) {
   (void)yard_->apply({std::max(now, yard_->now()), EventKind::clock});
   Plan plan(*yard_);

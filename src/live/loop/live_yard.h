@@ -19,6 +19,7 @@
 #include "model/workload.h"
 #include "perf/catalogue_speed.h"
 #include "policy/registry.h"
+#include "sim/beginning.h"
 #include "yard/yard.h"
 
 namespace trainyard {
@@ -75,6 +76,13 @@ class LiveYard : private YardListener {
   /// What its reports and its pauses tell of a job: what it takes, what a pause costs, how fast it
   /// runs and how well it learns.
   void learn(const JobRecord& job, Time now);
+
+  /// All that a simulation needs to go on from here, but for what the policy knows of single jobs;
+  /// and the jobs of it, by id.
+  [[nodiscard]] Beginning beginning() const;
+  [[nodiscard]] const Workload& workload() const { return workload_; }
+  /// The job as it was when it came, for one that comes again.
+  [[nodiscard]] Job job_like(const JobRecord& record);
 
   /// One decision of the policy. Returns when it wants to decide again.
   Time decide(Time now);

@@ -135,6 +135,7 @@ void Loop::turn(Commands& commands, Questions& questions) {
   if (may_decide()) decide();
   runs_.take_orders();
   if (state_.now() >= next_keeping_) keep_learnt();
+  if (state_.counters.accepting) state_.take_promises();
   retention_.keep_time();
   const bool written = write_down();
   show();
@@ -369,6 +370,8 @@ void Loop::show() {
     if (*last->policy != state_.policy) next->policy = std::make_shared<PolicyView>(state_.policy);
   }
   state_.counters.in_memory = state_.yard.yard().jobs();
+  next->kept = state_.kept;
+  next->at = state_.now(), next->at_steady = state_.system.steady_clock();
   next->counters = state_.counters;
   shown_.set(std::move(next));
   feed_.publish(std::exchange(told_, {}));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "live/book/job_table.h"
+#include "live/loop/kept_learnt.h"
 #include "live/service/service.h"
 
 namespace trainyard {
@@ -21,6 +22,8 @@ struct Snapshot {
   std::shared_ptr<const Machines> machines = std::make_shared<Machines>();
   std::shared_ptr<const PolicyView> policy = std::make_shared<PolicyView>();
   std::shared_ptr<const FlowTerms> flow_terms = std::make_shared<FlowTerms>();
+  std::shared_ptr<const KeptLearnt> kept = std::make_shared<KeptLearnt>();
+  Time at, at_steady;  // when it was shown, by the daemon's clock and by the steady one
   Counters counters;
 };
 

@@ -84,13 +84,21 @@ std::string size_of(const JobRecord& job) {
                      next.empty() ? "" : fmt::format(", and goes on with {}", workers(next)));
 }
 
+/// Of a job that waits; nothing if the forecast was made before it came, or it has started since.
+TimeBand expected_start(const LiveOutlook& outlook, const JobRecord& job) {
+  const bool waits = job.phase() == Phase::queued || job.phase() == Phase::reserved;
+  const JobOutlook* found = waits ? outlook.find(job.number) : nullptr;
+  return found != nullptr && found->waits ? found->start : TimeBand{};
+}
+
 }  // namespace
 
 /// Half of the processors, so that the scheduler always finds one.
-Views::Views(LiveState& state, const Retention& retention, Loop& loop)
+Views::Views(LiveState& state, const Retention& retention, Loop& loop, Forecaster& forecaster)
     : state_(state),
       retention_(retention),
       loop_(loop),
+      forecaster_(forecaster),
       long_reads_(std::max(1U, std::thread::hardware_concurrency() / 2)) {}
 
 WaitsBy waits_by(const Snapshot& snapshot, const JobRecord& job) {
@@ -117,6 +125,7 @@ Answer<JobRecord> Views::visible(const Identity& who, JobNumber number) const {
   if (const JobRecord* open = snapshot->jobs.find(number)) {
     job = *open;
     job->waits_by = waits_by(*snapshot, *open);
+    job->expected_start = expected_start(*forecaster_.last(), *open);
   } else {
     auto ended = state_.journal.find(number);
     if (!ended) return unavailable(ended.error());
@@ -174,8 +183,10 @@ Answer<JobPage> Views::jobs(const Identity& who, const JobFilter& asked) const {
   const auto turn = long_reads_.enter(who.uid);
   auto page = list_jobs(*snapshot, state_.journal, filter);
   if (!page) return unavailable(page.error());
+  const auto outlook = forecaster_.last();
   for (JobRecord& job : page->jobs) {
     job.waits_by = waits_by(*snapshot, job);
+    job.expected_start = expected_start(*outlook, job);
     if (!sees_all(who, job)) job = public_part(job);
   }
   return *std::move(page);
@@ -278,6 +289,47 @@ Answer<Service::HistoryPart> Views::history(const Identity& who,
 
 // --- Why a job waits -----------------------------------------------------------------------------
 
+Answer<LiveOutlook> Views::forecast(const Identity& who, std::optional<JobNumber> number) const {
+  const auto last = forecaster_.last();
+  if (last->made_at == Time::never())
+    return refuse(Refusal::Kind::unavailable, "no forecast has been made yet; try again soon");
+  if (!number) return shown_to(who, *last);
+  if (const auto job = visible(who, *number); !job) return tl::make_unexpected(job.error());
+  LiveOutlook of = *last;
+  std::erase_if(of.jobs, [&](const JobOutlook& job) { return job.job != *number; });
+  std::erase_if(of.segments, [&](const OutlookSegment& segment) { return segment.job != *number; });
+  return of;
+}
+
+Answer<LiveOutlook> Views::what_if(const Identity& who, OutlookQuestion question) {
+  const auto cluster = loop_.snapshot()->cluster;
+  for (const std::string& machine : question.without)
+    if (!find_machine(*cluster, machine))
+      return refuse(Refusal::Kind::not_found, "there is no machine {}", machine);
+  if (question.job) {
+    question.job->per_worker.gpus = fewest_gpus(*question.job, *cluster);
+    if (const std::string why = misfit(*question.job, *cluster); !why.empty())
+      return refuse(Refusal::Kind::invalid, "this job could never run here: it {}", why);
+  }
+  question.owner = who;
+  auto made = forecaster_.what_if(std::move(question));
+  if (!made) return made;
+  return shown_to(who, *std::move(made));
+}
+
+/// Where jobs are private, their own; the one that does not exist is theirs.
+LiveOutlook Views::shown_to(const Identity& who, LiveOutlook outlook) const {
+  if (!is_private()) return outlook;
+  const auto snapshot = loop_.snapshot();
+  const auto is_hidden = [&](const auto& each) {
+    const JobRecord* job = snapshot->jobs.find(each.job);
+    return each.job != 0 && (job == nullptr || !sees_all(who, *job));
+  };
+  std::erase_if(outlook.jobs, is_hidden);
+  std::erase_if(outlook.segments, is_hidden);
+  return outlook;
+}
+
 Answer<WhyAnswer> Views::why(const Identity& who, JobNumber number) {
   const auto shown = visible(who, number);
   if (!shown) return tl::make_unexpected(shown.error());
@@ -288,6 +340,7 @@ Answer<WhyAnswer> Views::why(const Identity& who, JobNumber number) {
     if (job != nullptr && !job->has_ended()) answer = why_waits(*job);
   });
   if (!asked) return tl::make_unexpected(asked.error());
+  answer.expected = shown->expected_start;
   if (shown->in_part)
     answer.advice.clear(), answer.pause = {},
                            answer.pause_cost.reset();  // it is not theirs to follow

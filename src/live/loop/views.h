@@ -4,6 +4,7 @@
 #pragma once
 
 #include "live/loop/fair_slots.h"
+#include "live/loop/forecaster.h"
 #include "live/loop/live_state.h"
 #include "live/loop/loop.h"
 #include "live/service/service.h"
@@ -13,13 +14,16 @@ namespace trainyard {
 class Views {
  public:
   /// Uses of the state only what does not change, but within Loop::look_up.
-  Views(LiveState& state, const Retention& retention, Loop& loop);
+  Views(LiveState& state, const Retention& retention, Loop& loop, Forecaster& forecaster);
 
   // As in Service.
   [[nodiscard]] Answer<std::vector<JobNumber>> find(const Identity& who, const JobName& name) const;
   [[nodiscard]] Answer<JobRecord> job(const Identity& who, JobNumber job) const;
   [[nodiscard]] Answer<JobPage> jobs(const Identity& who, const JobFilter& filter) const;
   [[nodiscard]] Answer<WhyAnswer> why(const Identity& who, JobNumber job);
+  [[nodiscard]] Answer<LiveOutlook> forecast(const Identity& who,
+                                             std::optional<JobNumber> job) const;
+  [[nodiscard]] Answer<LiveOutlook> what_if(const Identity& who, OutlookQuestion question);
   [[nodiscard]] Answer<std::vector<LiveEvent>> events_of(const Identity& who, JobNumber job) const;
   [[nodiscard]] Answer<Service::LogPage> logs(const Identity& who, JobNumber job,
                                               std::int32_t worker, std::uint32_t run,
@@ -37,6 +41,7 @@ class Views {
   [[nodiscard]] Answer<JobRecord> visible(const Identity& who, JobNumber job) const;
 
  private:
+  [[nodiscard]] LiveOutlook shown_to(const Identity& who, LiveOutlook outlook) const;
   [[nodiscard]] bool is_private() const { return state_.options.private_jobs; }
   [[nodiscard]] WhyAnswer why_waits(const JobRecord& job) const;
   [[nodiscard]] std::optional<WhyAnswer> why_no_machine(const WhyAnswer& otherwise) const;
@@ -47,6 +52,7 @@ class Views {
   LiveState& state_;
   const Retention& retention_;
   Loop& loop_;
+  Forecaster& forecaster_;
   mutable FairSlots long_reads_;  // of jobs that have ended, which may be millions
 };
 

@@ -15,7 +15,8 @@ Yardmaster::Yardmaster(System& system, Journal& journal, Engine& engine, Schedul
       retention_(state_),
       feed_(journal, system.log(), state_.options.private_jobs),
       loop_(state_, gate_, runs_, machines_, births_, old_runs_, retention_, feed_),
-      views_(state_, retention_, loop_),
+      forecaster_(state_, loop_),
+      views_(state_, retention_, loop_, forecaster_),
       requests_(state_, gate_, runs_, machines_, retention_, loop_, views_) {}
 
 Expected<std::unique_ptr<Yardmaster>> Yardmaster::start(System& system, Journal& journal,
@@ -28,6 +29,7 @@ Expected<std::unique_ptr<Yardmaster>> Yardmaster::start(System& system, Journal&
   master->retention_.begin();
   master->feed_.begin_after(journal.last_event());
   master->loop_.begin();
+  master->forecaster_.begin();
   return master;
 }
 
@@ -73,6 +75,14 @@ Answer<JobPage> Yardmaster::jobs(const Identity& who, const JobFilter& filter) {
 
 Answer<WhyAnswer> Yardmaster::why(const Identity& who, JobNumber job) {
   return views_.why(who, job);
+}
+
+Answer<LiveOutlook> Yardmaster::forecast(const Identity& who, std::optional<JobNumber> job) {
+  return views_.forecast(who, job);
+}
+
+Answer<LiveOutlook> Yardmaster::what_if(const Identity& who, OutlookQuestion question) {
+  return views_.what_if(who, std::move(question));
 }
 
 Answer<Service::LogPage> Yardmaster::logs(const Identity& who, JobNumber job, std::int32_t worker,

@@ -6,6 +6,7 @@
 //   Loop        the thread that all of this belongs to, turn by turn (loop.h says what one is)
 //   Retention   erases what jobs left behind that ended long ago
 //   EventFeed   tells those who listen
+//   Forecaster  looks ahead, on a thread of its own
 //   Requests    what callers ask to be changed; goes through the loop
 //   Views       what they ask to see; comes from the loop's last snapshot
 //   Recovery    what happens at a start
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "live/loop/event_feed.h"
+#include "live/loop/forecaster.h"
 #include "live/loop/gate.h"
 #include "live/loop/live_state.h"
 #include "live/loop/loop.h"
@@ -37,6 +39,8 @@ class Yardmaster final : public Service {
   /// Where the system has no threads: a turn of the loop, and how long after it the next is due at
   /// the latest.
   void take_turn() { loop_.take_turn(); }
+  /// The same of a forecast.
+  void make_forecast() { forecaster_.make(); }
   [[nodiscard]] Duration next_turn() const { return loop_.next_deadline() - state_.now(); }
 
   Answer<Submitted> submit(const Identity& who, JobSpec spec) override;
@@ -50,6 +54,8 @@ class Yardmaster final : public Service {
   Answer<JobRecord> job(const Identity& who, JobNumber job) override;
   Answer<JobPage> jobs(const Identity& who, const JobFilter& filter) override;
   Answer<WhyAnswer> why(const Identity& who, JobNumber job) override;
+  Answer<LiveOutlook> forecast(const Identity& who, std::optional<JobNumber> job) override;
+  Answer<LiveOutlook> what_if(const Identity& who, OutlookQuestion question) override;
   Answer<LogPage> logs(const Identity& who, JobNumber job, std::int32_t worker, std::uint32_t run,
                        std::uint64_t offset) override;
   Answer<ClusterView> cluster(const Identity& who) override;
@@ -78,6 +84,7 @@ class Yardmaster final : public Service {
   Retention retention_;
   EventFeed feed_;
   Loop loop_;  // uses all before it, and ends before they do
+  Forecaster forecaster_;
   Views views_;
   Requests requests_;
 };

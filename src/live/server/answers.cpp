@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "live/server/dry_run.h"
 #include "live/server/json.h"
 #include "live/server/metrics_text.h"
 #include "live/server/openapi.h"
@@ -79,9 +80,22 @@ Reply refusal_reply(const Refusal& refusal) {
   return error_reply(500, "internal", "the request could not be handled");
 }
 
+namespace {
+
+/// When the job would start, and how it would be sooner.
+Reply answer_dry_run(const Call& call, const JobSpec& spec) {
+  const auto answer = dry_run(call.service, call.who, spec);
+  return answer ? as_json(*answer) : refusal_reply(answer.error());
+}
+
+}  // namespace
+
 Reply answer_submit(const Call& call) {
   auto spec = parse_submission(call.body);
   if (!spec) return invalid(spec.error());
+  const auto is_dry = switch_parameter(call.query, "dry_run");
+  if (!is_dry) return invalid(is_dry.error());
+  if (*is_dry) return answer_dry_run(call, *spec);
   const auto submitted = call.service.submit(call.who, *std::move(spec));
   Reply reply = json_reply(submitted, 201);
   if (!submitted) return reply;
@@ -130,6 +144,26 @@ Reply answer_why(const Call& call) {
   const auto number = job_of(call);
   if (!number) return refusal_reply(number.error());
   return json_reply(call.service.why(call.who, *number));
+}
+
+/// Of one job, which may be a task of an array.
+Reply answer_forecast(const Call& call) {
+  std::optional<JobNumber> job;
+  if (const auto asked = call.query.find("job"); asked != call.query.end()) {
+    const auto name = parse_job_name(asked->second);
+    if (!name) return invalid(Error{"job: " + name.error().message});
+    const auto found = call.service.find(call.who, *name);
+    if (!found) return refusal_reply(found.error());
+    if (found->size() != 1) return invalid(Error{"job: name one task of the array, as in 12_3"});
+    job = found->front();
+  }
+  return json_reply(call.service.forecast(call.who, job));
+}
+
+Reply answer_supposed(const Call& call) {
+  auto question = question_from_json(call.body);
+  if (!question) return invalid(question.error());
+  return json_reply(call.service.what_if(call.who, *std::move(question)));
 }
 
 Reply answer_events_of(const Call& call) {

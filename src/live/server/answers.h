@@ -14,6 +14,8 @@ Reply answer_job(const Call& call);
 Reply answer_cancel(const Call& call);
 Reply answer_logs(const Call& call);
 Reply answer_why(const Call& call);
+Reply answer_forecast(const Call& call);
+Reply answer_supposed(const Call& call);
 Reply answer_events_of(const Call& call);
 Reply answer_cluster(const Call& call);
 Reply answer_close(const Call& call);

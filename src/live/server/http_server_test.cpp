@@ -159,9 +159,10 @@ std::pair<std::string, std::string> example_of(const Route& route) {
     if (const auto at = target.find(word); at != std::string::npos)
       target.replace(at, std::string_view(word).size(), value);
   if (route.path == "/v1/flows") target += "?machine=m0";
-  const std::string body = route.body_schema == "JobSpec"  ? kJob
-                           : route.body_schema == "Policy" ? R"({"policy": "fifo"})"
-                                                           : "";
+  const std::string body = route.body_schema == "JobSpec"       ? kJob
+                           : route.body_schema == "Policy"      ? R"({"policy": "fifo"})"
+                           : route.body_schema == "Supposition" ? R"({"without": ["m0"]})"
+                                                                : "";
   return {target, body};
 }
 
@@ -175,6 +176,23 @@ TEST_F(ServerTest, EveryRouteOfTheTableAnswers) {
     EXPECT_EQ(answer.status / 100, 2) << route.method << " " << target << ": " << answer.body;
     EXPECT_THAT(answer.head, HasSubstr("Content-Type: " + std::string(route.answer_type)));
   }
+}
+
+TEST_F(ServerTest, TellsWhenJobsStartAndWhatWouldBeSooner) {
+  start();
+  ask("POST", "/v1/jobs", kJob);
+  const json all = ask("GET", "/v1/forecast?job=1").json();
+  EXPECT_EQ(all["draws"], 32);
+  EXPECT_EQ(all["jobs"][0]["start"]["p50"].get<double>() - all["made_at"].get<double>(), 7200);
+  EXPECT_EQ(all["record"][0]["within_s"], 600);
+  EXPECT_EQ(ask("GET", "/v1/forecast?job=9").status, 404);
+  const RawAnswer dry = ask("POST", "/v1/jobs?dry_run", kJob);
+  EXPECT_EQ(dry.status, 200);
+  EXPECT_TRUE(dry.json()["expected_start"].is_object());
+  EXPECT_EQ(dry.json()["sooner"][0]["change"], "class trial");
+  EXPECT_EQ(ask("GET", "/v1/jobs").json()["jobs"].size(), 1U) << "nothing was submitted";
+  EXPECT_EQ(ask("POST", "/v1/forecast", R"({"without": ["m9"]})").status, 404);
+  EXPECT_EQ(ask("POST", "/v1/forecast", R"({"with": []})").status, 400);
 }
 
 TEST_F(ServerTest, EveryRouteIsDescribedAndNoOther) {

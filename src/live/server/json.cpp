@@ -138,10 +138,17 @@ json in_queue(const JobRecord& job, const std::vector<MachineView>& machines) {
                          : job.is_loading() ? job.run_began()
                                             : state.since)},
           {"ended", when(state.end())},
+          {"expected_start", to_json(job.expected_start)},
           {"waited_s", waited(job).seconds()},
           {"done_s", state.done.seconds()},
           {"placement", placement_of(job.life, machines)},
           {"flow_class", flow_class_of(job, machines)}};
+}
+
+/// What it was promised when it came.
+json promise_of(const StartPromise& promise) {
+  if (promise.made == Time::never()) return nullptr;
+  return {{"at", when(promise.made)}, {"start", to_json(promise.told)}};
 }
 
 /// What its owner and operators see besides.
@@ -166,7 +173,8 @@ void add_private(const JobRecord& job, json& value) {
                 {"runs", job.runs},
                 {"restarts", job.restarts},
                 {"pauses", job.life.state.pauses},
-                {"lost_s", job.life.state.lost.seconds()}});
+                {"lost_s", job.life.state.lost.seconds()},
+                {"promised", promise_of(job.promise)}});
   if (!job.born_as.empty()) value["born_as"] = job.born_as;
   if (!spec.command.empty()) value["command"] = spec.command;
   if (!spec.directory.empty()) value["directory"] = spec.directory;
@@ -218,6 +226,7 @@ json to_json(const WhyAnswer& why) {
           {"expected_start",
            why.reason.expected_start ? when(*why.reason.expected_start) : json(nullptr)},
           {"expected_if", why.reason.expected_start ? why.expected_if() : ""},
+          {"forecast", to_json(why.expected)},
           {"last_pause", pause_of(why.pause, why.pause_took)},
           {"pause_cost_s", seconds_or_null(why.pause_cost)},
           {"advice", why.advice},
@@ -252,6 +261,46 @@ json to_json(const MachineFlows& flows) {
           {"classes", flows.terms.classes},
           {"floor", flows.terms.floor},
           {"jobs", std::move(jobs)}};
+}
+
+json to_json(const TimeBand& band) {
+  if (band.p50 == Time::never()) return nullptr;
+  return {{"p10", when(band.p10)}, {"p50", when(band.p50)}, {"p90", when(band.p90)}};
+}
+
+namespace {
+
+json record_of(const PromiseTallies& tallies) {
+  json rows = json::array();
+  for (std::size_t i = 0; i < tallies.size(); ++i)
+    rows.push_back({{"within_s", kPromiseLimits[i].wait.seconds()},
+                    {"promises", tallies[i].promises()},
+                    {"held", tallies[i].held()},
+                    {"median_error_s", tallies[i].median_error_s()}});
+  return rows;
+}
+
+}  // namespace
+
+json to_json(const LiveOutlook& outlook) {
+  json jobs = json::array(), segments = json::array();
+  for (const JobOutlook& job : outlook.jobs)
+    jobs.push_back({{"job", job.job},
+                    {"waits", job.waits},
+                    {"start", to_json(job.start)},
+                    {"end", to_json(job.end)}});
+  const auto& machines = outlook.cluster->machines;
+  for (const OutlookSegment& segment : outlook.segments) {
+    const std::size_t machine = index(segment.machine);
+    segments.push_back({{"job", segment.job},
+                        {"machine", machine < machines.size() ? machines[machine].name : ""},
+                        {"from", when(segment.from)},
+                        {"to", when(segment.to)}});
+  }
+  return {{"made_at", when(outlook.made_at)}, {"horizon_s", outlook.horizon.seconds()},
+          {"took_s", outlook.took.seconds()}, {"draws", outlook.draws},
+          {"policy", outlook.policy},         {"record", record_of(outlook.record)},
+          {"jobs", std::move(jobs)},          {"segments", std::move(segments)}};
 }
 
 json to_json(const ClusterView& cluster) {
@@ -305,6 +354,52 @@ json to_json(const LiveEvent& event) {
              {"details", std::move(details)}};
   if (event.job != 0) value["job"] = event.job, value["user"] = event.user;
   return value;
+}
+
+namespace {
+
+Expected<std::vector<std::string>> texts_from_json(const std::string& field, const json& value) {
+  const bool are_texts =
+      value.is_array() && std::ranges::all_of(value, [](const json& v) { return v.is_string(); });
+  if (!are_texts) return fail("{}: is not a list of texts", field);
+  return value.get<std::vector<std::string>>();
+}
+
+Expected<void> read_question(const std::string& field, const json& value,
+                             OutlookQuestion& question) {
+  if (field == "job") {
+    auto spec = parse_submission(value.dump(-1, ' ', false, json::error_handler_t::replace));
+    if (!spec) return fail_at("job", spec.error());
+    if (!spec->array.empty()) return fail("job: array: one job can be supposed, not an array");
+    question.job = *std::move(spec);
+  } else if (field == "policy") {
+    if (!value.is_string()) return fail("policy: is not a text");
+    question.policy = value.get<std::string>();
+  } else {
+    auto texts = texts_from_json(field, value);
+    if (!texts) return tl::make_unexpected(texts.error());
+    (field == "without" ? question.without : question.settings) = *std::move(texts);
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<OutlookQuestion> question_from_json(std::string_view text) {
+  constexpr std::array<std::string_view, 4> kKnown{"job", "policy", "settings", "without"};
+  constexpr std::size_t kLongestGuessed = 64;
+  const auto parsed = parse_bounded_json(text);
+  if (!parsed) return tl::make_unexpected(parsed.error());
+  if (!parsed->is_object()) return fail("a question is a JSON object");
+  OutlookQuestion question;
+  for (const auto& [field, value] : parsed->items()) {
+    if (std::ranges::find(kKnown, field) == kKnown.end())
+      return fail("unknown field {}{}", trainyard::quoted(field),
+                  field.size() > kLongestGuessed ? "" : did_you_mean(field, kKnown));
+    if (auto ok = read_question(field, value, question); !ok)
+      return tl::make_unexpected(ok.error());
+  }
+  return question;
 }
 
 Expected<PolicyView> policy_from_json(std::string_view text) {

@@ -20,6 +20,9 @@ void add_folded(const ArrayTask& task, const std::vector<std::int32_t>& tasks,
                 nlohmann::json& value);
 nlohmann::json to_json(const Submitted& submitted);
 nlohmann::json to_json(const WhyAnswer& why);
+nlohmann::json to_json(const LiveOutlook& outlook);
+/// Null if its middle is not known.
+nlohmann::json to_json(const TimeBand& band);
 nlohmann::json to_json(const ClusterView& cluster);
 nlohmann::json to_json(const PolicyView& policy);
 nlohmann::json to_json(const RetentionView& retention);
@@ -27,6 +30,8 @@ nlohmann::json to_json(const MachineFlows& flows);
 /// `details` in it is an object; an empty one for what is none.
 nlohmann::json to_json(const LiveEvent& event);
 
+/// What is to be supposed: a job more, machines less, another policy.
+Expected<OutlookQuestion> question_from_json(std::string_view text);
 Expected<PolicyView> policy_from_json(std::string_view text);
 
 /// What is not UTF-8 (a file name may be anything) is replaced rather than refused.

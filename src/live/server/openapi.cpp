@@ -101,7 +101,19 @@ json components() {
                     {"properties",
                      {{"policy", text_schema("a preset's name, or a line of stages")},
                       {"settings", list_schema("string", "stage.param=value")}}}};
-  return {{"schemas", {{"Error", error}, {"JobSpec", job_spec_schema()}, {"Policy", policy}}},
+  const json supposition{
+      {"type", "object"},
+      {"additionalProperties", false},
+      {"properties",
+       {{"job", {{"$ref", "#/components/schemas/JobSpec"}}},
+        {"without", list_schema("string", "machines that take no more jobs")},
+        {"policy", text_schema("another than the present one")},
+        {"settings", list_schema("string", "of that policy, stage.param=value")}}}};
+  return {{"schemas",
+           {{"Error", error},
+            {"JobSpec", job_spec_schema()},
+            {"Policy", policy},
+            {"Supposition", supposition}}},
           {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}}};
 }
 
@@ -118,7 +130,8 @@ json parameter_of(const RouteParameter& parameter) {
 
 json operation_of(const Route& route) {
   const std::string type(route.answer_type.substr(0, route.answer_type.find(';')));
-  const char* status = route.method == "POST" && !route.body_schema.empty() ? "201" : "200";
+  const bool makes = route.method == "POST" && route.body_schema == "JobSpec";
+  const char* status = makes ? "201" : "200";
   json operation{
       {"summary", route.summary},
       {"responses",

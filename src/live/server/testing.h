@@ -106,6 +106,28 @@ class FakeService : public Service {
     answer.reason.place = 1;
     return answer;
   }
+  Answer<LiveOutlook> forecast(const Identity& who, std::optional<JobNumber> job) override {
+    if (job)
+      if (const auto found = this->job(who, *job); !found)
+        return tl::make_unexpected(found.error());
+    const Time at = Time{} + hours(1);
+    LiveOutlook outlook{.made_at = at, .horizon = days(2), .draws = 32, .policy = "fifo"};
+    const TimeBand start{at + minutes(40), at + hours(2), at + hours(5)};
+    outlook.jobs = {{1, true, start, start, {}}};
+    outlook.segments = {{1, MachineId{0}, at + hours(2), at + hours(3)}};
+    return outlook;
+  }
+  Answer<LiveOutlook> what_if(const Identity& who, OutlookQuestion question) override {
+    for (const std::string& machine : question.without)
+      if (machine != "m0") return tl::make_unexpected(Refusal{Refusal::Kind::not_found, "no"});
+    auto outlook = forecast(who, {});
+    if (question.job) {
+      outlook->jobs.front().job = 0;
+      if (question.job->job_class == JobClass::trial)
+        outlook->jobs.front().start.p50 = outlook->made_at + minutes(1);
+    }
+    return outlook;
+  }
   Answer<LogPage> logs(const Identity& who, JobNumber number, std::int32_t /*worker*/,
                        std::uint32_t /*run*/, std::uint64_t offset) override {
     const std::lock_guard lock(mutex_);

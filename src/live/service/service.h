@@ -15,6 +15,7 @@
 #include "live/engine/engine.h"
 #include "live/job/identity.h"
 #include "live/job/job_spec.h"
+#include "live/service/live_outlook.h"
 #include "policy/policy.h"
 
 namespace trainyard {
@@ -69,6 +70,7 @@ struct WhyAnswer {
   std::string flow{};  // of a job that sends over the network: why it is in its class
   LastPause pause{};   // of a paused job, or one that is leaving
   std::optional<Duration> pause_took{}, pause_cost{};
+  TimeBand expected{};  // its start, by the last forecast; p50 is never: not known
 
   /// Under what condition its expected start is right.
   [[nodiscard]] std::string expected_if() const {
@@ -204,6 +206,11 @@ class Service {
   virtual Answer<JobRecord> job(const Identity& who, JobNumber job) = 0;
   virtual Answer<JobPage> jobs(const Identity& who, const JobFilter& filter) = 0;
   virtual Answer<WhyAnswer> why(const Identity& who, JobNumber job) = 0;
+  /// The last forecast, of all jobs that may be shown or of one; made beside the scheduler, so it
+  /// may be of some time ago.
+  virtual Answer<LiveOutlook> forecast(const Identity& who, std::optional<JobNumber> job) = 0;
+  /// A forecast under other suppositions, of the present; waits for it, some seconds at most.
+  virtual Answer<LiveOutlook> what_if(const Identity& who, OutlookQuestion question) = 0;
   /// Of its last run (0), or of run `run`.
   struct LogPage {
     Engine::Output output;
