@@ -53,6 +53,8 @@ class Backlog {
     std::int64_t us = 0;
     double gpus = 0;
     bool shrinks = false;
+
+    bool operator==(const Part&) const = default;
   };
 
   [[nodiscard]] Duration of_all(double gpu_us) const {
@@ -61,22 +63,22 @@ class Backlog {
   }
 
   void set(JobId job, Phase phase) {
+    const Part part = part_of(job, phase);
+    if (part == parts_[index(job)]) return;
     remove(job);
-    const bool is_left = phase == Phase::queued || phase == Phase::reserved || holds_gpus(phase);
-    if (!is_left) return;
-    Part& part = parts_[index(job)];
-    part.gpus = yard_.job(job).gpus();
-    part.us = estimates_.remaining(job).us;
-    if (phase == Phase::starting || phase == Phase::running) see_end(job, part);
+    parts_[index(job)] = part;
+    if (part.shrinks) ends_.insert({Time{part.us}, job});
     add(part);
   }
   /// As long as nothing is left for it to run on, it does not come nearer to its end.
-  void see_end(JobId job, Part& part) {
-    const Duration left = estimates_.left_at(estimates_.rank(job));
-    if (left > kLongestDuration) return;
-    part.shrinks = true;
-    part.us = (yard_.now() + left).us;
-    ends_.insert({Time{part.us}, job});
+  [[nodiscard]] Part part_of(JobId job, Phase phase) const {
+    const bool is_left = phase == Phase::queued || phase == Phase::reserved || holds_gpus(phase);
+    if (!is_left) return {};
+    const double gpus = yard_.job(job).gpus();
+    if (phase == Phase::starting || phase == Phase::running)
+      if (const Duration left = estimates_.left_at(estimates_.rank(job)); left <= kLongestDuration)
+        return {(yard_.now() + left).us, gpus, true};
+    return {estimates_.remaining(job).us, gpus, false};
   }
   void remove(JobId job) {
     Part& part = parts_[index(job)];

@@ -43,16 +43,16 @@ Duration Residual::declared_remaining(JobId job) const {
 }
 
 std::uint32_t Residual::group_of(JobId job) {
-  const Names& users = yard_.workload().users;
-  const std::size_t number = index(yard_.job(job).user);
-  const std::string user = "=" + std::string(number < users.size() ? users[number] : "");
+  const UserId user = yard_.job(job).user;
   const int octave = std::ilogb(beliefs_[index(job)].declared.seconds());
   const auto next = static_cast<std::uint32_t>(groups_.size());
   const auto [known, is_new] = numbers_.try_emplace({user, octave}, next);
-  if (is_new)
-    groups_.push_back({.tables = {&tables_[{user, octave}], &tables_[{kAnybody, octave}],
-                                  &tables_[{kAnybody, kAnyTime}]}});
-  return known->second;
+  if (!is_new) return known->second;
+  const Names& users = yard_.workload().users;
+  const std::string name = "=" + std::string(index(user) < users.size() ? users[index(user)] : "");
+  groups_.push_back({.tables = {&tables_[{name, octave}], &tables_[{kAnybody, octave}],
+                                &tables_[{kAnybody, kAnyTime}]}});
+  return next;
 }
 
 const LengthMixture& Residual::told_of(Group& group) const {
@@ -94,7 +94,7 @@ void Residual::on_phase(JobId job, Phase from, Phase to) {
     beliefs_[index(job)].group = group_of(job);
   }
   if (from == Phase::running) clear_due(job);
-  std::set<JobId>& waiting = groups_[beliefs_[index(job)].group].waiting;
+  SortedList<JobId>& waiting = groups_[beliefs_[index(job)].group].waiting;
   if (from == Phase::queued) waiting.erase(job);
   if (to == Phase::queued) waiting.insert(job);
   if (to == Phase::done) {
@@ -137,12 +137,13 @@ void Residual::renew_waiting(std::vector<JobId>& changed) {
   if (news_.empty()) return;
   for (Group& group : groups_) {
     if (group.told) continue;
-    for (const JobId job : group.waiting) {
+    group.waiting.each([&](JobId job) {
       Belief& belief = beliefs_[index(job)];
-      if (belief.until == kAlways) continue;
+      if (belief.until == kAlways) return true;
       const Duration before = std::exchange(belief, believed(job)).length;
       if (belief.length != before) changed.push_back(job);
-    }
+      return true;
+    });
   }
   news_.clear();
 }
@@ -233,7 +234,7 @@ void Residual::recall_jobs(const Learnt& learnt) {
     if (index(job) >= yard_.jobs() || has_ended(yard_.state(job).phase)) return;
     Belief& belief = beliefs_[index(job)];
     clear_due(job);
-    const bool waits = groups_[belief.group].waiting.erase(job) > 0;
+    const bool waits = groups_[belief.group].waiting.erase(job);
     const Duration least = microseconds(1);
     belief.declared = std::clamp(duration_of(kept[0]), least, kLongestDuration);
     belief.outlived = std::min(duration_of(kept[1]), kLongestDuration);

@@ -19,7 +19,6 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,7 +81,7 @@ class Residual final : public Estimator {
   struct Group {
     std::array<Lengths*, 3> tables{};        // of its class and of the wider ones, in tables_
     std::optional<LengthMixture> told = {};  // none: to be mixed anew
-    std::set<JobId> waiting = {};
+    SortedList<JobId> waiting = {};
   };
 
   [[nodiscard]] std::uint32_t group_of(JobId job);
@@ -98,7 +97,7 @@ class Residual final : public Estimator {
   std::vector<Belief> beliefs_;  // by job
   SortedList<JobAt> due_;        // of jobs that run
   std::map<Class, Lengths> tables_;
-  std::map<Class, std::uint32_t> numbers_;  // of groups, by their narrowest class
+  std::map<std::pair<UserId, int>, std::uint32_t> numbers_;  // of groups, by their narrowest class
   std::vector<Group> groups_;
   std::vector<const Lengths*> news_;  // tables that tell something else
   std::vector<JobId> finished_;       // at finished_at_, and not learnt from yet
