@@ -498,7 +498,7 @@ TEST(Reference, AgreesWithTheSimulatorUnderTheDefaultPolicy) {
       {"yard.min_run", {"0", "30s"}},
       {"yard.max_pauses", {"5"}},
       {"yard.turn", {"1m"}}};
-  const auto [first, count] = seeds(1000);
+  const auto [first, count] = seeds(500);
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Random random(seed, 13);
     ComparedCase compared = random_case_off_the_grid(random);
