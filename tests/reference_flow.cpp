@@ -137,7 +137,7 @@ FlowOrder::Rank FlowOrder::by_gain(std::size_t j) const {
   }
   const double now = ahead->after(0), limit = ahead->limit();
   const double gain = limit > 0 ? (ahead->after(set_.flow_period.seconds()) - now) / limit : 0;
-  return {now >= set_.parked * limit, 0, -gain, steps, j};
+  return {now >= 0.97 * limit, 0, -gain, steps, j};
 }
 
 FlowOrder::Rank FlowOrder::by_time_to_95(std::size_t j) const {

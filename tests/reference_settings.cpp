@@ -18,7 +18,6 @@ Settings settings_of(const PolicySpec& spec) {
   }
   if (set.flow == "progress" || set.flow == "to-95" || set.flow == "milestones")
     set.curves = spec.params("flow").choice("curves");
-  if (set.flow == "progress") set.parked = spec.params("flow").real("parked");
   if (set.place == "lwf") set.lwf_k = spec.params("place").whole("k");
   if (set.place == "delay") set.delay_lease = spec.params("place").duration("lease");
   if (set.place == "consolidate") set.wait_for = spec.params("place").choice("wait_for");

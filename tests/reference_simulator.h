@@ -78,7 +78,6 @@ struct Settings {
   Duration flow_period;
   double flow_floor = 0;
   std::string curves;  // of flows that go by what jobs learn: "fitted" or "true"
-  double parked = 0;   // of progress
 };
 Settings settings_of(const PolicySpec& spec);
 

@@ -31,19 +31,20 @@
 namespace trainyard {
 namespace {
 
+/// A job at this part of what its curve tends to joins the last class.
+constexpr double kParkedAt = 0.97;
+
 class FastestLearner final : public LearningFlow {
  public:
   FastestLearner(const Params& params, PolicyContext& context)
-      : LearningFlow(params, context),
-        parked_at_(params.real("parked")),
-        gain_(params.choice("gain")) {}
+      : LearningFlow(params, context), gain_(params.choice("gain")) {}
 
  private:
   [[nodiscard]] Rank rank(JobId job) const override {
     const auto prospect = learning().of(job);
     if (!prospect) return rank_without_curve(job);
     const double steps = learning().last_step(job);
-    const bool is_parked = prospect->after(0) >= parked_at_ * prospect->limit();
+    const bool is_parked = prospect->after(0) >= kParkedAt * prospect->limit();
     return {.is_parked = is_parked, .key = -gain(job, *prospect), .tie = steps, .job = job};
   }
 
@@ -63,8 +64,7 @@ class FastestLearner final : public LearningFlow {
       return fmt::format("no learning curve yet; it has done {} of its work",
                          format(yard_.work_done(job)));
     const double limit = prospect->limit(), now = prospect->after(0);
-    if (limit <= 0 || now >= parked_at_ * limit)
-      return "its learning curve has little left to rise";
+    if (limit <= 0 || now >= kParkedAt * limit) return "its learning curve has little left to rise";
     return fmt::format("alone on the network it would gain {:.2g}% of its final accuracy in {}",
                        100 * (prospect->after(period().seconds()) - now) / limit, format(period()));
   }
@@ -86,7 +86,6 @@ class FastestLearner final : public LearningFlow {
     return std::max(kLeast, 1 - inside / learning().time_per_work(job));
   }
 
-  double parked_at_;
   std::string gain_;
 };
 
@@ -95,16 +94,12 @@ class FastestLearner final : public LearningFlow {
 Member<FlowStage> flow_progress() {
   return {{"progress", "the bytes of the job that learns fastest go first",
            "JPAS: Zhou et al., JNCA 2020; what is not published is ours, in docs/policies.md",
-           learning_params(
-               {{"gain",
-                 ParamType::choice,
-                 "period",
-                 "of a whole period, or of each of its steps, or of each second of the "
-                 "network that it takes",
-                 {"period", "iteration", "nic-second"}},
-                {"parked", ParamType::real, "0.97",
-                 "a job at this part of what its curve tends to joins the last class; above "
-                 "1: none does"}})},
+           learning_params({{"gain",
+                             ParamType::choice,
+                             "period",
+                             "of a whole period, or of each of its steps, or of each second of the "
+                             "network that it takes",
+                             {"period", "iteration", "nic-second"}}})},
           make_member<FlowStage, FastestLearner>};
 }
 

@@ -11,8 +11,8 @@
 // The paper's problem is one set of jobs that all start now. Here jobs come and go, and there may
 // be more than there are GPUs. Ours:
 //
-//   urgency   a job's weight in the sum is (mean work left / its work left)^urgency: a job that is
-//             soon done makes room for the others. 0: all weigh the same, as in the paper.
+//   urgency   a job's weight in the sum is (mean work left / its work left)^2: a job that is soon
+//             done makes room for the others. In the paper all weigh the same.
 //   waiting   in a round, a job that gets nothing counts as if it began when half of all work that
 //             there is has been done by the whole cluster, and then had as many as it can use of
 //             the slowest GPUs that suit it. So few large ones may go before many small ones: 20
@@ -52,7 +52,8 @@ namespace trainyard {
 namespace {
 
 constexpr Duration kShortestMarket = seconds(1);
-constexpr double kMostUrgency = 8;
+constexpr double kUrgency = 2;
+constexpr double kFairness = 0.5;  // weight of those that an equal part would serve better
 constexpr std::int64_t kMostDraws = 64;
 
 constexpr int kMostAttempts = 2;  // to find places that are as the market reckoned
@@ -79,8 +80,6 @@ class MarketPolicy final : public Policy {
         patience_(takes_all_ ? context.patience() : Duration::max()),
         roster_(yard_),
         round_(std::max(params.duration("round"), kShortestMarket)),
-        urgency_(std::min(params.real("urgency"), kMostUrgency)),
-        fairness_(params.real("fairness")),
         draws_(static_cast<int>(std::min<std::int64_t>(params.whole("draws"), kMostDraws))),
         sees_kinds_(params.choice("kinds") == "seen"),
         rates_(yard_),
@@ -187,7 +186,6 @@ class MarketPolicy final : public Policy {
   Roster roster_;
   SortedList<JobId> spread_;  // all jobs that hold GPUs on several machines
   Duration round_;
-  double urgency_, fairness_;
   int draws_;
   bool sees_kinds_;
   Time next_round_{std::numeric_limits<std::int64_t>::min()};
@@ -345,7 +343,7 @@ void MarketPolicy::weigh(std::span<const std::int32_t> gpus, bool is_round) {
   double waiting = 0;  // weight
   for (std::size_t i = 0; i < buyers_.size(); ++i) {
     Buyer& buyer = buyers_[i];
-    buyer.weight = std::pow(mean / (buyer.iterations * buyer.unit_s * buyer.gpus), urgency_);
+    buyer.weight = std::pow(mean / (buyer.iterations * buyer.unit_s * buyer.gpus), kUrgency);
     if (!customers_[i].runs) waiting += buyer.weight;
   }
   for (std::size_t i = 0; i < buyers_.size(); ++i) {
@@ -357,7 +355,7 @@ void MarketPolicy::weigh(std::span<const std::int32_t> gpus, bool is_round) {
     const std::int32_t later = is_round ? buyer.max_workers : buyer.min_workers;
     const double least_s =
         completion_s(buyer, later * slowest, later) + work / all * (is_round ? 0.5 : 1);
-    const double unfair = buyer.fair_s > 0 ? fairness_ * least_s / buyer.fair_s : 0;
+    const double unfair = buyer.fair_s > 0 ? kFairness * least_s / buyer.fair_s : 0;
     buyer.idle_cost = buyer.weight * least_s * (1 + unfair);
     const JobId job = customers_[i].job;
     const bool may_wait = customers_[i].runs ? roster_.may_be_paused(job) : job != first_;
@@ -381,7 +379,7 @@ Market MarketPolicy::make_market() const {
     for (std::size_t kind = 0; kind < has.back().size(); ++kind)
       gpus[kind] += has.back()[kind] * yard_.job(customer.job).per_worker.gpus;
   }
-  Market market(gpus, fairness_);
+  Market market(gpus, kFairness);
   for (std::size_t i = 0; i < buyers_.size(); ++i) market.add(buyers_[i], powers_[i], has[i]);
   return market;
 }
@@ -502,7 +500,7 @@ double MarketPolicy::cost(const Deal& deal) const {
     const Placement& at = deal.at[i];
     const double power = power_at(at, powers_[i]);
     const bool is_changed = customers_[i].runs && at != yard_.placement(customers_[i].job);
-    sum += cost_of(buyers_[i], fairness_, power, workers(at), is_changed);
+    sum += cost_of(buyers_[i], kFairness, power, workers(at), is_changed);
   }
   return sum;
 }
@@ -520,7 +518,7 @@ void MarketPolicy::move_closer(Deal& best) {
     const double power = power_at(best.at[i], powers_[i]);
     const std::int32_t size = workers(best.at[i]);
     const double gain =
-        cost_of(buyers_[i], fairness_, power, size) - cost_of(alone, fairness_, power, size, true);
+        cost_of(buyers_[i], kFairness, power, size) - cost_of(alone, kFairness, power, size, true);
     if (gain > 0) gains.emplace_back(gain, i);
   }
   std::ranges::stable_sort(gains, std::greater<>{}, [](const auto& gain) { return gain.first; });
@@ -565,10 +563,6 @@ Member<Policy> joint_market() {
              {"all", "open"}},
             {"round", ParamType::duration, "5m",
              "how often jobs that run may be moved and resized; at least 1s"},
-            {"urgency", ParamType::real, "2",
-             "how much more a job weighs that will soon be done; 0: all weigh the same; at most 8"},
-            {"fairness", ParamType::real, "0.5",
-             "weight of those that would be done earlier with an equal part"},
             {"draws", ParamType::whole, "8",
              "categories of sizes drawn in a round, besides what is reached from the last one; at "
              "most 64"},
