@@ -161,10 +161,12 @@ class LocalEngineConfined : public LocalEngineTest {
 };
 
 /// pid_max is 640, of which half is for jobs: 320, and 80 for a run with 2 of 8 stand-ins. Each
-/// process of the bomb forks until it cannot, so it fills whatever it may have.
+/// process of the bomb forks until it cannot, so it fills whatever it may have. A shell that cannot
+/// fork ends, so the job's own process is none that forks.
 TEST_F(LocalEngineConfined, AForkBombLeavesRoomForOthersAndEndsWhenStopped) {
   if (!engine_->cgroups().limits_processes()) GTEST_SKIP() << "no pids controller can be used here";
-  const JobSpec bomb = shell("bomb() { while :; do bomb & sleep 0.1; done; }; bomb 2> /dev/null");
+  const JobSpec bomb =
+      shell("bomb() { while :; do bomb & sleep 0.1; done; }; bomb 2> /dev/null & exec sleep 600");
   const std::string parent = engine_->cgroups().of_processes() + "/" + top_;
   start({1, 1}, bomb);
   const std::string group =
