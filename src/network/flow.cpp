@@ -45,7 +45,7 @@ double weight_of(Collective collective, std::size_t tier, const TierMember& memb
 Flow flow_of(const Links& links, const Cluster& cluster, const Placement& placement,
              std::int32_t gpus_per_worker, const ModelProfile& model) {
   const Spread spread = spread_of(cluster, placement, gpus_per_worker);
-  const Communication alone = communication(model.gradient_bytes.value, model.collective, spread);
+  const Communication alone = communication(model, spread);
   Flow flow;
   flow.fixed_s = alone.fixed_s;
   if (alone.shared_s <= 0) return flow;

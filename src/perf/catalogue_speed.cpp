@@ -170,7 +170,7 @@ GangSpeed CatalogueSpeed::gang(const Job& job) const {
     const auto workers = static_cast<std::int32_t>(by_size.size());
     const Spread spread =
         spread_of(cluster_, closest_placement(workers, job.per_worker.gpus), job.per_worker.gpus);
-    by_size.push_back(communication_time(model->gradient_bytes.value, model->collective, spread));
+    by_size.push_back(communication_time(*model, spread));
   }
   const double work_s =
       duration_ == DurationIs::computing

@@ -82,6 +82,8 @@ void read_figures(TableReader& in, FigureReader& figures, ModelProfile& model) {
   model.batch = figures.figure("batch", 0, 1, 1e9);
   model.start_up_s = figures.figure("start_up_s", 0, 0, 1e6);
   model.overlap = figures.figure("overlap", 0, 0, 1);
+  model.messages = figures.figure("messages", 1, 1, 1e6);
+  model.compute_scale = figures.figure("compute_scale", 1, 1e-9, 1e9);
   model.largest_tensor = figures.figure("largest_tensor", 0, 0, 1);
   model.gradient_bytes = figures.derived("gradient_mb", model.parameters.value * 4e-6,
                                          "4 bytes for each parameter", 1e8);

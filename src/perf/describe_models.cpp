@@ -126,6 +126,12 @@ std::string describe_model(const Catalogue& catalogue, const ModelProfile& model
                          model.optimiser == Optimiser::sgd ? 8 : 12, name(model.optimiser)));
   add_figure(text, "start-up, s", fmt::format("{:.4g}", model.start_up_s.value),
              model.start_up_s.source);
+  if (model.messages.value != 1)
+    add_figure(text, "collectives an iteration", fmt::format("{:.4g}", model.messages.value),
+               model.messages.source);
+  if (model.compute_scale.value != 1)
+    add_figure(text, "scale of computing", fmt::format("{:.4g}", model.compute_scale.value),
+               model.compute_scale.source);
   add_figure(text, "overlap", fmt::format("{:.3g}", model.overlap.value), model.overlap.source);
   add_figure(text, "batch of a GPU", fmt::format("{:.0f}", model.batch.value), model.batch.source);
   if (model.curve) {

@@ -68,11 +68,13 @@ struct ModelProfile {
   std::string task;                  // what it is, for people
   std::vector<std::string> aliases;  // other names in traces
   Figure parameters;
-  Figure gradient_bytes;  // what workers exchange in an iteration
-  Figure largest_tensor;  // its share of the gradient, 0 to 1
-  Figure batch;           // samples of one worker in an iteration
-  Figure start_up_s;      // from being placed to the first iteration, reading the checkpoint aside
-  Figure overlap;         // the share of the compute time that can hide communication, 0 to 1
+  Figure gradient_bytes;   // what workers exchange in an iteration
+  Figure largest_tensor;   // its share of the gradient, 0 to 1
+  Figure batch;            // samples of one worker in an iteration
+  Figure start_up_s;       // from being placed to the first iteration, reading the checkpoint aside
+  Figure overlap;          // the share of the compute time that can hide communication, 0 to 1
+  Figure messages{1, {}};  // collectives of an iteration, each a part of the gradient
+  Figure compute_scale{1, {}};  // of the compute time, before communication is set beside it
   Optimiser optimiser = Optimiser::sgd;
   Collective collective = Collective::ring;
   std::vector<KindSpeed> speeds;  // of one GPU with this batch; at least one

@@ -12,6 +12,10 @@
 //   exposed = max(communication - overlap x compute, communication / 20)
 //   iteration = compute + exposed
 //
+// Gradients that are sent layer by layer (messages) have the latencies of each. A model whose
+// computing counts for less than its duration says (compute_scale, of simulators that were set up
+// so) has all of its communication for as much longer.
+//
 // A twentieth is never hidden: the last gradients are ready only when computing is over. The share
 // is ours; with 0 or 1/10 the median error of the fit (fit.h) changes by less than 0.2 points.
 //
@@ -78,10 +82,15 @@ struct Communication {
   [[nodiscard]] double total_s() const { return shared_s + fixed_s; }
 };
 
-Communication communication(double bytes, Collective collective, const Spread& spread);
+Communication communication(double bytes, Collective collective, const Spread& spread,
+                            double messages = 1);
+Communication communication(const ModelProfile& model, const Spread& spread);
 
 inline double communication_time(double bytes, Collective collective, const Spread& spread) {
   return communication(bytes, collective, spread).total_s();
+}
+inline double communication_time(const ModelProfile& model, const Spread& spread) {
+  return communication(model, spread).total_s();
 }
 
 IterationTime iteration_time(const ModelProfile& model, double compute_s, const Spread& spread);

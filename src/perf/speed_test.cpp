@@ -30,6 +30,26 @@ TEST(Speed, TheExampleOfTheHeader) {
   EXPECT_NEAR(time.total_s(), 0.16 + 0.9625e-3 / 20, 1e-9);
 }
 
+TEST(Speed, LayersHaveTheirLatenciesAndAScaleOfComputingStretchesCommunication) {
+  const Spread spread = four_on_each_of_two();
+  ModelProfile model;
+  model.gradient_bytes.value = 102e6;
+  model.messages.value = 54;
+  for (const auto& [collective, bytes_s, latency_s] :
+       {std::tuple(Collective::ring, 0.8925e-3, 14 * 5e-6),
+        std::tuple(Collective::hierarchical, 0.765e-3, 6 * 0.5e-6 + 2 * 5e-6),
+        std::tuple(Collective::parameter_server, 2.04e-3, 2 * 5e-6)}) {
+    model.collective = collective;
+    model.compute_scale.value = 1;
+    EXPECT_NEAR(communication_time(model, spread), bytes_s + 54 * latency_s, 1e-8);
+    // A tenth of the computing beside the same communication, and as a part of the whole duration.
+    model.compute_scale.value = 0.1;
+    const double compute_s = 0.01, alone_s = bytes_s + 54 * latency_s;
+    EXPECT_NEAR(iteration_time(model, compute_s, spread).total_s(),
+                compute_s * (0.1 * compute_s + alone_s) / (0.1 * compute_s), 1e-7);
+  }
+}
+
 TEST(Speed, OverlapHidesUpToItsShareOfComputing) {
   ModelProfile model;
   model.gradient_bytes.value = 100e9;
