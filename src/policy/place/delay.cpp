@@ -32,13 +32,14 @@ class Delay final : public PlaceStage {
  public:
   Delay(const Params& params, PolicyContext& context)
       : PlaceStage(params, context),
+        rack_free_(params.whole("rack_free")),
         clocks_(settings_of(params),
                 params.choice("timers") == "learnt" ? &context.estimates() : nullptr) {}
 
   bool find(JobId job, const Avoid* avoid, Placement& out) override {
     const Shape& shape = yard_.shape(job);
     if (yard_.free().of(shape.kind).free_gpus < shape.gpus()) return false;
-    const std::size_t ready = clocks_.tier(job);
+    const std::size_t ready = ready_for(job);
     if (on_one_machine(shape, avoid, out)) return true;
     if (ready >= kRackTier && shape.workers > 1 && in_one_rack(shape, avoid, out)) return true;
     const std::size_t last = yard_.cluster().tiers.size() - 1;
@@ -55,7 +56,7 @@ class Delay final : public PlaceStage {
   }
 
   [[nodiscard]] Reach reach(JobId job) const override {
-    const std::size_t tier = clocks_.tier(job);
+    const std::size_t tier = std::max(clocks_.tier(job), rack_free_ > 0 ? kRackTier : kMachineTier);
     return {tier == kMachineTier ? 1 : yard_.shape(job).workers, tier};
   }
 
@@ -83,6 +84,14 @@ class Delay final : public PlaceStage {
   }
 
  private:
+  /// The tier that it takes now.
+  [[nodiscard]] std::size_t ready_for(JobId job) const {
+    const std::size_t tier = clocks_.tier(job);
+    const bool has_free =
+        rack_free_ > 0 && yard_.free().of(yard_.shape(job).kind).free_gpus >= rack_free_;
+    return has_free ? std::max(tier, kRackTier) : tier;
+  }
+
   struct RackRoom {
     std::size_t rack;
     std::int64_t slots;
@@ -172,6 +181,7 @@ class Delay final : public PlaceStage {
     std::int32_t slots;
   };
 
+  std::int64_t rack_free_;
   DelayClocks clocks_;
   std::vector<MachineRoom> machines_;
 };
@@ -180,46 +190,54 @@ class Delay final : public PlaceStage {
 
 Member<PlaceStage> place_delay() {
   const std::string paper = "Dally's, from its first author's public simulator";
-  return {{"delay",
-           "waits for one machine, then for one rack, each for a while, and then takes any",
-           "Dally (Sharma et al.), from its first author's public simulator",
-           {{"timers",
-             ParamType::choice,
-             "tuned",
-             "how long: as published, as given, or as long as it pays",
-             {"tuned", "fixed", "learnt"},
-             "tuned and fixed are Dally's; learnt is ours"},
-            {"rack_wait",
-             ParamType::duration,
-             "2h",
-             "until a rack will do (timers=fixed)",
-             {},
-             paper + "; the default is ours"},
-            {"net_wait",
-             ParamType::duration,
-             "4h",
-             "until any GPUs will do (timers=fixed)",
-             {},
-             paper + "; the default is ours"},
-            {"skew",
-             ParamType::real,
-             "0",
-             "only jobs wait of models whose largest tensor is more than this part of them; 0: all",
-             {},
-             "ours; 0.3 has those wait that do so under Tiresias in Dally's simulator"},
-            {"lease",
-             ParamType::duration,
-             "20m",
-             "the unit in which waits are told",
-             {},
-             "ours: the length is not published"},
-            {"history",
-             ParamType::whole,
-             "72",
-             "leases for which a wait is remembered: H",
-             {},
-             "ours: the length is not published"}}},
-          make_member<PlaceStage, Delay>};
+  return {
+      {"delay",
+       "waits for one machine, then for one rack, each for a while, and then takes any",
+       "Dally (Sharma et al.), from its first author's public simulator",
+       {{"timers",
+         ParamType::choice,
+         "tuned",
+         "how long: as published, as given, or as long as it pays",
+         {"tuned", "fixed", "learnt"},
+         "tuned and fixed are Dally's; learnt is ours"},
+        {"rack_wait",
+         ParamType::duration,
+         "2h",
+         "until a rack will do (timers=fixed)",
+         {},
+         paper + "; the default is ours"},
+        {"net_wait",
+         ParamType::duration,
+         "4h",
+         "until any GPUs will do (timers=fixed)",
+         {},
+         paper + "; the default is ours"},
+        {"skew",
+         ParamType::real,
+         "0",
+         "only jobs wait of models whose largest tensor is more than this part of them; 0: all",
+         {},
+         "ours; 0.3 has those wait that do so under Tiresias in Dally's simulator"},
+        {"lease",
+         ParamType::duration,
+         "20m",
+         "the unit in which waits are told",
+         {},
+         "ours: the length is not published"},
+        {"history",
+         ParamType::whole,
+         "72",
+         "leases for which a wait is remembered: H",
+         {},
+         "ours: the length is not published"},
+        {"rack_free",
+         ParamType::whole,
+         "0",
+         "a job takes a rack, however long it has waited, while so many GPUs are free anywhere; "
+         "0: never so",
+         {},
+         "8, the GPUs of a machine, is how Tiresias is coded in Dally's simulator"}}},
+      make_member<PlaceStage, Delay>};
 }
 
 }  // namespace trainyard

@@ -71,6 +71,22 @@ TEST(Delay, OnlyJobsOfSkewedModelsWaitIfThatIsAskedFor) {
   EXPECT_EQ(h.phase(level), Phase::running);
 }
 
+TEST(Delay, AJobTakesARackWhileSoManyGpusAreFreeAnywhere) {
+  std::vector<std::string> settings = fixed("never", "never");
+  settings.emplace_back("place.rack_free=5");
+  HandPolicy h(racks(2, 2), kDelay, settings);
+  h.running(gang(2, 1, hours(99)), 0), h.running(gang(1, 1, hours(99)), 1);
+  const JobId ends = h.running(gang(1, 1, hours(99)), 1);
+  for (std::uint32_t m = 2; m < 4; ++m) h.running(gang(4, 1, hours(99)), m);
+  const JobId job = h.submit(gang(4));
+  h.decide();
+  EXPECT_EQ(h.phase(job), Phase::queued) << "four are free";
+  h.tell(EventKind::finished, ends);
+  h.decide();
+  ASSERT_EQ(h.phase(job), Phase::running) << "five are";
+  EXPECT_EQ(tier_of(h.cluster, h.yard.placement(job)), kRackTier);
+}
+
 TEST(Delay, WhatIsTooLargeForATierBeginsAtTheNext) {
   HandPolicy h(racks(2, 2), kDelay, fixed("never", "never"));
   const JobId rack = h.submit(gang(6));
