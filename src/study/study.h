@@ -39,6 +39,7 @@ struct StudyPolicy {
                                            // "bound": the lower bound of the mean JCT instead;
                                            // "forecast:LINE": how good forecasts are (promises.h)
   std::vector<std::string> settings = {};  // "stage.param=value"
+  bool pauses_are_free = false;            // its runs: the workload is given pause=free
 };
 
 /// Microsoft's log in the folder of public traces.

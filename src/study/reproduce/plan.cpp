@@ -112,8 +112,10 @@ std::size_t StudyPlan::index(const StudyRun& run) const {
 
 StudyRun run_of(const Condition& condition, const StudyPolicy& policy, std::uint64_t seed) {
   if (names_instances(policy.line)) return {{}, {}, seed, policy.line, {}};
+  Condition own = condition;
+  if (policy.pauses_are_free) workload_key("pause")(own, "free");
   return {condition.cluster,
-          with_policy(condition.workload, policy),
+          with_policy(own.workload, policy),
           seed,
           policy.line,
           policy.settings,

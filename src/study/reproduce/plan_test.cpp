@@ -98,6 +98,12 @@ TEST(StudyPlan, AWorkloadMayNameThePolicyThatIsRun) {
   EXPECT_EQ(run_of(condition, {"y", "fifo"}, 1).workload, "g:under=fifo,a=1");
 }
 
+TEST(StudyPlan, APolicyMayHavePausesThatCostNothing) {
+  const Condition condition{"base", "g:a=1,pause=gpu", "1x1xV100", {}};
+  EXPECT_EQ(run_of(condition, {"x", "fifo", {}, true}, 1).workload, "g:a=1,pause=free");
+  EXPECT_EQ(run_of(condition, {"x", "fifo"}, 1).workload, "g:a=1,pause=gpu");
+}
+
 /// A sweep of which one condition needs a log.
 Study study_with_a_log() {
   Study study = sample_study();

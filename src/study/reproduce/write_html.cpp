@@ -32,6 +32,7 @@ std::string facts(const Findings& findings) {
   for (const StudyPolicy& policy : findings.base.policies) {
     std::string text = code(policy.line);
     for (const std::string& setting : policy.settings) text += " " + code(setting);
+    if (policy.pauses_are_free) text += ", whose pauses cost nothing";
     html += html_fact(escaped("Policy " + policy.label), text);
   }
   html += html_fact("Extent", fmt::format("{} jobs, {} seeds, {} runs", findings.extent.jobs,

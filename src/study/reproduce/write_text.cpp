@@ -70,6 +70,7 @@ std::string markdown_setup(const Findings& findings) {
   for (const StudyPolicy& policy : findings.base.policies) {
     text += fmt::format("- {}: `--policy \"{}\"`", policy.label, policy.line);
     for (const std::string& setting : policy.settings) text += fmt::format(" `--set {}`", setting);
+    if (policy.pauses_are_free) text += ", whose pauses cost nothing";
     text += "\n";
   }
   return text + "\n";

@@ -29,6 +29,7 @@ inline const std::vector<std::string> kBaselines{"tiresias", "tiresias-consolida
 inline constexpr const char *kTimers = ": timers", *kContention = "Contention",
                             *kLeaseEnd = "The end of a lease", *kHeldOut = "Held out",
                             *kAuthors = "The author's workloads",
+                            *kIterations = "The author's iterations and leases",
                             *kUndivided = "The author's workloads, lengths undivided",
                             *kLeaseEndUndivided = "The end of a lease, lengths undivided";
 

@@ -170,6 +170,32 @@ std::string on_the_timers(const Findings& findings) {
   return text;
 }
 
+/// Where in the author's iterations and leases the published numbers come out, and how near the
+/// others come.
+std::string on_iterations(const Findings& findings) {
+  std::string text =
+      "The author's iterations and leases, on the author's workloads. Which of them the published "
+      "numbers are of is not known, nor against which scheduler.";
+  for (const Reduced& reduced : kReduced) {
+    text += fmt::format(" {}, {} less:", reduced.title, percent(reduced.claimed));
+    for (const std::string& baseline : kBaselines) {
+      const auto column =
+          column_of(findings, kIterations, std::string(reduced.id) + "-against-" + baseline);
+      if (!column) return {};
+      const auto best = static_cast<std::size_t>(std::ranges::max_element(column->values) -
+                                                 column->values.begin());
+      const auto met = std::ranges::count_if(
+          column->values, [&](double value) { return value >= reduced.claimed; });
+      text += fmt::format("{} against {} met at {} of {}, most at \"{}\" ({})",
+                          &baseline == &kBaselines.front() ? "" : ";", baseline, met,
+                          column->values.size(), column->rows[best],
+                          less_or_more(column->values[best]));
+    }
+    text += ".";
+  }
+  return text;
+}
+
 std::string on_contention(const Findings& findings) {
   std::string text =
       "Contention is ours: the original has none, and in all other conditions what a job sends "
@@ -201,8 +227,12 @@ std::string on_compositions(const Findings& findings) {
 }  // namespace
 
 std::vector<std::string> discuss_dally(const Findings& findings) {
-  return {on_the_claims(findings), on_the_best(findings), on_the_timers(findings),
-          on_contention(findings), on_compositions(findings)};
+  std::vector<std::string> paragraphs{on_the_claims(findings), on_the_best(findings),
+                                      on_the_timers(findings), on_contention(findings),
+                                      on_compositions(findings)};
+  if (std::string text = on_iterations(findings); !text.empty())
+    paragraphs.insert(paragraphs.begin() + 1, std::move(text));
+  return paragraphs;
 }
 
 }  // namespace trainyard
