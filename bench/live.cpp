@@ -228,7 +228,10 @@ void read_all(const std::string& state, const std::string& path, const std::atom
       fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
   if (write(fd, request.data(), request.size()) < 0) std::abort();
   std::array<char, 65536> part{};
-  while (!is_over && read(fd, part.data(), part.size()) > 0) {
+  pollfd answer{.fd = fd, .events = POLLIN, .revents = 0};
+  while (!is_over) {  // others may be served first, for long
+    if (poll(&answer, 1, 100) == 0) continue;
+    if (read(fd, part.data(), part.size()) <= 0) break;
   }
   close(fd);
 }
