@@ -176,6 +176,7 @@ class MarketPolicy final : public Policy {
   [[nodiscard]] bool learn(std::size_t i, const Placement& at, double slowed);
   [[nodiscard]] double cost(const Deal& deal) const;
   void move_closer(Deal& best);
+  void keep_what_none_takes(Deal& deal) const;
 
   const Yard& yard_;
   const Estimator& estimates_;
@@ -426,6 +427,7 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
   }
   if (best.at.empty()) return;
   if (is_round) move_closer(best);
+  keep_what_none_takes(best);
 
   std::vector<JobChange> group;
   for (std::size_t i = 0; i < customers_.size(); ++i) {
@@ -436,6 +438,25 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
     if (is_changed) group.push_back({.job = job, .to = std::move(best.at[i])});
   }
   if (!group.empty()) (void)plan.change(group);
+}
+
+/// A job that runs and sold all of its GPUs stays where it is if no other has bought them. The
+/// market reckons that what it allots stays so, and that who waits has all it can use later: so it
+/// would rather have a job wait than go on with few, and the next decision would start it again.
+void MarketPolicy::keep_what_none_takes(Deal& deal) const {
+  Vacancies room(yard_);
+  for (std::size_t i = 0; i < customers_.size(); ++i) {
+    if (customers_[i].only_bids) continue;
+    if (customers_[i].runs) room.give_back(customers_[i].job, yard_.placement(customers_[i].job));
+    room.take(customers_[i].job, deal.at[i]);
+  }
+  for (std::size_t i = 0; i < customers_.size(); ++i) {
+    const JobId job = customers_[i].job;
+    if (!customers_[i].runs || !deal.at[i].empty()) continue;
+    if (!room.has_room(job, yard_.placement(job))) continue;
+    deal.at[i] = yard_.placement(job);
+    room.take(job, deal.at[i]);
+  }
 }
 
 /// How many times as long as alone an iteration of each customer takes there.

@@ -25,5 +25,28 @@ TEST(MarketPolicy, AGangThatOnlySeveralKindsTogetherHaveRoomForStarts) {
   }
 }
 
+/// To wait for all of the GPUs looks better than to go on with half of them; but no other would
+/// have that half meanwhile.
+TEST(MarketPolicy, AJobDoesNotLeaveGpusThatNoOtherHasBought) {
+  HandPolicy h("1x4xV100", "joint=market", {"yard.min_run=0", "joint.round=1s"});
+  Job open = gang(4, 1, minutes(10));
+  open.min_workers = 2, open.max_workers = 4;
+  const JobId first = h.submit(open);
+  h.decide();
+  h.at(seconds(2));
+  const JobId second = h.submit(gang(2, 1, minutes(1)));
+  h.decide();
+  ASSERT_EQ(h.phase(first), Phase::draining);
+  h.tell(EventKind::drained, first);
+  h.decide();
+  ASSERT_EQ(h.phases(), "running running");
+  for (int s = 3; s < 20; ++s) {
+    h.at(seconds(s));
+    h.decide();
+    ASSERT_EQ(h.phase(first), Phase::running) << "after " << s << " s";
+  }
+  EXPECT_EQ(h.phase(second), Phase::running);
+}
+
 }  // namespace
 }  // namespace trainyard
