@@ -446,7 +446,6 @@ void MarketPolicy::go_to_market(Plan& plan, bool is_round) {
 void MarketPolicy::keep_what_none_takes(Deal& deal) const {
   Vacancies room(yard_);
   for (std::size_t i = 0; i < customers_.size(); ++i) {
-    if (customers_[i].only_bids) continue;
     if (customers_[i].runs) room.give_back(customers_[i].job, yard_.placement(customers_[i].job));
     room.take(customers_[i].job, deal.at[i]);
   }
