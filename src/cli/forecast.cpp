@@ -68,6 +68,8 @@ Expected<json> ask(const ForecastOptions& options, Client& client) {
 Expected<void> forecast(const ForecastOptions& options) {
   if (!options.job.empty() && is_supposed(options))
     return fail("--policy and --without are for all jobs: leave out {}", options.job);
+  if (options.record && (!options.job.empty() || is_supposed(options)))
+    return fail("--record is of all promises so far: it goes with nothing else");
   if (!options.settings.empty() && options.policy.empty())
     return fail("--set is for --policy: name one");
   auto client = Client::open(options.client);

@@ -92,15 +92,4 @@ LengthOutlook LengthMixture::outlook(double outlived, double moment) const {
   return {outlived + left, std::min(until, std::max(outlived + left, soon))};
 }
 
-double LengthMixture::draw(double outlived, double which) const {
-  const auto first = std::ranges::upper_bound(
-      masses_, outlived, {}, [](const Mass& mass) { return mass.sum / mass.weight; });
-  double all = 0;
-  for (auto mass = first; mass != masses_.end(); ++mass) all += mass->weight;
-  double left = which * all;
-  for (auto mass = first; mass != masses_.end(); ++mass)
-    if ((left -= mass->weight) < 0 || mass + 1 == masses_.end()) return mass->sum / mass->weight;
-  return 2 * outlived;
-}
-
 }  // namespace trainyard

@@ -75,9 +75,6 @@ class LengthMixture {
   /// Of a job that has outlived this part of what it declared. One that has run for less than the
   /// moment counts as if it had run for that.
   [[nodiscard]] LengthOutlook outlook(double outlived, double moment) const;
-  /// The length of one of the jobs that took longer than this, as a part of what it declares: which
-  /// one, a number from [0, 1) says. Twice as long, where none did.
-  [[nodiscard]] double draw(double outlived, double which) const;
 
  private:
   struct Mass {

@@ -85,6 +85,22 @@ Arrivals arrivals_of(const std::vector<const JobRecord*>& came, Time now, LiveYa
   return arrivals;
 }
 
+/// Jobs and segments by the daemon's numbers; jobs that wait are promised what the record says.
+void take_over(const Outlook& ahead, const Beginning& beginning, const LiveYard& yard,
+               const BandScale& scale, LiveOutlook& made) {
+  for (std::uint32_t j = 0; j < ahead.starts.size(); ++j) {
+    const bool waits = !holds_gpus(beginning.jobs[j].state.phase);
+    const TimeBand& start = ahead.starts[j];
+    made.jobs.push_back({yard.number(JobId{j}), waits, start,
+                         waits ? scale.promised(start, made.made_at) : start, ahead.ends[j]});
+  }
+  std::ranges::sort(made.jobs, {}, &JobOutlook::job);
+  for (const Segment& segment : ahead.segments)
+    if (index(segment.job) < ahead.starts.size())
+      made.segments.push_back(
+          {yard.number(segment.job), segment.machine, segment.from, segment.to});
+}
+
 }  // namespace
 
 Forecaster::Forecaster(LiveState& state, const Loop& loop)
@@ -242,18 +258,7 @@ Expected<LiveOutlook> Forecaster::look(const Snapshot& snapshot, const OutlookQu
                    .segments = {},
                    .cluster = snapshot.cluster,
                    .record = past_.tally(snapshot.jobs)};
-  const BandScale scale = past_.record(snapshot.jobs).scale(made.made_at);
-  for (std::uint32_t j = 0; j < ahead->starts.size(); ++j) {
-    const bool waits = !holds_gpus(beginning.jobs[j].state.phase);
-    const TimeBand& start = ahead->starts[j];
-    made.jobs.push_back({yard.number(JobId{j}), waits, start,
-                         waits ? scale.promised(start, made.made_at) : start, ahead->ends[j]});
-  }
-  std::ranges::sort(made.jobs, {}, &JobOutlook::job);
-  for (const Segment& segment : ahead->segments)
-    if (index(segment.job) < ahead->starts.size())
-      made.segments.push_back(
-          {yard.number(segment.job), segment.machine, segment.from, segment.to});
+  take_over(*ahead, beginning, yard, past_.record(snapshot.jobs).scale(made.made_at), made);
   return made;
 } catch (const std::exception& problem) {
   return fail("{}", problem.what());

@@ -1,5 +1,5 @@
-// How fast jobs of a fixed size run on each kind of GPU, for policies that give a job GPUs of one
-// kind at a time.
+// How fast jobs of a fixed size run on each kind of GPU, and which jobs no kind has room for: for
+// policies that give a job GPUs of one kind at a time where they can.
 #pragma once
 
 #include <vector>
